@@ -1,0 +1,42 @@
+"""Show what a model file says about itself.
+
+How it was trained, on which files (with checksums), under which protocol, whether gold trees were used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi info`."""
+    parser.add_argument("model", metavar="MODEL", help="model file that vdgi train wrote")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi info`."""
+    from dynet_vdgi.learning import checkpoint
+
+    model = checkpoint.load(arguments.model)
+    n_weights = sum(array.size for array in model.parameters.values())
+    if arguments.json:
+        print(json.dumps({**model.meta, "weights": n_weights, "settings": model.settings.to_dict()}, indent=1))
+        return
+    lines = [f"model         {arguments.model}"]
+    for key, value in model.meta.items():
+        if key == "data":
+            lines += [f"{item['role']:13} {item['name']}  sha256 {item['sha256']}" for item in value]
+        elif isinstance(value, dict):
+            lines.append(f"{key:13} " + ", ".join(f"{number:,} {name}" for name, number in value.items()))
+        elif isinstance(value, list):
+            joiner = " " if key == "command" else "; "
+            lines.append(f"{key:13} {joiner.join(map(str, value)) or 'none'}")
+        else:
+            lines.append(f"{key:13} {'-' if value is None else value}")
+    vocabulary = model.vocabulary
+    lines.append(f"vocabulary    {len(vocabulary.tags)} tags ({' '.join(vocabulary.tags)}), {len(vocabulary.words)} words")
+    lines.append(f"rules         {' '.join(map(str, model.rules.rules))}")
+    lines.append(f"weights       {n_weights:,}")
+    print("\n".join(lines) + "\n\n" + model.settings.to_toml().rstrip())

@@ -1,0 +1,224 @@
+"""Every setting of a run, typed, in one place; presets are TOML files of the same shape.
+
+A setting's name on the command line is `section.name`, as in `--set train.lr=0.02`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT_PRESET = "default"
+
+
+def _at_least(low: float) -> dict[str, Any]:
+    return {"low": low, "high": float("inf")}
+
+
+def _between(low: float, high: float) -> dict[str, Any]:
+    return {"low": low, "high": high}
+
+
+def _one_of(*choices: str) -> dict[str, Any]:
+    return {"choices": choices}
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Which words and sentences are used."""
+
+    protocol: str = field(default="standard", metadata=_one_of("standard", "as_released"))
+    max_len: int = field(default=10, metadata=_at_least(2))  # longest training sentence, in words
+    min_freq: int = field(default=2, metadata=_at_least(1))  # rarer words are unknown words
+    lowercase: bool = True
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Shape of encoder and decoder; word_dim 0 is the unlexicalised model."""
+
+    word_dim: int = field(default=0, metadata=_at_least(0))  # size of the projected word vector
+    vector_dim: int = field(default=300, metadata=_at_least(1))  # size of the word vectors themselves
+    tag_dim: int = field(default=80, metadata=_at_least(1))
+    hidden_dim: int = field(default=64, metadata=_at_least(1))  # token embeddings, LSTMs, state layer
+    forget_bias: float = 0.0  # start value of the LSTMs' forget bias
+    mask_illegal: bool = True  # illegal actions get no probability, so that q sums to one
+    encoder_dropout: float = field(default=0.5, metadata=_between(0, 0.99))
+    decoder_dropout: float = field(default=0.5, metadata=_between(0, 0.99))
+
+
+@dataclass(frozen=True)
+class PosteriorSettings:
+    """Posterior regularisation: the rules, and how lambda is found."""
+
+    rules: str = "ud"  # a file, or the name of one in resources/rules
+    dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released"))
+    strength: float = field(default=1.0, metadata=_at_least(0))  # every lambda, where it is fixed
+    epsilon: float = field(default=0.1, metadata=_at_least(0))  # slack of the constraints
+    lr: float = field(default=0.1, metadata=_at_least(0))  # of lambda, in the released dynamics
+    momentum: float = field(default=0.9, metadata=_between(0, 1))
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How the networks are trained."""
+
+    seed: int = field(default=1, metadata=_at_least(0))
+    epochs: int = field(default=5, metadata=_at_least(1))
+    batch_size: int = field(default=16, metadata=_at_least(1))  # sentences an update
+    samples: int = field(default=20, metadata=_at_least(2))  # M, derivations a sentence
+    exponent: float = field(default=1.0, metadata=_at_least(0))  # samples follow q to this power
+    lr: float = field(default=0.01, metadata=_at_least(0))
+    clip: float = field(default=0.5, metadata=_at_least(0))  # largest joint norm of the gradients; 0: off
+    l2: float = field(default=1e-4, metadata=_at_least(0))
+    average: float = field(default=0.99, metadata=_between(0, 0.999999))  # decay of averaged weights; 0: off
+    autobatch: bool = True
+    select: str = field(default="last", metadata=_one_of("last", "dev"))  # dev: best DDA on gold dev trees
+    evaluate_every: int = field(default=0, metadata=_at_least(0))  # updates; 0: once an epoch
+    dev_max_len: int = field(default=15, metadata=_at_least(1))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a run."""
+
+    data: DataSettings = field(default_factory=DataSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    posterior: PosteriorSettings = field(default_factory=PosteriorSettings)
+    train: TrainSettings = field(default_factory=TrainSettings)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        return asdict(self)
+
+    def to_toml(self) -> str:
+        """The settings as a preset file that gives them back."""
+        lines: list[str] = []
+        for section, values in self.to_dict().items():
+            lines += [f"[{section}]", *(f"{name} = {json.dumps(value)}" for name, value in values.items()), ""]
+        return "\n".join(lines)
+
+
+def resources() -> Path:
+    """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
+    package = Path(__file__).resolve().parent
+    inside = package / "resources"
+    return inside if inside.is_dir() else package.parent / "resources"
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that come with the package."""
+    return sorted(path.stem for path in (resources() / "presets").glob("*.toml"))
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _checked(section: str, item: Any, value: Any) -> Any:
+    """The value in the type of the dataclass field `item`, checked against its bounds."""
+    key, kind = f"{section}.{item.name}", type(item.default)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+        raise ConfigError(f"config: '{key}' must be {names[kind]}, not {value!r}")
+    choices = item.metadata.get("choices")
+    if choices and value not in choices:
+        raise ConfigError(f"config: '{key}' must be one of {', '.join(choices)}, not {value!r}" + _nearest(value, choices))
+    if "low" in item.metadata and not item.metadata["low"] <= value <= item.metadata["high"]:
+        low, high = item.metadata["low"], item.metadata["high"]
+        span = f"at least {low}" if high == float("inf") else f"from {low} to {high}"
+        raise ConfigError(f"config: '{key}' must be {span}, not {value}")
+    return value
+
+
+def merge(settings: Settings, changes: Mapping[str, Mapping[str, Any]]) -> Settings:
+    """The settings with some of them changed.
+
+    Raises:
+        ConfigError: an unknown section or key (names the nearest one), a wrong type, a value out of bounds.
+    """
+    sections = {item.name: getattr(settings, item.name) for item in fields(settings)}
+    every_key = [f"{name}.{item.name}" for name, values in sections.items() for item in fields(values)]
+    for section, values in changes.items():
+        if section not in sections:
+            raise ConfigError(f"config: no section '{section}'" + _nearest(section, sections))
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"config: '{section}' is a section, not a key; write '{section}.NAME'")
+        items = {item.name: item for item in fields(sections[section])}
+        for name in values:
+            if name not in items:
+                raise ConfigError(f"config: no key '{section}.{name}'" + _nearest(f"{section}.{name}", every_key))
+        checked = {name: _checked(section, items[name], value) for name, value in values.items()}
+        sections[section] = replace(sections[section], **checked)
+    return Settings(**sections)
+
+
+def parse_assignment(text: str) -> dict[str, dict[str, Any]]:
+    """`section.key=value` as the nested mapping that `merge` takes; the value in TOML, quotes optional."""
+    key, equals, value = text.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not equals or not dot or not name:
+        raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in train.lr=0.02")
+    try:
+        parsed = tomllib.loads(f"x = {value.strip()}")["x"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    return {section: {name: parsed}}
+
+
+def from_toml(text: str, where: str, base: Settings | None = None) -> Settings:
+    """Settings from the text of a preset or of a saved `settings.toml`."""
+    try:
+        changes = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not a TOML file: {error}") from None
+    try:
+        return merge(base or Settings(), changes)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def load_settings(preset: str = DEFAULT_PRESET, assignments: Iterable[str] = ()) -> Settings:
+    """A preset (its name, or the path of a TOML file) with single settings changed on top.
+
+    Raises:
+        ConfigError: no such preset, or see `merge`.
+    """
+    path = Path(preset) if preset.endswith(".toml") else resources() / "presets" / f"{preset}.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        if preset.endswith(".toml"):
+            raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None
+        names = preset_names()
+        message = f"no preset '{preset}'{_nearest(preset, names)} (there are: {', '.join(names)})"
+        raise ConfigError(f"config: {message}") from None
+    settings = from_toml(text, str(path))
+    for assignment in assignments:
+        settings = merge(settings, parse_assignment(assignment))
+    return settings
+
+
+def rules_path(name: str) -> Path:
+    """The file that `posterior.rules` names: a path as it is, or a file of resources/rules without its ending."""
+    if Path(name).suffix or Path(name).exists():
+        return Path(name)
+    path = resources() / "rules" / f"{name}.txt"
+    if not path.exists():
+        names = sorted(known.stem for known in path.parent.glob("*.txt"))
+        raise ConfigError(f"config: no rules '{name}'{_nearest(name, names)} (there are: {', '.join(names)})")
+    return path

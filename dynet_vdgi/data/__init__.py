@@ -1,0 +1,1 @@
+"""Reading and preparing treebanks; nothing here imports DyNet."""

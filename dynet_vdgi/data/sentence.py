@@ -1,0 +1,35 @@
+"""The one sentence type that every part of the package passes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a sentence came from: its raw text lines, so that a writer can give every byte back.
+
+    `lines` are without line ends: comments, multiword ranges, empty nodes and words, in file order.
+    `rows[i]` is the index in `lines` of syntactic word i + 1.
+    """
+
+    path: str
+    line: int  # number of the block's first line in the file, from 1
+    lines: tuple[str, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Syntactic words 1..n of one sentence.
+
+    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees.
+    """
+
+    forms: tuple[str, ...]
+    tags: tuple[str, ...]
+    heads: tuple[int, ...] | None = None
+    source: Source | None = None
+
+    def __len__(self) -> int:
+        return len(self.forms)

@@ -1,0 +1,1 @@
+"""What is known before training: transitions, rules, projective decoding. No DyNet."""

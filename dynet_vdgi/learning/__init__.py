@@ -1,0 +1,1 @@
+"""Training: posterior regularisation, phases, checkpoints."""

@@ -1,0 +1,90 @@
+"""AdaGrad with joint clipping, L2 and averaged weights, in NumPy over a model's named parameters.
+
+DyNet's own trainer is not used because its state cannot be saved, its weight decay is invisible to a reader
+of the parameters, and the released code adds L2 after clipping and before AdaGrad's scaling. NumPy holds
+the master copy of every weight, DyNet a copy of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.config import TrainSettings
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.model.layers import Array, Parameters
+
+
+class AdaGrad:
+    """Updates the trained parameters of a model from the gradients that DyNet has added up."""
+
+    def __init__(self, parameters: Parameters, settings: TrainSettings) -> None:
+        self.parameters, self.settings = parameters, settings
+        self.names = [name for name in parameters.by_name if name not in parameters.frozen]
+        self.values: dict[str, Array] = {name: parameters.get(name) for name in self.names}
+        self.squares: dict[str, Array] = {name: np.zeros_like(value) for name, value in self.values.items()}
+        self.averages: dict[str, Array] = {name: value.copy() for name, value in self.values.items()}
+        self.updates = 0
+
+    def _gradients(self) -> dict[str, Array]:
+        gradients = {}
+        for name in self.names:
+            parameter = self.parameters.by_name[name]
+            gradients[name] = np.asarray(parameter.grad_as_array(), dtype=np.float32)
+            parameter.scale_gradient(0.0)
+        return gradients
+
+    def update(self) -> float:
+        """One step; gradients are zero afterwards. Returns the joint norm of the gradients before clipping.
+
+        Raises:
+            VdgiError: the gradient is not finite; nothing has been changed.
+        """
+        gradients = self._gradients()
+        norm = float(np.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values())))
+        if not np.isfinite(norm):
+            raise VdgiError(f"training diverged: the gradient of update {self.updates + 1} is not finite")
+        clip, l2, decay = self.settings.clip, self.settings.l2, self._decay()
+        scale = np.float32(clip / norm if clip and norm > clip else 1.0)
+        self.updates += 1
+        for name, gradient in gradients.items():
+            value, square, average = self.values[name], self.squares[name], self.averages[name]
+            gradient *= scale
+            gradient += np.float32(l2) * (value - self.parameters.origins.get(name, np.float32(0.0)))
+            square += gradient * gradient
+            value -= np.float32(self.settings.lr) * gradient / (np.sqrt(square) + np.float32(1e-10))
+            average += np.float32(1.0 - decay) * (value - average)
+            self.parameters.set(name, value)
+        return norm
+
+    def _decay(self) -> float:
+        """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
+        return min(self.settings.average, (1.0 + self.updates) / (10.0 + self.updates)) if self.settings.average else 0.0
+
+    def averaged(self) -> dict[str, Array]:
+        """Values of all parameters, the trained ones averaged."""
+        return {**{name: self.parameters.get(name) for name in self.parameters.frozen}, **self.averages}
+
+    def current(self) -> dict[str, Array]:
+        """Values of all parameters as the last update left them."""
+        return {**{name: self.parameters.get(name) for name in self.parameters.frozen}, **self.values}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything `load_state` needs to go on as if nothing had happened."""
+        kinds = {"value": self.values, "square": self.squares, "average": self.averages}
+        arrays: dict[str, NDArray[Any]] = {
+            f"{kind}:{name}": array for kind, by_name in kinds.items() for name, array in by_name.items()
+        }
+        return {**arrays, "updates": np.array(self.updates)}
+
+    def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Takes over a state from `state`; the model's weights too."""
+        self.updates = int(arrays["updates"])
+        for name in self.names:
+            self.values[name] = np.array(arrays[f"value:{name}"], dtype=np.float32)
+            self.squares[name] = np.array(arrays[f"square:{name}"], dtype=np.float32)
+            self.averages[name] = np.array(arrays[f"average:{name}"], dtype=np.float32)
+            self.parameters.set(name, self.values[name])

@@ -1,0 +1,94 @@
+"""Posterior regularisation with universal rules (paper, Eqs. 8-16).
+
+The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e = -b, so
+
+    q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda)                             Eq. 12
+    Z(lambda) = E_{q_omega}[exp(lambda . counts)], estimated from M samples          Eqs. 13, 15
+    gamma(a) = exp(lambda . counts) / Z(lambda), so that its mean over samples is 1  Eq. 14
+
+and lambda >= 0 minimises, for one sentence, O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2
+(Eq. 11 with the sign reversed). Shapes: M samples, K rules; counts (M, K), lambda (K,), gamma (M,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.config import PosteriorSettings
+
+Floats = NDArray[np.float64]
+
+
+def log_z(counts: Floats, lam: Floats) -> float:
+    """Monte-Carlo estimate of log Z(lambda), in nats (Eq. 15)."""
+    score = counts @ lam
+    peak = score.max()
+    return float(peak + np.log(np.exp(score - peak).mean()))
+
+
+def gamma(counts: Floats, lam: Floats) -> Floats:
+    """Multipliers (M,) of the samples, mean 1 (Eq. 14)."""
+    return np.asarray(np.exp(counts @ lam - log_z(counts, lam)))
+
+
+def dual(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> float:
+    """O(lambda), to be minimised over lambda >= 0 (Eq. 11)."""
+    return float(-lam @ expectations + log_z(counts, lam) + epsilon * np.linalg.norm(lam))
+
+
+def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
+    """Gradient (K,) of `dual`: what the regularised posterior has of each rule, minus what is asked of it.
+
+    At lambda = 0, where the norm has no gradient, the norm's part is taken as 0.
+    """
+    expected = gamma(counts, lam) @ counts / len(counts)
+    norm = float(np.linalg.norm(lam))
+    slack = epsilon * lam / norm if norm > 0 else np.zeros_like(lam)
+    return np.asarray(expected - expectations + slack)
+
+
+def effective_samples(weights: Floats) -> float:
+    """Of M samples with these weights, how many count: (sum w)^2 / sum w^2, from 1 to M."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+@dataclass
+class Lambda:
+    """The dual variables (K,) of a run, one vector for all sentences, and how they move.
+
+    `fixed`: every lambda stays at `settings.strength`.
+    `released`: as in the released code. lambda starts at the expectations and takes one projected gradient
+    step with momentum after each sentence. The constraint compares a rate per pair of words with a count
+    per sentence, most rules cannot meet it, and lambda grows without bound: training turns into choosing
+    the best of M samples by a weighted rule count.
+    """
+
+    settings: PosteriorSettings
+    expectations: Floats
+    value: Floats = field(init=False)
+    velocity: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        fixed = self.settings.dynamics == "fixed"
+        start = np.full_like(self.expectations, self.settings.strength) if fixed else self.expectations.copy()
+        self.value, self.velocity = start, np.zeros_like(start)
+
+    def gamma(self, counts: Floats) -> Floats:
+        """Multipliers (M,) of one sentence's samples at the present lambda."""
+        return gamma(counts, self.value)
+
+    def update(self, counts: Floats) -> None:
+        """One step after a sentence with these counts (M, K).
+
+        Where no rule holds in any sample there is no gradient, but momentum goes on, as in the released code.
+        """
+        if self.settings.dynamics == "fixed":
+            return
+        gradient = np.zeros_like(self.value)
+        if counts.any():
+            gradient = dual_gradient(counts, self.value, self.expectations, self.settings.epsilon)
+        self.velocity = self.settings.momentum * self.velocity + gradient
+        self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)

@@ -1,0 +1,226 @@
+"""The training loop: one loop for every phase, resumable at any checkpoint with the same result.
+
+Every random number follows from the seed and the number of the epoch or update it is needed in, so there is
+no generator whose state could be lost.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
+from dynet_vdgi.learning.optimiser import AdaGrad
+from dynet_vdgi.learning.phases import Diagnostics, Pretraining
+from dynet_vdgi.learning.posterior import Lambda
+from dynet_vdgi.learning.runlog import RunLog, console_row, heading
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.per_sentence import Network
+
+MODEL_NAME = "model.vdgi"
+LOG_NAME = "log.jsonl"
+SETTINGS_NAME = "settings.toml"
+SAVE_EVERY_S = 30.0
+"""Between epochs, evaluations closer together than this do not write a checkpoint each."""
+
+_ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What is trained on. `dev` holds sentences with gold trees, and is empty unless they are to be used."""
+
+    sentences: list[Sentence]
+    dev: list[Sentence]
+    vocabulary: Vocabulary
+    rules: RuleSet
+
+
+def minibatches(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list[list[int]]:
+    """One epoch: every sentence once, in random batches of at most `size` sentences of equal length."""
+    by_length: dict[int, list[int]] = {}
+    for k in rng.permutation(len(lengths)).tolist():
+        by_length.setdefault(lengths[k], []).append(k)
+    batches = [ids[i : i + size] for ids in by_length.values() for i in range(0, len(ids), size)]
+    return [batches[k] for k in rng.permutation(len(batches)).tolist()]
+
+
+class Trainer:
+    """State of a run: networks, optimiser, lambda, and how many updates have been made."""
+
+    def __init__(self, settings: Settings, data: TrainingData, meta: dict[str, Any], run_dir: Path) -> None:
+        self.settings, self.data, self.meta, self.run_dir = settings, data, meta, run_dir
+        seed = settings.train.seed
+        self.network = Network(data.vocabulary, settings.model, np.random.default_rng([seed, _START]))
+        self.optimiser = AdaGrad(self.network.parameters, settings.train)
+        self.lam = Lambda(settings.posterior, data.rules.expectations)
+        self.phase = Pretraining(data.rules, data.vocabulary.tags, self.lam)
+        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in data.sentences]
+        self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
+        self.log = RunLog(run_dir / LOG_NAME)
+        self.best_dev: float | None = None
+        self.best_parameters: Arrays = {}
+        self.saved_at = float("-inf")
+
+    # ------------------------------------------------------------------------------------- checkpoints
+    @property
+    def path(self) -> Path:
+        """The model file, which is also the checkpoint."""
+        return self.run_dir / MODEL_NAME
+
+    def _parameters(self) -> Arrays:
+        """The weights to parse with."""
+        if self.best_parameters:
+            return self.best_parameters
+        return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
+
+    def save(self, complete: bool) -> None:
+        """Writes the model file."""
+        model = ModelFile(
+            meta={**self.meta, "updates": self.optimiser.updates, "complete": complete, "dev_dda": self.best_dev},
+            settings=self.settings,
+            vocabulary=self.data.vocabulary,
+            rules=self.data.rules,
+            parameters=self._parameters(),
+            training={**self.optimiser.state(), "lambda": self.lam.value, "lambda_velocity": self.lam.velocity},
+            progress={"update": self.optimiser.updates, "seed": self.settings.train.seed, "best_dev": self.best_dev},
+        )
+        checkpoint.save(self.path, model)
+        self.saved_at = time.monotonic()
+
+    def resume(self) -> None:
+        """Goes back to the checkpoint in the run's folder.
+
+        Raises:
+            ModelError: it belongs to other settings, data, rules or vocabulary, or cannot be read.
+        """
+        model = checkpoint.load(self.path, training=True)
+        for what, ours, theirs in (
+            ("settings", self.settings, model.settings),
+            ("vocabulary", self.data.vocabulary, model.vocabulary),
+            ("rules", self.data.rules.rules, model.rules.rules),
+            ("data", self.meta.get("data"), model.meta.get("data")),
+        ):
+            if ours != theirs:
+                raise ModelError(f"{self.path}: cannot be resumed: its {what} differ from those asked for now")
+        try:
+            self.optimiser.load_state(model.training)
+            self.lam.value, self.lam.velocity = model.training["lambda"], model.training["lambda_velocity"]
+        except KeyError as error:
+            raise ModelError(f"{self.path}: cannot be resumed: it lacks {error}") from None
+        self.best_dev = model.progress["best_dev"]
+        if self.best_dev is not None:
+            self.best_parameters = model.parameters
+        self.log.restart(self.optimiser.updates)
+
+    # ------------------------------------------------------------------------------------- training
+    def _epochs(self) -> Iterator[tuple[int, list[list[int]]]]:
+        """Epochs from the present update on: number, and the batches that are still to come."""
+        done = self.optimiser.updates
+        lengths = [len(sentence) for sentence in self.encoded]
+        for epoch in range(self.settings.train.epochs):
+            rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
+            batches = minibatches(lengths, self.settings.train.batch_size, rng)
+            skipped = min(done, len(batches))
+            done -= skipped
+            if skipped < len(batches):
+                yield epoch, batches[skipped:]
+
+    def update(self, batch: Sequence[int]) -> float:
+        """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
+        train = self.settings.train
+        rng = np.random.default_rng([train.seed, _SAMPLES, self.optimiser.updates])
+        sentences = [self.encoded[k] for k in batch]
+        per_sentence.accumulate(self.network, sentences, self.phase, rng, train)
+        return self.optimiser.update()
+
+    def train(self) -> None:
+        """Trains to the end, evaluating and saving on the way. Stops cleanly at any exception of an update."""
+        train = self.settings.train
+        n_batches = len(minibatches([len(s) for s in self.encoded], train.batch_size, np.random.default_rng(0)))
+        total = n_batches * train.epochs
+        logger.info(heading())
+        clock = _Clock()
+        norms: list[float] = []
+        with tqdm(
+            total=total, initial=self.optimiser.updates, unit="update", disable=not sys.stderr.isatty(), leave=False
+        ) as progress:
+            for epoch, batches in self._epochs():
+                for left, batch in zip(range(len(batches) - 1, -1, -1), batches):
+                    norms.append(self.update(batch))
+                    progress.update()
+                    epoch_ends = left == 0
+                    if epoch_ends or (train.evaluate_every and self.optimiser.updates % train.evaluate_every == 0):
+                        row = self._evaluate(epoch + 1 - left / n_batches, norms, clock)
+                        self.log.append(row)
+                        progress.clear()
+                        logger.info(console_row(row))
+                        norms, clock = [], _Clock()
+                        if epoch_ends or time.monotonic() - self.saved_at > SAVE_EVERY_S:
+                            self.save(complete=self.optimiser.updates == total)
+
+    def _evaluate(self, epoch: float, norms: list[float], clock: _Clock) -> dict[str, Any]:
+        """Figures since the last evaluation, and dev DDA where gold dev trees are in use."""
+        diagnostics, self.phase.diagnostics = self.phase.diagnostics, Diagnostics()
+        cpu, wall = clock.elapsed()
+        row: dict[str, Any] = {
+            "phase": self.phase.name,
+            "epoch": round(epoch, 3),
+            "update": self.optimiser.updates,
+            "sentences": diagnostics.sentences,
+            "words": diagnostics.words,
+            **{name: round(value, 5) for name, value in diagnostics.averages().items()},
+            "lambda_norm": round(float(np.linalg.norm(self.lam.value)), 5),
+            "gradient_norm": round(float(np.mean(norms)), 5),
+            "dev_dda": None,
+            "cpu_s": round(cpu, 2),
+            "wall_s": round(wall, 2),
+            "sentences_per_cpu_s": round(diagnostics.sentences / max(cpu, 1e-9), 1),
+        }
+        if self.dev:
+            row["dev_dda"] = round(self._dev_dda(), 5)
+        return row
+
+    def _dev_dda(self) -> float:
+        """DDA on the dev sentences; with `select = dev` the best weights so far are kept."""
+        train = self.settings.train
+        candidate: Arrays = dict(self.optimiser.averaged() if train.average else self.optimiser.current())
+        if train.average:
+            self.network.parameters.load(candidate)
+        heads = [per_sentence.parse(self.network.encoder, sentence) for sentence in self.dev]
+        if train.average:
+            self.network.parameters.load(self.optimiser.current())
+        dda = score(self.data.dev, heads).dda
+        if train.select == "dev" and (self.best_dev is None or dda > self.best_dev):
+            self.best_dev = dda
+            self.best_parameters = {name: value.copy() for name, value in candidate.items()}
+        return dda
+
+
+class _Clock:
+    """CPU and wall seconds since it was made."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def elapsed(self) -> tuple[float, float]:
+        return time.process_time() - self.cpu, time.perf_counter() - self.wall
+
+

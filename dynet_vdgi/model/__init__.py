@@ -1,0 +1,20 @@
+"""The neural parser: encoder q(a|x), decoder p(x, a), and the engines that run them.
+
+The only part of the package that imports DyNet. DyNet reads its options once, when it is imported, and
+otherwise from `sys.argv`; so they are set here, before any module of this package can import it.
+"""
+
+import sys
+
+from dynet_vdgi.errors import VdgiError
+
+# MB for values, gradients, parameters, scratch. The first pools grow on demand; a graph executed with
+# autobatching cannot grow them during its backward pass, so they start larger than one sentence needs.
+MEMORY = "96,96,32,32"
+
+if "dynet" not in sys.modules:
+    try:
+        import dynet_config
+    except ImportError as error:
+        raise VdgiError(f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'") from None
+    dynet_config.set(mem=MEMORY, random_seed=1, autobatch=0)

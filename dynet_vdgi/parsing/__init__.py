@@ -1,0 +1,1 @@
+"""From text to trees with a trained model."""

@@ -1,0 +1,49 @@
+"""Packaging of dynet_vdgi; tool settings are in pyproject.toml."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dynet_vdgi" / "__init__.py").read_text(encoding="utf-8"))
+assert VERSION is not None
+
+setup(
+    name="dynet_vdgi",
+    version=VERSION[1],
+    description="Learns to parse a language from part-of-speech-tagged sentences, without trees",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    license_files=["LICENSE"],
+    # dyNET38 is the maintained wheel of DyNet (module `dynet`), built for these versions of Python. The name
+    # `dynet` would fetch a source distribution that no longer compiles.
+    python_requires=">=3.9,<3.14",
+    install_requires=[
+        "dyNET38>=2.2",
+        "numpy>=1.24",
+        "gensim>=4.3",
+        "conllu>=5.0",
+        "tqdm>=4.60",
+        "tomli>=2.0; python_version < '3.11'",
+    ],
+    extras_require={
+        "report": ["jinja2>=3.1", "matplotlib>=3.7"],
+        "cluster": ["distributed>=2023.5"],
+        "dev": ["pytest>=8.0", "pytest-cov>=5.0", "hypothesis>=6.100", "ruff>=0.9", "mypy>=1.14"],
+    },
+    packages=[*find_packages(include=["dynet_vdgi", "dynet_vdgi.*"]), "dynet_vdgi.resources"],
+    # The resources lie at the top of the repository, for people to edit, and inside the installed package.
+    package_dir={"dynet_vdgi.resources": "resources"},
+    package_data={"dynet_vdgi.resources": ["*.csv", "rules/*.txt", "presets/*.toml", "demo/*"]},
+    entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Science/Research",
+        "License :: OSI Approved :: MIT License",
+        "Programming Language :: Python :: 3",
+        "Topic :: Text Processing :: Linguistic",
+    ],
+)

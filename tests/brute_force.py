@@ -1,0 +1,77 @@
+"""Enumeration of derivations and trees for small n. Shares no code with the package."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+
+
+def heads_from(actions, n):
+    """Heads of an arc-standard derivation (n,), or None if an action is impossible or the end is not reached."""
+    heads, stack, read = [None] * n, [], 0
+    for action in actions:
+        if action == SHIFT:
+            if read == n:
+                return None
+            read += 1
+            stack.append(read)
+        else:
+            if len(stack) < 2:
+                return None
+            right, left = stack.pop(), stack.pop()
+            head, dependent = (right, left) if action == LEFT else (left, right)
+            heads[dependent - 1] = head
+            stack.append(head)
+    if read < n or len(stack) != 1:
+        return None
+    heads[stack[0] - 1] = 0
+    return tuple(heads)
+
+
+@lru_cache(maxsize=None)
+def derivations(n):
+    """All derivations of n words: (actions, heads), by trying every string of actions that a count allows."""
+    found = []
+
+    def grow(prefix, read, depth):
+        if len(prefix) == 2 * n - 1:
+            heads = heads_from(prefix, n)
+            if heads is not None:
+                found.append((tuple(prefix), heads))
+            return
+        if read < n:
+            grow([*prefix, SHIFT], read + 1, depth + 1)
+        if depth >= 2:
+            grow([*prefix, LEFT], read, depth - 1)
+            grow([*prefix, RIGHT], read, depth - 1)
+
+    grow([], 0, 0)
+    return tuple(found)
+
+
+def is_tree(heads):
+    """One root, no cycle."""
+    if sum(head == 0 for head in heads) != 1:
+        return False
+    for word in range(1, len(heads) + 1):
+        seen = set()
+        while word:
+            if word in seen:
+                return False
+            seen.add(word)
+            word = heads[word - 1]
+    return True
+
+
+def crosses(heads):
+    """Two arcs cross, the root's arc from position 0 included."""
+    arcs = [sorted((head, dependent)) for dependent, head in enumerate(heads, 1)]
+    return any(a < c < b < d for a, b in arcs for c, d in arcs)
+
+
+@lru_cache(maxsize=None)
+def projective_trees(n):
+    """All projective trees of n words with one root, from all head vectors; n <= 6."""
+    return tuple(t for t in product(range(n + 1), repeat=n) if is_tree(t) and not crosses(t))

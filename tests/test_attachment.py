@@ -1,0 +1,425 @@
+"""Scores, break-downs and tables: hand-computed cases, laws, and the French test set."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynet_vdgi.baselines.branching import left_branching, right_branching
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.treebank import AS_RELEASED, PROTOCOLS, STANDARD
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.evaluation.attachment import (
+    Report,
+    Scores,
+    Tally,
+    evaluate,
+    format_breakdown,
+    format_table,
+    iterate_pairs,
+    pair,
+    percent,
+    policy_line,
+    reports_to_dict,
+    score,
+    score_sentence,
+)
+
+
+def sentence_of(
+    tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1
+) -> Sentence:
+    """Tags and forms separated by spaces; with a path, one line per word after one comment line."""
+    split_tags = tuple(tags.split())
+    split_forms = tuple(forms.split()) or tuple(f"w{i}" for i in range(1, len(split_tags) + 1))
+    source = None
+    if path:
+        lines = ("# text", *split_forms)
+        source = Source(path, line, lines, tuple(range(1, len(lines))))
+    return Sentence(split_forms, split_tags, None if heads is None else tuple(heads), source)
+
+
+# the dog sees a cat ; gold: the <- dog <- sees -> cat -> a
+GOLD = sentence_of("DET NOUN VERB DET NOUN", (2, 3, 0, 5, 3))
+# the -> dog reversed, dog right, sees right, a -> sees wrong, cat right
+PREDICTED = (3, 1, 0, 3, 3)
+
+
+# ------------------------------------------------------------------------------------------- counts
+def test_one_sentence_by_hand() -> None:
+    # 1: 3 for 2. 2: 1 for 3, but 1 <- 2 is gold. 3, 5 right. 4: 3 for 5
+    assert score_sentence(GOLD, PREDICTED) == Scores(sentences=1, words=5, directed=2, undirected=3, roots=1)
+
+
+def test_reversed_arcs_count_undirected() -> None:
+    gold = sentence_of("A B C", (2, 3, 0))
+    scores = score_sentence(gold, (0, 1, 2))
+    assert (scores.directed, scores.undirected, scores.roots) == (0, 2, 0)
+
+
+def test_a_wrong_root_arc_has_no_reverse() -> None:
+    gold = sentence_of("A B C", (0, 1, 2))
+    scores = score_sentence(gold, (2, 0, 2))
+    assert (scores.directed, scores.undirected, scores.roots) == (1, 2, 0)
+
+
+def test_roots_must_be_the_same_words() -> None:
+    gold = sentence_of("A B", (0, 1))
+    everything_root = score_sentence(gold, (0, 0))
+    assert (everything_root.directed, everything_root.roots) == (1, 0)
+
+
+def test_scores_as_fractions() -> None:
+    scores = Scores(sentences=2, words=8, directed=4, undirected=6, roots=1)
+    assert (scores.dda, scores.uda, scores.root_accuracy) == (0.5, 0.75, 0.5)
+    assert scores.to_dict() == {
+        "sentences": 2,
+        "words": 8,
+        "directed": 4,
+        "undirected": 6,
+        "roots": 1,
+        "dda": 0.5,
+        "uda": 0.75,
+        "root_accuracy": 0.5,
+    }
+    assert Tally(4, 1, 2).to_dict() == {"words": 4, "directed": 1, "undirected": 2, "dda": 0.25, "uda": 0.5}
+
+
+def test_nothing_scored_is_not_a_number() -> None:
+    scores = score([], [])
+    assert scores == Scores()
+    assert all(math.isnan(value) for value in (scores.dda, scores.uda, scores.root_accuracy, Tally().dda))
+    assert scores.to_dict()["dda"] is None
+    json.dumps(scores.to_dict(), allow_nan=False)
+
+
+def test_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 predicted heads for 5 words: w1 w2 w3 w4 w5"):
+        score_sentence(GOLD, (2, 0))
+    for gold, predicted in ([GOLD], []), ([], [PREDICTED]):
+        with pytest.raises(ValueError, match="differ in their number of sentences"):
+            score(gold, predicted)
+
+
+def test_gold_heads_are_needed() -> None:
+    with pytest.raises(DataError) as error:
+        score_sentence(sentence_of("A", None, path="g.conllu", line=7), (0,))
+    assert str(error.value) == "g.conllu:7: the sentence has no heads (gold trees are needed to score)"
+
+
+def head_vectors(n_words: int) -> st.SearchStrategy[tuple[int, ...]]:
+    return st.lists(st.integers(0, n_words), min_size=n_words, max_size=n_words).map(tuple)
+
+
+def scored_sentence() -> st.SearchStrategy[tuple[Sentence, tuple[int, ...]]]:
+    """A sentence with any heads and other heads for it; no law below needs trees."""
+    tags = st.lists(st.sampled_from(["NOUN", "VERB", "ADP"]), min_size=1, max_size=20)
+    return tags.flatmap(
+        lambda t: st.tuples(
+            head_vectors(len(t)).map(lambda heads: sentence_of(" ".join(t), heads)), head_vectors(len(t))
+        )
+    )
+
+
+scored_sentences = st.lists(scored_sentence(), max_size=6)
+RULES = (("ROOT", "VERB"), ("VERB", "NOUN"), ("NOUN", "ADP"))
+
+
+@given(scored_sentences, scored_sentences)
+def test_scores_add_up(
+    first: list[tuple[Sentence, tuple[int, ...]]], second: list[tuple[Sentence, tuple[int, ...]]]
+) -> None:
+    def score_of(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> Scores:
+        return score((gold for gold, _ in pairs), (heads for _, heads in pairs))
+
+    total = score_of(first + second)
+    assert total == score_of(first) + score_of(second)
+    assert total == sum((score_sentence(*p) for p in first + second), Scores())
+    assert 0 <= total.directed <= total.undirected <= total.words
+    assert 0 <= total.roots <= total.sentences
+    for gold, _ in first:
+        assert gold.heads is not None
+        perfect = score_sentence(gold, gold.heads)
+        assert perfect == Scores(1, len(gold), len(gold), len(gold), 1)
+
+
+# ------------------------------------------------------------------------------------------- break-downs
+def test_break_downs_by_hand() -> None:
+    second = sentence_of("VERB NOUN", (0, 1))
+    report = evaluate(
+        [GOLD, second], [PREDICTED, (0, 1)], STANDARD, max_lens=(2, None), rules=RULES, all_sentences=3
+    )
+    assert report.total == Scores(2, 7, 4, 5, 2)
+    assert report.by_length == {2: Scores(1, 2, 2, 2, 1), None: report.total}
+    by = report.breakdowns
+    assert list(by) == ["tag", "rule", "distance", "length"]
+    assert by["tag"] == {"NOUN": Tally(3, 2, 3), "DET": Tally(2, 0, 0), "VERB": Tally(2, 2, 2)}
+    assert list(by["tag"]) == ["NOUN", "DET", "VERB"]  # by frequency, then by name
+    assert by["rule"] == {
+        "ROOT>VERB": Tally(2, 2, 2),
+        "VERB>NOUN": Tally(3, 2, 3),
+        "NOUN>ADP": Tally(),
+        "other": Tally(2, 0, 0),
+    }
+    assert by["distance"] == {
+        "root": Tally(2, 2, 2),
+        "1": Tally(4, 1, 2),
+        "2": Tally(1, 1, 1),
+        "3-6": Tally(),
+        ">=7": Tally(),
+    }
+    assert by["length"]["1-5"] == report.total
+    assert by["length"][">40"] == Scores()
+    assert report.policy.startswith("DDA on 2 of 3 sentences, 7 words; protocol standard: ")
+
+
+def test_bands() -> None:
+    lengths = (1, 5, 6, 10, 11, 15, 16, 20, 21, 30, 31, 40, 41, 90)
+    gold = [sentence_of(" ".join(["X"] * n), right_branching(n)) for n in lengths]
+    report = evaluate(gold, [s.heads for s in gold], STANDARD, by=("length",))
+    assert [scores.sentences for scores in report.breakdowns["length"].values()] == [2] * 7
+    assert [scores.sentences for scores in report.by_length.values()] == [4, 6, 12, 14]
+
+    star = sentence_of(" ".join(["X"] * 9), (0, *[1] * 8))  # distances 1..8
+    report = evaluate([star], [star.heads], STANDARD, by=("distance",))
+    cells = report.breakdowns["distance"].items()
+    assert [(band, cell.words) for band, cell in cells] == [
+        ("root", 1),
+        ("1", 1),
+        ("2", 1),
+        ("3-6", 4),
+        (">=7", 2),
+    ]
+
+
+def test_break_downs_on_demand() -> None:
+    assert evaluate([GOLD], [PREDICTED], STANDARD, by=()).breakdowns == {}
+    assert list(evaluate([GOLD], [PREDICTED], STANDARD, by=("length", "rule", "tag")).breakdowns) == [
+        "length",
+        "tag",
+    ]  # no rules given
+    with pytest.raises(UsageError) as error:
+        evaluate([], [], STANDARD, by=("tags",))
+    assert str(error.value) == "no break-down 'tags' (choose from tag, rule, distance, length)"
+
+
+def test_evaluate_consumes_lazily() -> None:
+    events: list[str] = []
+
+    def noted(name: str, items: Sequence[object]) -> Iterator[object]:
+        for item in items:
+            events.append(name)
+            yield item
+
+    evaluate(noted("gold", [GOLD] * 2), noted("heads", [PREDICTED] * 2), STANDARD)  # type: ignore[arg-type]
+    assert events == ["gold", "heads"] * 2
+
+
+@settings(max_examples=60)
+@given(scored_sentences)
+def test_each_break_down_partitions_the_total(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> None:
+    report = evaluate([g for g, _ in pairs], [h for _, h in pairs], STANDARD, rules=RULES)
+    total = report.total
+    assert total == score([g for g, _ in pairs], [h for _, h in pairs])
+    for name in ("tag", "rule", "distance"):
+        assert sum(report.breakdowns[name].values(), Tally()) == Tally(
+            total.words, total.directed, total.undirected
+        )
+    assert sum(report.breakdowns["length"].values(), Scores()) == total
+    assert report.by_length[None] == total
+    counts = [scores.words for scores in report.by_length.values()]
+    assert counts == sorted(counts)
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+# ------------------------------------------------------------------------------------------- two files
+def test_pair_applies_the_protocol_to_both() -> None:
+    # gold: « -> dort, Il -> dort, dort root, » -> dort; the prediction has « as root
+    gold = sentence_of("PUNCT PRON VERB PUNCT", (3, 3, 0, 3), "« Il dort »")
+    predicted = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
+    assert pair([gold], [predicted], STANDARD) == (
+        [sentence_of("PRON VERB", (2, 0), "Il dort")],
+        [(0, 1)],
+    )
+    assert pair([gold], [predicted], AS_RELEASED) == ([gold], [(0, 1, 4, 1)])
+
+
+def test_pair_takes_punctuation_and_projectivity_from_gold() -> None:
+    gold = [
+        sentence_of("NOUN NOUN", (0, 1)),
+        sentence_of("PUNCT", (0,)),
+        sentence_of("NOUN VERB PUNCT", (2, 0, 1)),  # not projective
+    ]
+    predicted = [
+        sentence_of("PUNCT NOUN", (2, 0)),
+        sentence_of("NOUN", (0,)),
+        sentence_of("NOUN VERB PUNCT", (2, 0, 2)),
+    ]
+    kept, heads = pair(gold, predicted, STANDARD)
+    assert [s.tags for s in kept] == [("NOUN", "NOUN"), ("NOUN", "VERB")]
+    assert heads == [(2, 0), (2, 0)]
+    kept, heads = pair(gold, predicted, AS_RELEASED)
+    assert kept == gold[:2]
+    assert heads == [(2, 0), (0,)]
+
+
+def test_pair_streams() -> None:
+    one = sentence_of("NOUN", (0,))
+    pairs = iterate_pairs(itertools.repeat(one), itertools.repeat(one), STANDARD)
+    assert list(itertools.islice(pairs, 2)) == [(one, (0,))] * 2
+
+
+def complaint(gold: list[Sentence], predicted: list[Sentence]) -> str:
+    with pytest.raises(DataError) as error:
+        pair(gold, predicted, STANDARD)
+    return str(error.value)
+
+
+def test_pair_names_both_places() -> None:
+    same = "(both files must hold the same sentences in the same order)"
+    g1 = sentence_of("NOUN VERB", (2, 0), "a b", "g.conllu", 1)
+    g2 = sentence_of("NOUN VERB PUNCT", (2, 0, 2), "a b .", "g.conllu", 5)
+    p1 = sentence_of("NOUN VERB", (2, 0), "a b", "p.conllu", 11)
+    p2 = sentence_of("NOUN VERB PUNCT", (2, 0, 2), "a b .", "p.conllu", 15)
+    other_form = sentence_of("NOUN VERB PUNCT", (2, 0, 2), "a B .", "p.conllu", 15)
+    longer = sentence_of("NOUN VERB X X", (2, 0, 2, 2), "a b . .", "p.conllu", 15)
+    stripped = sentence_of("NOUN VERB", (2, 0), "a b", "p.conllu", 15)
+    headless = sentence_of("NOUN VERB PUNCT", None, "a b .", "p.conllu", 15)
+    headless_gold = sentence_of("NOUN VERB PUNCT", None, "a b .", "g.conllu", 5)
+
+    pair([g1, g2], [p1, p2], STANDARD)
+    assert complaint([g1, g2], [p1]) == (
+        f"p.conllu: ends after 1 sentences, but g.conllu:5 begins sentence 2 {same}"
+    )
+    assert complaint([g1], [p1, p2]) == (
+        f"p.conllu:15: sentence 2 is one too many: g.conllu ends after 1 sentences {same}"
+    )
+    assert complaint([g1, g2], [p1, other_form]) == (
+        f"p.conllu:17: word 2 of sentence 2 is 'B', but g.conllu:7 has 'b' {same}"
+    )
+    assert complaint([g1, g2], [p1, longer]) == (
+        f"p.conllu:15: sentence 2 has 4 words, but g.conllu:5 has 3 words {same}"
+    )
+    assert complaint([g1, g2], [p1, stripped]) == (
+        "p.conllu:15: sentence 2 has 2 words, but g.conllu:5 has 3 words "
+        "(its punctuation is missing; score a parse of the complete file)"
+    )
+    assert complaint([g1, g2], [p1, headless]) == (
+        "p.conllu:15: sentence 2 has no heads (is it the file that was parsed?)"
+    )
+    assert complaint([g1, headless_gold], [p1, p2]) == (
+        "g.conllu:5: the sentence has no heads (gold trees are needed to score)"
+    )
+
+
+def test_pair_without_known_places() -> None:
+    one = sentence_of("NOUN", (0,), "a")
+    assert complaint([one], [sentence_of("NOUN", (0,), "b")]).startswith(
+        "<prediction>: word 1 of sentence 1 is 'b', but <gold> has 'a'"
+    )
+    assert complaint([one], []).startswith("<prediction>: ends after 0 sentences, but <gold> begins")
+
+
+# ------------------------------------------------------------------------------------------- output
+def test_policy_lines() -> None:
+    assert policy_line(STANDARD, 298, 298, 6178) == (
+        "DDA on 298 of 298 sentences, 6178 words; protocol standard: UPOS=PUNCT removed, children "
+        "re-attached; all trees; length counted after removal"
+    )
+    assert policy_line(AS_RELEASED, 269, 298, 5863) == (
+        "DDA on 269 of 298 sentences, 5863 words; protocol as_released: punctuation kept and scored; "
+        "projective gold trees only (tested with punctuation); length counted with punctuation"
+    )
+
+
+def two_reports() -> dict[str, Report]:
+    return {
+        "left branching": evaluate([GOLD], [left_branching(5)], STANDARD, (3, 10, None), rules=RULES),
+        "ours": evaluate([GOLD], [PREDICTED], STANDARD, (3, 10, None), rules=RULES),
+    }
+
+
+def test_table() -> None:
+    assert format_table(two_reports()).splitlines() == [
+        "DDA             <=3  <=10   all",
+        "sentences         0     1     1",
+        "words             0     5     5",
+        "left branching    -  60.0  60.0",
+        "ours              -  40.0  40.0",
+    ]
+    assert format_table(two_reports(), "uda").splitlines()[-1] == "ours              -  60.0  60.0"
+    assert format_table(two_reports(), "root").splitlines()[-2:] == [
+        "left branching    -    0.0    0.0",
+        "ours              -  100.0  100.0",
+    ]
+
+
+def test_break_down_table() -> None:
+    assert format_breakdown(two_reports(), "rule").splitlines() == [
+        "rule       words  left branching   ours",
+        "ROOT>VERB      1             0.0  100.0",
+        "VERB>NOUN      2            50.0   50.0",
+        "NOUN>ADP       0               -      -",
+        "other          2           100.0    0.0",
+    ]
+
+
+def test_tables_refuse_to_compare_different_words() -> None:
+    reports = {**two_reports(), "other": evaluate([], [], STANDARD, (3, 10, None), rules=RULES)}
+    for show in (format_table, reports_to_dict):
+        with pytest.raises(ValueError, match="left branching and other were not scored on the same words"):
+            show(reports)
+    with pytest.raises(ValueError, match="no report"):
+        format_table({})
+
+
+def test_json() -> None:
+    content = json.loads(json.dumps(reports_to_dict(two_reports()), allow_nan=False))
+    assert content["policy"].startswith("DDA on 1 of 1 sentences, 5 words; protocol standard")
+    ours = content["systems"]["ours"]
+    assert ours["protocol"] == "standard"
+    assert ours["by_length"]["<=10"] == ours["by_length"]["all"] == ours["total"]
+    assert ours["by_length"]["<=3"]["dda"] is None
+    assert ours["total"]["dda"] == 0.4
+    assert ours["by"]["rule"]["ROOT>VERB"]["dda"] == 1.0
+
+
+def test_percent_has_one_decimal() -> None:
+    assert [percent(x) for x in (0.0, 1.0, 0.12345, math.nan)] == ["0.0", "100.0", "12.3", "-"]
+
+
+# ------------------------------------------------------------------------------------------- real treebanks
+@pytest.mark.parametrize(
+    ("name", "n_sentences", "n_words", "left", "right"),
+    [
+        # README of the data, section 5: <=15, <=40, all
+        ("standard", [123, 271, 298], 6178, [32.0, 31.3, 31.1], [12.1, 11.6, 11.7]),
+        ("as_released", [103, 248, 269], 5863, [27.5, 27.9, 28.1], [12.3, 10.9, 10.9]),
+    ],
+)
+def test_french_test_set(
+    name: str, n_sentences: list[int], n_words: int, left: list[float], right: list[float], data_dir: Path
+) -> None:
+    sentences = list(conllu.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
+    gold, own_heads = pair(sentences, sentences, PROTOCOLS[name])
+    assert [s.heads for s in gold] == own_heads
+    for parser, expected in ((left_branching, left), (right_branching, right)):
+        report = evaluate(
+            gold,
+            (parser(len(s)) for s in gold),
+            PROTOCOLS[name],
+            (15, 40, None),
+            all_sentences=len(sentences),
+        )
+        assert [scores.sentences for scores in report.by_length.values()] == n_sentences
+        assert [round(100 * scores.dda, 1) for scores in report.by_length.values()] == expected
+        assert report.total.words == n_words
+        assert f"DDA on {n_sentences[-1]} of 298 sentences, {n_words} words" in report.policy

@@ -1,0 +1,300 @@
+"""The reference engine: a distribution over derivations, the same by every path, with the right gradients."""
+
+from __future__ import annotations
+
+import brute_force
+import dynet as dy
+import numpy as np
+import pytest
+
+from dynet_vdgi.config import ModelSettings, TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model.per_sentence import Network, draw, forcing, greedy, new_graph, sampling
+
+TAGS = ("ADJ", "NOUN", "VERB")
+WORDS = ("a", "b", "c", "d")
+
+
+def network(seed=3, tags=TAGS, scale=2.0, **changes):
+    """A small network with weights large enough for decisions that differ from state to state."""
+    settings = ModelSettings(**{"tag_dim": 5, "hidden_dim": 4, "vector_dim": 6, **changes})
+    vocabulary = Vocabulary(tags, WORDS if settings.word_dim else ())
+    net = Network(vocabulary, settings, np.random.default_rng(seed))
+    for name, value in net.parameters.arrays().items():
+        if not name.endswith("vectors"):
+            noise = np.random.default_rng(len(name)).normal(0, 0.3, value.shape)
+            net.parameters.set(name, value * scale + noise)
+    return net
+
+
+def sentence(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return Encoded(tuple(rng.integers(1, 4, n).tolist()), tuple(rng.integers(0, 5, n).tolist()))
+
+
+def gradients(net):
+    """Gradients of all parameters, which are zero afterwards."""
+    result = {}
+    for name, parameter in net.parameters.by_name.items():
+        result[name] = parameter.grad_as_array().copy()
+        parameter.scale_gradient(0.0)
+    return result
+
+
+def relative_difference(first, second):
+    """Largest difference of any gradient, relative to the largest entry of that parameter's gradient."""
+    worst = 0.0
+    for name in first:
+        size = max(np.abs(first[name]).max(), 1e-3)
+        worst = max(worst, np.abs(first[name] - second[name]).max() / size)
+    return worst
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_probabilities_of_all_derivations_sum_to_one(n, word_dim):
+    net = network(word_dim=word_dim)
+    actions = [a for a, _ in brute_force.derivations(n)]
+    new_graph(autobatch=False)
+    drawn = draw(net, sentence(n), len(actions), forcing(actions), training=False)
+    assert np.exp(drawn.samples.log_q).sum() == pytest.approx(1.0, abs=1e-5)
+    assert [tuple(h) for h in drawn.samples.heads] == [h for _, h in brute_force.derivations(n)]
+
+
+def test_unmasked_softmax_loses_mass_as_the_released_code_does():
+    net = network(scale=0.0, mask_illegal=False)
+    for name in net.parameters.by_name:
+        net.parameters.set(name, net.parameters.get(name) * 0)
+    totals = []
+    for n in range(1, 6):
+        actions = [a for a, _ in brute_force.derivations(n)]
+        new_graph(autobatch=False)
+        totals.append(np.exp(draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q).sum())
+    assert totals == pytest.approx([1, 0.667, 0.593, 0.560, 0.541], abs=5e-4)
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_dim):
+    n, tags = 3, ("N", "V")
+    net = network(tags=tags, word_dim=word_dim)
+    words = range(len(WORDS) + 1) if word_dim else [0]
+    actions = [a for a, _ in brute_force.derivations(n)]
+    total = 0.0
+    for index in np.ndindex(*[2] * n, *[len(words)] * n):
+        text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
+        new_graph(autobatch=True)
+        embedded, parts = net.decoder.read(text)
+        terms = [dy.esum(net.decoder.nll(text, embedded, parts, a, False)) for a in actions]
+        total += np.exp(-np.array(dy.concatenate(terms).vec_value())).sum()
+    assert total == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("autobatch", [False, True])
+def test_sampled_scores_are_those_of_the_forced_derivation(autobatch):
+    net = network()
+    for n in (2, 5, 9):
+        new_graph(autobatch)
+        drawn = draw(net, sentence(n), 20, sampling(np.random.default_rng(n)), training=False).samples
+        new_graph(False)
+        again = draw(net, sentence(n), 20, forcing(drawn.actions), training=False).samples
+        assert again.actions == drawn.actions
+        assert again.heads == drawn.heads
+        assert np.allclose(again.log_q, drawn.log_q, rtol=1e-5, atol=1e-5)
+        assert np.allclose(again.log_p, drawn.log_p, rtol=1e-5, atol=1e-5)
+
+
+def test_sampling_follows_q():
+    net, n, times = network(), 3, 4000
+    actions = [a for a, _ in brute_force.derivations(n)]
+    new_graph(False)
+    q = np.exp(draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q)
+    new_graph(False)
+    drawn = draw(net, sentence(n), times, sampling(np.random.default_rng(0)), training=False).samples
+    counts = np.array([sum(tuple(a) == b for a in drawn.actions) for b in actions])
+    assert np.all(np.abs(counts - times * q) < 4.5 * np.sqrt(times * q * (1 - q)) + 1)
+
+
+def test_tempered_sampling_follows_the_renormalised_power_at_every_step():
+    net, times = network(scale=0.5), 4000
+    new_graph(False)
+    two = draw(net, sentence(2), 2, forcing([[0, 0, 1], [0, 0, 2]]), training=False).samples
+    power = np.exp(0.5 * two.log_q)
+    expected = power / power.sum()
+    new_graph(False)
+    drawn = draw(net, sentence(2), times, sampling(np.random.default_rng(0), 0.5), training=False).samples
+    share = np.mean([a[2] == 1 for a in drawn.actions])
+    assert share == pytest.approx(expected[0], abs=0.03)
+    assert abs(expected[0] - np.exp(two.log_q[0])) > 0.06  # the power makes a difference here
+
+
+def test_greedy_takes_the_best_legal_action_at_every_step():
+    net, n = network(), 5
+    text = sentence(n)
+    best = per_sentence.parse(net.encoder, text)
+    new_graph(False)
+    derivation = per_sentence.derive(net.encoder, text, 1, greedy)[0]
+    assert derivation.heads == best
+    # Every one-step deviation has a lower local probability: compare prefixes by enumeration.
+    prefix = derivation.actions
+    all_actions = [a for a, _ in brute_force.derivations(n)]
+    new_graph(False)
+    log_q = draw(net, text, len(all_actions), forcing(all_actions), training=False).samples.log_q
+    mass = {}
+    for actions, value in zip(all_actions, np.exp(log_q)):
+        for t in range(len(actions)):
+            mass[actions[: t + 1]] = mass.get(actions[: t + 1], 0.0) + value
+    for t in range(len(prefix)):
+        siblings = [mass.get((*prefix[:t], a), 0.0) for a in range(3)]
+        assert siblings[prefix[t]] == max(siblings)
+
+
+def test_stack_after_reductions_is_that_of_the_surviving_items():
+    net = network()
+    new_graph(False)
+    embedded, _ = net.encoder.read(sentence(4))
+    stack = net.encoder.stack
+    one = stack.push(None, embedded[0])
+    three = stack.push(stack.push(one, embedded[1]), embedded[2])
+    reduced = stack.reduce(three, top_is_head=True)
+    assert reduced.below is one
+    composed = dy.rectify(
+        dy.affine_transform(
+            [stack.compose_bias, stack.compose_head, three.h, stack.compose_dependent, three.below.h]
+        )
+    )
+    fresh = stack.push(stack.push(None, embedded[0]), composed)
+    assert np.allclose(reduced.h.npvalue(), fresh.h.npvalue(), atol=1e-6)
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+def test_gradients_by_finite_differences(word_dim):
+    # In float32 central differences are best at a step of about 1e-2, where they are good to about 1e-2.
+    net = network(scale=1.0, word_dim=word_dim)
+    text, rng = sentence(4), np.random.default_rng(5)
+    actions = [brute_force.derivations(4)[k][0] for k in (3, 17, 30)]
+    w, v = rng.normal(size=3), rng.normal(size=3)
+
+    def loss(add_gradient):
+        new_graph(False)
+        drawn = draw(net, text, 3, forcing(actions), training=False)
+        if add_gradient:
+            return per_sentence.backward(drawn, w, v)
+        return float(-(w @ drawn.samples.log_q + v @ drawn.samples.log_p))
+
+    loss(True)
+    analytic = gradients(net)
+    checked = set()
+    for name, value in net.parameters.arrays().items():
+        scale = max(np.abs(analytic[name]).max(), 0.05)
+        flat = [i for i in np.argsort(-np.abs(analytic[name].ravel()))[:2].tolist()] + [int(rng.integers(value.size))]
+        for i in flat:
+            # A ReLU's kink within a large step, or rounding in a small one, spoils one of them, not all.
+            errors = []
+            for step in (2e-2, 1e-2, 3e-3):
+                numeric = 0.0
+                for sign in (1, -1):
+                    changed = value.astype(np.float64).copy()
+                    changed.reshape(-1)[i] += sign * step
+                    net.parameters.set(name, changed)
+                    numeric += sign * loss(False) / (2 * step)
+                errors.append(abs(numeric - analytic[name].ravel()[i]))
+            net.parameters.set(name, value)
+            assert min(errors) < 1e-2 * scale, (name, i, errors)
+        checked.add(name)
+    assert checked == set(net.parameters.by_name)
+
+
+def test_reinforce_estimates_the_gradient_of_an_expectation():
+    """d/dw E_q[f] by enumeration, and the mean over many samples of f(a) d/dw log q(a)."""
+    net, n = network(), 3
+    text = sentence(n)
+    actions = [a for a, _ in brute_force.derivations(n)]
+    reward = {a: float(np.sin(3 * k)) for k, a in enumerate(actions)}
+    new_graph(False)
+    drawn = draw(net, text, len(actions), forcing(actions), training=False)
+    q = np.exp(drawn.samples.log_q)
+    f = np.array([reward[a] for a in actions])
+    per_sentence.backward(drawn, -q * f, np.zeros(len(actions)))  # minus, since the loss holds -log q
+    exact = gradients(net)["encoder/state/actions"]
+    estimates = []
+    for seed in range(60):
+        new_graph(True)
+        drawn = draw(net, text, 40, sampling(np.random.default_rng(seed)), training=False)
+        weights = -np.array([reward[tuple(a)] for a in drawn.samples.actions]) / 40
+        per_sentence.backward(drawn, weights, np.zeros(40))
+        estimates.append(gradients(net)["encoder/state/actions"])
+    mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0) / np.sqrt(len(estimates))
+    assert np.all(np.abs(mean - exact) < 4 * error + 1e-6)
+    assert np.abs(exact).max() > 5 * error.max()  # there is a gradient to find
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
+    """50 random sentences; equal losses alone would prove nothing."""
+    net = network(tag_dim=8, hidden_dim=8, word_dim=word_dim)
+    rng = np.random.default_rng(1)
+    worst_score = worst_gradient = 0.0
+    for k in range(50):
+        text = sentence(int(rng.integers(2, 11)), seed=k)
+        new_graph(False)
+        actions = draw(net, text, 6, sampling(rng), training=False).samples.actions
+        w, v = rng.normal(size=6), rng.normal(size=6)
+        results = []
+        for autobatch in (False, True):
+            new_graph(autobatch)
+            drawn = draw(net, text, 6, forcing(actions), training=False)
+            loss = per_sentence.backward(drawn, w, v)
+            results.append((np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net)))
+        (scores, one), (batched_scores, two) = results
+        worst_score = max(worst_score, np.max(np.abs(scores - batched_scores) / np.maximum(np.abs(scores), 1)))
+        worst_gradient = max(worst_gradient, relative_difference(one, two))
+    assert worst_score < 1e-4
+    assert worst_gradient < 1e-4
+
+
+def test_dropout_is_for_training_only_and_repeats_with_its_seed():
+    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
+    actions = [brute_force.derivations(4)[0][0]]
+
+    def scores(training, seed):
+        dy.reset_random_seed(seed)
+        new_graph(False)
+        samples = draw(net, sentence(4), 1, forcing(actions), training=training).samples
+        return samples.log_q[0], samples.log_p[0]
+
+    assert scores(False, 1) == scores(False, 2)
+    assert scores(True, 1) == scores(True, 1)
+    assert scores(True, 1) != scores(True, 2)
+
+
+def test_accumulate_adds_the_mean_gradient_of_its_sentences():
+    net = network(encoder_dropout=0.0, decoder_dropout=0.0)
+    settings = TrainSettings(samples=5)
+    texts = [sentence(3, 1), sentence(5, 2)]
+    weights = {}
+
+    def phase(text, samples):
+        w = np.linspace(-1, 1, 5), np.linspace(1, 2, 5)
+        weights[text] = (samples.actions, *w)
+        return w
+
+    per_sentence.accumulate(net, texts, phase, np.random.default_rng(4), settings)
+    together = gradients(net)
+    parts = []
+    for text in texts:
+        actions, w, v = weights[text]
+        new_graph(False)
+        per_sentence.backward(draw(net, text, 5, forcing(actions)), w, v)
+        parts.append(gradients(net))
+    mean = {name: (parts[0][name] + parts[1][name]) / 2 for name in together}
+    assert relative_difference(mean, together) < 1e-4
+
+
+def test_unknown_tags_can_be_parsed_but_not_generated():
+    net = network()
+    text = Encoded((1, 0, 2), (0, 0, 0))
+    assert brute_force.is_tree(per_sentence.parse(net.encoder, text))
+    new_graph(False)
+    with pytest.raises(ValueError, match="unknown tag"):
+        draw(net, text, 2, sampling(np.random.default_rng(0)))

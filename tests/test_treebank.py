@@ -1,0 +1,451 @@
+"""Filters, punctuation and protocols, against naive definitions that share no code with the package."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynet_vdgi.baselines.branching import left_branching, right_branching
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.treebank import (
+    AS_RELEASED,
+    PROTOCOLS,
+    STANDARD,
+    Dropped,
+    Filter,
+    Protocol,
+    heads_without,
+    is_projective,
+    prepare,
+    protocol_named,
+    restore_punctuation,
+    without_punctuation,
+)
+from dynet_vdgi.errors import ConfigError
+
+LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
+
+# README of the data, section 5: sentences, words, left, right (DDA in per cent); projective sentences, left,
+# right of these. For at most 15 and 40 words and for all.
+BASELINES = {
+    ("eu", 15): (1411, 12851, 25.7, 25.7, 1166, 26.7, 25.9),
+    ("eu", 40): (1799, 20470, 25.4, 25.7, 1390, 26.5, 25.8),
+    ("eu", None): (1799, 20470, 25.4, 25.7, 1390, 26.5, 25.8),
+    ("nl", 15): (230, 1648, 28.8, 19.9, 199, 29.8, 22.4),
+    ("nl", 40): (383, 5126, 28.1, 13.6, 280, 29.3, 15.6),
+    ("nl", None): (386, 5268, 27.9, 13.7, 281, 29.1, 15.8),
+    ("fr", 15): (123, 1194, 32.0, 12.1, 123, 32.0, 12.1),
+    ("fr", 40): (271, 4827, 31.3, 11.6, 268, 31.3, 11.7),
+    ("fr", None): (298, 6178, 31.1, 11.7, 292, 31.2, 11.7),
+    ("de", 15): (610, 5416, 34.7, 9.6, 595, 35.0, 9.4),
+    ("de", 40): (964, 13345, 33.0, 8.4, 901, 33.4, 8.5),
+    ("de", None): (977, 13929, 33.0, 8.4, 912, 33.3, 8.5),
+    ("it", 15): (245, 2238, 34.3, 12.9, 242, 34.3, 13.0),
+    ("it", 40): (446, 7439, 33.2, 11.3, 434, 33.2, 11.4),
+    ("it", None): (489, 9721, 32.8, 11.2, 465, 32.9, 11.4),
+    ("pl", 15): (667, 4844, 30.3, 23.9, 667, 30.3, 23.9),
+    ("pl", 40): (727, 6015, 29.5, 23.8, 726, 29.5, 23.8),
+    ("pl", None): (727, 6015, 29.5, 23.8, 726, 29.5, 23.8),
+    ("pt", 15): (130, 1125, 32.4, 15.5, 123, 33.0, 15.3),
+    ("pt", 40): (273, 4595, 30.6, 13.8, 248, 31.2, 13.6),
+    ("pt", None): (288, 5434, 30.5, 13.5, 259, 31.0, 13.4),
+    ("es", 15): (86, 859, 35.5, 10.4, 85, 35.5, 10.5),
+    ("es", 40): (224, 4389, 32.2, 11.9, 209, 32.2, 11.8),
+    ("es", None): (274, 7110, 31.8, 11.6, 248, 31.9, 11.7),
+}
+
+
+# ------------------------------------------------------------------------------------------- naive twins
+def crosses(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    (a, b), (c, d) = sorted([first, second])
+    return a < c < b < d
+
+
+def has_no_crossing(heads: Sequence[int]) -> bool:
+    arcs = [(min(h, d), max(h, d)) for d, h in enumerate(heads, 1)]
+    return not any(crosses(x, y) for x, y in itertools.combinations(arcs, 2))
+
+
+def ancestors(heads: Sequence[int], word: int) -> list[int]:
+    """Up to and without 0; as many as there are words where a cycle never gets there."""
+    chain: list[int] = []
+    while word and len(chain) < len(heads):
+        word = heads[word - 1]
+        if word:
+            chain.append(word)
+    return chain
+
+
+def is_tree(heads: Sequence[int]) -> bool:
+    no_cycle = all(word not in ancestors(heads, word) for word in range(1, len(heads) + 1))
+    return list(heads).count(0) == 1 and no_cycle
+
+
+def all_trees(n_words: int) -> Iterator[tuple[int, ...]]:
+    return (h for h in itertools.product(range(n_words + 1), repeat=n_words) if is_tree(h))
+
+
+def projective_trees(n_words: int) -> list[tuple[int, ...]]:
+    return [heads for heads in all_trees(n_words) if has_no_crossing(heads)]
+
+
+def subsets(n_words: int) -> Iterator[tuple[int, ...]]:
+    for size in range(n_words + 1):
+        yield from itertools.combinations(range(1, n_words + 1), size)
+
+
+@st.composite
+def projective_tree(draw: st.DrawFn, max_words: int = 14) -> tuple[int, ...]:
+    """Every projective tree with one root can come out: a root, then trees on both sides of it, and so on."""
+    n_words = draw(st.integers(1, max_words))
+    heads = [0] * n_words
+    todo = [(1, n_words, 0)]  # words first..last form one subtree below head
+    while todo:
+        first, last, head = todo.pop()
+        top = draw(st.integers(first, last))
+        heads[top - 1] = head
+        for start, end in ((first, top - 1), (top + 1, last)):
+            while start <= end:
+                stop = draw(st.integers(start, end))
+                todo.append((start, stop, top))
+                start = stop + 1
+    return tuple(heads)
+
+
+@st.composite
+def tagged_tree(draw: st.DrawFn) -> Sentence:
+    heads = draw(projective_tree())
+    tags = draw(st.lists(st.sampled_from(["PUNCT", "NOUN"]), min_size=len(heads), max_size=len(heads)))
+    return sentence_of(tags, heads)
+
+
+def sentence_of(tags: Sequence[str], heads: Sequence[int] | None) -> Sentence:
+    forms = tuple(f"w{number}" for number in range(1, len(tags) + 1))
+    return Sentence(forms, tuple(tags), None if heads is None else tuple(heads))
+
+
+def any_sentence() -> st.SearchStrategy[Sentence]:
+    """Random heads, mostly no tree; what filters do must not depend on that."""
+
+    def of(tags: list[str]) -> st.SearchStrategy[Sentence]:
+        heads = st.lists(st.integers(0, len(tags)), min_size=len(tags), max_size=len(tags))
+        return st.builds(sentence_of, st.just(tags), st.none() | heads)
+
+    return st.lists(st.sampled_from(["PUNCT", "NOUN", "VERB"]), min_size=1, max_size=6).flatmap(of)
+
+
+# ------------------------------------------------------------------------------------------- projectivity
+@pytest.mark.parametrize("n_words", range(6))
+def test_is_projective_on_every_head_vector(n_words: int) -> None:
+    for heads in itertools.product(range(n_words + 1), repeat=n_words):
+        assert is_projective(heads) == has_no_crossing(heads), heads
+
+
+def test_is_projective_on_long_random_trees() -> None:
+    rng = random.Random(1)
+    verdicts = Counter()
+    for _ in range(400):
+        n_words = rng.randint(6, 12)
+        heads = list(left_branching(n_words))
+        for _ in range(rng.randint(0, 8)):
+            heads[rng.randrange(n_words)] = rng.randint(0, n_words)
+        verdicts[is_projective(heads)] += 1
+        assert is_projective(heads) == has_no_crossing(heads), heads
+    assert min(verdicts.values()) > 50
+
+
+def test_root_arc_counts_as_an_arc_from_position_0() -> None:
+    assert not is_projective([3, 0, 2])  # 1 <- 3 spans the root word 2, no other arc crosses it
+
+
+def test_numbers_of_projective_trees() -> None:
+    assert [len(projective_trees(n)) for n in range(1, 6)] == [1, 2, 7, 30, 143]
+
+
+@given(projective_tree())
+def test_generated_trees_are_projective(heads: tuple[int, ...]) -> None:
+    assert is_tree(heads)
+    assert has_no_crossing(heads)
+    assert is_projective(heads)
+
+
+# ------------------------------------------------------------------------------------------- removal
+def test_children_of_removed_words_climb() -> None:
+    heads = (2, 5, 2, 3, 0, 4)  # 6 -> 4 -> 3 -> 2 -> 5
+    assert heads_without(heads, (1, 2, 3, 5, 6)) == (2, 4, 2, 0, 3)
+    assert heads_without(heads, (1, 5, 6)) == (2, 0, 2)
+
+
+def test_first_orphan_of_a_removed_root_becomes_the_root() -> None:
+    assert heads_without((3, 1, 0, 3, 3), (1, 2, 4, 5)) == (0, 1, 1, 1)
+
+
+def test_orphans_join_a_root_that_stays() -> None:
+    assert heads_without((2, 0, 0), (1, 3)) == (2, 0)  # two roots, one of them removed
+
+
+def test_cycle_among_removed_words_ends() -> None:
+    assert heads_without((2, 3, 2, 0), (1, 4)) == (2, 0)
+
+
+def test_without_punctuation_keeps_forms_tags_and_positions() -> None:
+    source = Source("f.conllu", 3, ("a", "b", "c", "d"), (0, 1, 2, 3))
+    sentence = Sentence(("«", "Il", "dort", "»"), ("PUNCT", "PRON", "VERB", "PUNCT"), (3, 3, 0, 3), source)
+    short, positions = without_punctuation(sentence)
+    assert short == Sentence(("Il", "dort"), ("PRON", "VERB"), (2, 0), None)
+    assert positions == (2, 3)
+
+
+def test_without_punctuation_without_trees() -> None:
+    short, positions = without_punctuation(sentence_of(["PUNCT", "NOUN"], None))
+    assert (short.tags, short.heads, positions) == (("NOUN",), None, (2,))
+
+
+def test_sentence_without_punctuation_stays_as_it_is() -> None:
+    sentence = sentence_of(["NOUN", "SYM"], (0, 1))
+    assert without_punctuation(sentence) == (sentence, (1, 2))
+    assert without_punctuation(sentence)[0] is sentence
+
+
+def test_other_tags_can_be_removed() -> None:
+    short, positions = without_punctuation(sentence_of(["NN", ",", "."], (0, 1, 1)), frozenset({",", "."}))
+    assert (short.tags, positions) == (("NN",), (1,))
+
+
+def test_only_punctuation_leaves_nothing() -> None:
+    short, positions = without_punctuation(sentence_of(["PUNCT", "PUNCT"], (0, 1)))
+    assert (len(short), short.heads, positions) == (0, (), ())
+
+
+@pytest.mark.parametrize("n_words", range(1, 6))
+def test_removal_and_restoration_on_every_projective_tree(n_words: int) -> None:
+    for heads in projective_trees(n_words):
+        for kept in subsets(n_words):
+            short = heads_without(heads, kept)
+            if kept:
+                assert is_tree(short), (heads, kept)
+                assert has_no_crossing(short), (heads, kept)
+            full = restore_punctuation(short, kept, n_words)
+            assert is_tree(full), (short, kept)
+            assert has_no_crossing(full), (short, kept)
+
+
+@pytest.mark.parametrize("n_words", range(1, 5))
+def test_kept_words_keep_their_nearest_kept_ancestor(n_words: int) -> None:
+    for heads in all_trees(n_words):  # crossing arcs too
+        root = heads.index(0) + 1
+        for kept in subsets(n_words):
+            if root not in kept:
+                continue
+            short = heads_without(heads, kept)
+            for word, head in zip(kept, short):
+                expected = next((a for a in ancestors(heads, word) if a in kept), 0)
+                assert (kept[head - 1] if head else 0) == expected
+
+
+@given(tagged_tree())
+def test_laws_of_removal_and_restoration(sentence: Sentence) -> None:
+    assert sentence.heads is not None
+    short, positions = without_punctuation(sentence)
+    assert short.heads is not None
+    assert "PUNCT" not in short.tags
+    assert short.forms == tuple(sentence.forms[p - 1] for p in positions)
+    assert without_punctuation(short)[0] == short
+    if positions:
+        assert is_tree(short.heads)
+        assert has_no_crossing(short.heads)
+    full = restore_punctuation(short.heads, positions, len(sentence))
+    assert is_tree(full)
+    assert has_no_crossing(full)
+    assert heads_without(full, positions) == short.heads
+    if positions:
+        removed = set(range(1, len(sentence) + 1)) - set(positions)
+        assert removed.isdisjoint(full)  # leaves
+
+
+# ------------------------------------------------------------------------------------------- restoration
+def test_restored_words_join_the_innermost_arc_over_their_gap() -> None:
+    # kept 2 -> 3, 3 -> 6, 6 -> root, 7 -> 6; removed 1, 4, 5, 8
+    assert restore_punctuation((2, 3, 0, 3), (2, 3, 6, 7), 8) == (6, 3, 6, 6, 6, 0, 6, 6)
+    # kept 1 -> root, 5 -> 1, 3 -> 5: the gap of 4 lies under both arcs, the inner one has head 5
+    assert restore_punctuation((0, 3, 1), (1, 3, 5), 5) == (0, 1, 5, 5, 1)
+
+
+def test_restoration_of_nothing() -> None:
+    assert restore_punctuation((), (), 3) == (0, 1, 1)
+    assert restore_punctuation((), (), 0) == ()
+    assert restore_punctuation((2, 0), (1, 2), 2) == (2, 0)
+
+
+def test_restoration_refuses_what_is_no_tree() -> None:
+    with pytest.raises(ValueError, match="1 heads for 2 kept words"):
+        restore_punctuation((0,), (1, 2), 3)
+    with pytest.raises(ValueError, match="no kept word is the root"):
+        restore_punctuation((2, 1), (1, 2), 3)
+
+
+# ------------------------------------------------------------------------------------------- filters
+def test_dropped_is_one_line() -> None:
+    assert str(Dropped("punctuation", 0, 3340)) == "punctuation: 3,340 words"
+    assert str(Dropped("not projective", 1, 1)) == "not projective: 1 sentence, 1 word"
+    assert str(Dropped("longer than 10 words", 1200, 20000)) == (
+        "longer than 10 words: 1,200 sentences, 20,000 words"
+    )
+
+
+def test_prepare_standard() -> None:
+    sentences = [
+        sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 2)),
+        sentence_of(["PUNCT", "PUNCT"], (0, 1)),
+        sentence_of(["NOUN", "VERB", "NOUN", "PUNCT"], (3, 0, 2, 2)),  # not projective: kept
+        sentence_of(["NOUN"] * 4, (0, 1, 1, 1)),
+        sentence_of(["NOUN"], None),
+    ]
+    result = prepare(sentences, STANDARD, max_len=3, min_len=2)
+    assert [s.heads for s in result.sentences] == [(2, 0), (3, 0, 2)]
+    assert result.dropped == [
+        Dropped("punctuation", 0, 2),
+        Dropped("punctuation only", 1, 2),
+        Dropped("shorter than 2 words", 1, 1),
+        Dropped("longer than 3 words", 1, 4),
+    ]
+    assert result.notes == []
+    assert result.n_words == 5
+
+
+def test_prepare_as_released() -> None:
+    sentences = [
+        sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1)),  # crossing only because of the punctuation
+        sentence_of(["PUNCT"], (0,)),
+        sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 2)),
+        sentence_of(["NOUN", "PUNCT"], None),
+    ]
+    result = prepare(sentences, AS_RELEASED)
+    assert result.sentences == sentences[1:]
+    assert result.dropped == [Dropped("not projective", 1, 3)]
+    assert result.notes == ["kept without the projectivity test (no trees): 1 sentence, 2 words"]
+
+
+def test_length_is_counted_after_removal() -> None:
+    sentence = sentence_of(["NOUN", "PUNCT", "PUNCT"], (0, 1, 1))
+    assert len(prepare([sentence], STANDARD, max_len=1).sentences) == 1
+    assert len(prepare([sentence], AS_RELEASED, max_len=1).sentences) == 0
+
+
+def test_a_protocol_may_test_projectivity_after_removal() -> None:
+    protocol = Protocol("expectations", frozenset({"PUNCT"}), projective_only=True)
+    sentence = sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1))
+    assert len(prepare([sentence], protocol).sentences) == 1
+    assert protocol.description == (
+        "UPOS=PUNCT removed, children re-attached; projective gold trees only (tested after removal); "
+        "length counted after removal"
+    )
+
+
+def test_filter_streams() -> None:
+    def endless() -> Iterator[Sentence]:
+        while True:
+            yield sentence_of(["NOUN", "PUNCT"], (0, 1))
+
+    keep = Filter(STANDARD)
+    assert [s.tags for s in itertools.islice(keep(endless()), 3)] == [("NOUN",)] * 3
+    assert keep.dropped == [Dropped("punctuation", 0, 3)]
+
+
+@pytest.mark.parametrize(("min_len", "max_len"), [(0, None), (1, 0), (3, 2)])
+def test_impossible_lengths(min_len: int, max_len: int | None) -> None:
+    with pytest.raises(ConfigError, match="need 1 <= min_len <= max_len"):
+        Filter(STANDARD, max_len, min_len)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(any_sentence(), max_size=8),
+    st.sampled_from(["standard", "as_released"]),
+    st.none() | st.integers(2, 5),
+    st.integers(1, 2),
+)
+def test_filters_partition_their_input(
+    sentences: list[Sentence], name: str, max_len: int | None, min_len: int
+) -> None:
+    protocol = protocol_named(name)
+    result = prepare(sentences, protocol, max_len, min_len)
+    assert len(result.sentences) + sum(d.sentences for d in result.dropped) == len(sentences)
+    assert result.n_words + sum(d.words for d in result.dropped) == sum(map(len, sentences))
+    assert all(min_len <= len(s) <= (max_len or len(s)) for s in result.sentences)
+    if name == "as_released":
+        assert all(s.heads is None or has_no_crossing(s.heads) for s in result.sentences)
+    else:
+        assert all("PUNCT" not in s.tags for s in result.sentences)
+    again = prepare(result.sentences, protocol, max_len, min_len)
+    assert again.sentences == result.sentences
+    assert again.dropped == []
+
+
+# ------------------------------------------------------------------------------------------- protocols
+def test_protocols_by_name() -> None:
+    assert list(PROTOCOLS) == ["standard", "as_released"]
+    assert protocol_named("standard") is STANDARD
+    with pytest.raises(ConfigError) as error:
+        protocol_named("Standard")
+    assert str(error.value) == "no protocol 'Standard' (choose from standard, as_released)"
+
+
+def test_descriptions() -> None:
+    assert STANDARD.description == (
+        "UPOS=PUNCT removed, children re-attached; all trees; length counted after removal"
+    )
+    assert AS_RELEASED.description == (
+        "punctuation kept and scored; projective gold trees only (tested with punctuation); "
+        "length counted with punctuation"
+    )
+
+
+# ------------------------------------------------------------------------------------------- real treebanks
+def per_cent_right(sentences: list[Sentence], parser: Callable[[int], tuple[int, ...]]) -> float:
+    right = words = 0
+    for sentence in sentences:
+        assert sentence.heads is not None
+        right += sum(map(int.__eq__, parser(len(sentence)), sentence.heads))
+        words += len(sentence)
+    return round(100 * right / words, 1)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_counts_and_baselines_of_the_test_sets(language: str, data_dir: Path) -> None:
+    path = data_dir / "ud14" / f"{language}-ud-test.conllu"
+    everything = prepare(conllu.read(path, heads="required"), STANDARD).sentences
+    for max_len in (15, 40, None):
+        sentences = prepare(everything, STANDARD, max_len).sentences
+        projective = [s for s in sentences if is_projective(s.heads)]
+        assert BASELINES[language, max_len] == (
+            len(sentences),
+            sum(map(len, sentences)),
+            per_cent_right(sentences, left_branching),
+            per_cent_right(sentences, right_branching),
+            len(projective),
+            per_cent_right(projective, left_branching),
+            per_cent_right(projective, right_branching),
+        )
+
+
+@pytest.mark.parametrize(
+    ("split", "n_all", "n_kept", "n_words", "n_punctuation"),
+    [("dev", 1596, 1396, 31856, 3340), ("test", 298, 269, 5863, 703)],
+)
+def test_released_code_keeps_these_french_sentences(
+    split: str, n_all: int, n_kept: int, n_words: int, n_punctuation: int, data_dir: Path
+) -> None:
+    sentences = conllu.read(data_dir / "ud14" / f"fr-ud-{split}.conllu", heads="required")
+    result = prepare(sentences, AS_RELEASED)
+    assert (len(result.sentences), result.n_words) == (n_kept, n_words)
+    assert [d.sentences for d in result.dropped] == [n_all - n_kept]
+    assert sum(s.tags.count("PUNCT") for s in result.sentences) == n_punctuation
