@@ -42,7 +42,9 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="Every verb has its own help: vdgi VERB --help.",
     )
     parser.add_argument("--version", action="version", version=f"vdgi {__version__}")
-    parser.add_argument("-q", "--quiet", action="store_true", help="only warnings and errors on standard error")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="only warnings and errors on standard error"
+    )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in VERBS:

@@ -106,7 +106,11 @@ class Settings:
         """The settings as a preset file that gives them back."""
         lines: list[str] = []
         for section, values in self.to_dict().items():
-            lines += [f"[{section}]", *(f"{name} = {json.dumps(value)}" for name, value in values.items()), ""]
+            lines += [
+                f"[{section}]",
+                *(f"{name} = {json.dumps(value)}" for name, value in values.items()),
+                "",
+            ]
         return "\n".join(lines)
 
 
@@ -137,7 +141,9 @@ def _checked(section: str, item: Any, value: Any) -> Any:
         raise ConfigError(f"config: '{key}' must be {names[kind]}, not {value!r}")
     choices = item.metadata.get("choices")
     if choices and value not in choices:
-        raise ConfigError(f"config: '{key}' must be one of {', '.join(choices)}, not {value!r}" + _nearest(value, choices))
+        raise ConfigError(
+            f"config: '{key}' must be one of {', '.join(choices)}, not {value!r}" + _nearest(value, choices)
+        )
     if "low" in item.metadata and not item.metadata["low"] <= value <= item.metadata["high"]:
         low, high = item.metadata["low"], item.metadata["high"]
         span = f"at least {low}" if high == float("inf") else f"from {low} to {high}"
@@ -161,7 +167,9 @@ def merge(settings: Settings, changes: Mapping[str, Mapping[str, Any]]) -> Setti
         items = {item.name: item for item in fields(sections[section])}
         for name in values:
             if name not in items:
-                raise ConfigError(f"config: no key '{section}.{name}'" + _nearest(f"{section}.{name}", every_key))
+                raise ConfigError(
+                    f"config: no key '{section}.{name}'" + _nearest(f"{section}.{name}", every_key)
+                )
         checked = {name: _checked(section, items[name], value) for name, value in values.items()}
         sections[section] = replace(sections[section], **checked)
     return Settings(**sections)
@@ -214,7 +222,7 @@ def load_settings(preset: str = DEFAULT_PRESET, assignments: Iterable[str] = ())
 
 
 def rules_path(name: str) -> Path:
-    """The file that `posterior.rules` names: a path as it is, or a file of resources/rules without its ending."""
+    """The file that `posterior.rules` names: a path, or a file of resources/rules without its ending."""
     if Path(name).suffix or Path(name).exists():
         return Path(name)
     path = resources() / "rules" / f"{name}.txt"

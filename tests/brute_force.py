@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 
 
 def heads_from(actions, n):
-    """Heads of an arc-standard derivation (n,), or None if an action is impossible or the end is not reached."""
+    """Heads (n,) of an arc-standard derivation; None if an action is impossible or the end is not reached."""
     heads, stack, read = [None] * n, [], 0
     for action in actions:
         if action == SHIFT:
@@ -30,7 +30,7 @@ def heads_from(actions, n):
     return tuple(heads)
 
 
-@lru_cache(maxsize=None)
+@cache
 def derivations(n):
     """All derivations of n words: (actions, heads), by trying every string of actions that a count allows."""
     found = []
@@ -71,7 +71,7 @@ def crosses(heads):
     return any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
-@lru_cache(maxsize=None)
+@cache
 def projective_trees(n):
     """All projective trees of n words with one root, from all head vectors; n <= 6."""
     return tuple(t for t in product(range(n + 1), repeat=n) if is_tree(t) and not crosses(t))

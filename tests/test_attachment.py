@@ -22,16 +22,13 @@ from dynet_vdgi.evaluation.attachment import (
     Scores,
     Tally,
     evaluate,
-    format_breakdown,
-    format_table,
     iterate_pairs,
     pair,
-    percent,
     policy_line,
-    reports_to_dict,
     score,
     score_sentence,
 )
+from dynet_vdgi.evaluation.tables import format_breakdown, format_table, mean, percent, reports_to_dict
 
 
 def sentence_of(
@@ -423,3 +420,23 @@ def test_french_test_set(
         assert [round(100 * scores.dda, 1) for scores in report.by_length.values()] == expected
         assert report.total.words == n_words
         assert f"DDA on {n_sentences[-1]} of 298 sentences, {n_words} words" in report.policy
+
+
+def test_mean_over_draws() -> None:
+    gold = [sentence_of("A B", (2, 0)), sentence_of("A B A", (2, 0, 2))]
+    draws = [
+        evaluate(gold, heads, STANDARD, (2, None), ("tag", "length"))
+        for heads in ([(2, 0), (2, 0, 2)], [(0, 1), (0, 1, 2)])
+    ]
+    average = mean(draws)
+    assert average.total.words == 5
+    assert average.total.sentences == 2
+    assert average.total.dda == pytest.approx((5 / 5 + 1 / 5) / 2)
+    assert average.by_length[2].dda == pytest.approx(0.5)
+    assert average.breakdowns["tag"]["B"].dda == pytest.approx(0.5)
+    assert average.breakdowns["length"]["1-5"].dda == average.total.dda
+    assert mean(draws[:1]) == draws[0]
+    with pytest.raises(ValueError, match="same words"):
+        mean([draws[0], evaluate(gold[:1], [(2, 0)], STANDARD, (2, None), ("tag", "length"))])
+    with pytest.raises(ValueError, match="no report"):
+        mean([])

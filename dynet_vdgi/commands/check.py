@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi check`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U files; - is standard input")
     parser.add_argument("--rules", default="ud", metavar="FILE", help="rule file to try (default: ud)")
-    parser.add_argument("--max-faults", type=int, default=20, metavar="N", help="faults shown per file (default: 20)")
+    parser.add_argument(
+        "--max-faults", type=int, default=20, metavar="N", help="faults shown per file (default: 20)"
+    )
 
 
 @dataclass
@@ -69,7 +71,11 @@ class Summary:
         """The summary for people."""
         length_cells, previous = [], 0
         for band in (*BANDS, None):
-            inside = sum(n for length, n in self.lengths.items() if length > previous and (band is None or length <= band))
+            inside = sum(
+                n
+                for length, n in self.lengths.items()
+                if length > previous and (band is None or length <= band)
+            )
             length_cells.append(f"{previous + 1}-{band}: {inside}" if band else f">{previous}: {inside}")
             previous = band or previous
         result = [

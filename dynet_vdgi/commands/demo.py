@@ -1,6 +1,7 @@
 """Train, parse and evaluate on the demo treebank that comes with the package.
 
-The treebank is of an invented language, made for this project (resources/demo). Takes about a minute.
+The treebank is of an invented language, made for this project (resources/demo). Takes about a minute; run again, it goes on where
+it was stopped.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from dynet_vdgi import config
 from dynet_vdgi.commands import evaluate, train
 from dynet_vdgi.commands.parse import parse_files
 from dynet_vdgi.data import treebank
-from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi demo`."""
-    parser.add_argument("--out", default="runs/demo", metavar="DIR", help="folder for all results (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the training (default: %(default)s)")
+    parser.add_argument(
+        "--out", default="runs/demo", metavar="DIR", help="folder for all results (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the training (default: %(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -30,16 +34,23 @@ def run(arguments: argparse.Namespace) -> None:
 
     out, treebanks = Path(arguments.out), config.resources() / "demo"
     test, parsed = treebanks / "demo-ud-test.conllu", out / "demo-ud-test.parsed.conllu"
-    if parsed.exists():
-        raise UsageError(f"{parsed}: exists already; remove the folder or choose another --out")
     settings = config.load_settings("demo", [f"train.seed={arguments.seed}"])
     model = train.train(
-        train_files=[str(treebanks / "demo-ud-train.conllu")], out=out, settings=settings, resume=True, preset="demo"
+        train_files=[str(treebanks / "demo-ud-train.conllu")],
+        out=out,
+        settings=settings,
+        resume=True,
+        preset="demo",
     )
     parse_files(load(model), [str(test)], str(parsed))
     protocol = treebank.protocol_named(settings.data.protocol)
     reports, _ = evaluate.score_files(
-        str(test), [str(parsed)], protocol=protocol, max_lens=[10, 15, None], rules=settings.posterior.rules, baselines=True
+        str(test),
+        [str(parsed)],
+        protocol=protocol,
+        max_lens=[10, 15, None],
+        rules=settings.posterior.rules,
+        baselines=True,
     )
     print(evaluate.format_reports(reports))
     print(f"\nwritten: {model}, {out / 'log.jsonl'}, {out / 'settings.toml'}, {parsed}")

@@ -34,15 +34,28 @@ RANDOM_DRAWS = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="CoNLL-U file with gold trees")
-    parser.add_argument("parses", nargs="*", metavar="PARSE", help="CoNLL-U files with the same sentences, parsed")
-    parser.add_argument("--max-len", default="10,15,40", metavar="N,N", help="length limits (default: %(default)s)")
     parser.add_argument(
-        "--protocol", default="standard", metavar="NAME", help=f"{' or '.join(treebank.PROTOCOLS)} (default: %(default)s)"
+        "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with the same sentences, parsed"
     )
-    parser.add_argument("--by", default="", metavar="WHAT,WHAT", help="break down by tag, rule, distance, length")
-    parser.add_argument("--rules", default="ud", metavar="FILE", help="rules for --by rule and --baselines (default: ud)")
+    parser.add_argument(
+        "--max-len", default="10,15,40", metavar="N,N", help="length limits (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--protocol",
+        default="standard",
+        metavar="NAME",
+        help=f"{' or '.join(treebank.PROTOCOLS)} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--by", default="", metavar="WHAT,WHAT", help="break down by tag, rule, distance, length"
+    )
+    parser.add_argument(
+        "--rules", default="ud", metavar="FILE", help="rules for --by rule and --baselines (default: ud)"
+    )
     parser.add_argument("--baselines", action="store_true", help="score parsers that learn nothing beside")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, accuracies from 0 to 1")
+    parser.add_argument(
+        "--json", action="store_true", help="print everything as JSON, accuracies from 0 to 1"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -59,21 +72,25 @@ def run(arguments: argparse.Namespace) -> None:
         rules=arguments.rules,
         baselines=arguments.baselines,
     )
-    from dynet_vdgi.evaluation import attachment
+    from dynet_vdgi.evaluation import tables
 
     if arguments.json:
-        print(json.dumps({"gold": arguments.gold, "rules": rules_text, **attachment.reports_to_dict(reports)}, indent=1))
+        print(
+            json.dumps(
+                {"gold": arguments.gold, "rules": rules_text, **tables.reports_to_dict(reports)}, indent=1
+            )
+        )
     else:
         print(format_reports(reports, by))
 
 
 def format_reports(reports: dict[str, Report], by: Sequence[str] = ()) -> str:
     """Policy, the three tables of accuracy in per cent, and the break-downs asked for."""
-    from dynet_vdgi.evaluation import attachment
+    from dynet_vdgi.evaluation import tables
 
     parts = [next(iter(reports.values())).policy]
-    parts += [attachment.format_table(reports, measure) for measure in ("dda", "uda", "root")]
-    parts += [attachment.format_breakdown(reports, name) for name in by]
+    parts += [tables.format_table(reports, measure) for measure in ("dda", "uda", "root")]
+    parts += [tables.format_breakdown(reports, name) for name in by]
     return "\n\n".join(parts)
 
 
@@ -92,7 +109,7 @@ def score_files(
     Raises:
         DataError: a file is malformed, has no trees, or does not hold the sentences of the gold file.
     """
-    from dynet_vdgi.evaluation import attachment
+    from dynet_vdgi.evaluation import attachment, tables
     from dynet_vdgi.grammar.rules import load_rules
 
     rule_file = config.rules_path(rules)
@@ -100,7 +117,9 @@ def score_files(
     n_all = sum(1 for _ in conllu.read(gold, heads="required", on_repair=lambda repair: None))
     reports: dict[str, Report] = {}
     for name in parses:
-        pairs = attachment.pair(conllu.read(gold, heads="required"), conllu.read(name, heads="required"), protocol)
+        pairs = attachment.pair(
+            conllu.read(gold, heads="required"), conllu.read(name, heads="required"), protocol
+        )
         reports[_label(name, reports)] = attachment.evaluate(
             *pairs, protocol, max_lens, by, rule_set.pairs(), all_sentences=n_all
         )
@@ -109,9 +128,11 @@ def score_files(
         if not sentences:
             raise DataError(gold, None, f"no sentence is left under protocol {protocol.name}")
         for name, draws in _baselines([s.tags for s in sentences], rule_set).items():
-            reports[name] = attachment.mean(
+            reports[name] = tables.mean(
                 [
-                    attachment.evaluate(sentences, heads, protocol, max_lens, by, rule_set.pairs(), all_sentences=n_all)
+                    attachment.evaluate(
+                        sentences, heads, protocol, max_lens, by, rule_set.pairs(), all_sentences=n_all
+                    )
                     for heads in draws
                 ]
             )

@@ -22,7 +22,9 @@ def run(arguments: argparse.Namespace) -> None:
     model = checkpoint.load(arguments.model)
     n_weights = sum(array.size for array in model.parameters.values())
     if arguments.json:
-        print(json.dumps({**model.meta, "weights": n_weights, "settings": model.settings.to_dict()}, indent=1))
+        print(
+            json.dumps({**model.meta, "weights": n_weights, "settings": model.settings.to_dict()}, indent=1)
+        )
         return
     lines = [f"model         {arguments.model}"]
     for key, value in model.meta.items():
@@ -35,8 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
             lines.append(f"{key:13} {joiner.join(map(str, value)) or 'none'}")
         else:
             lines.append(f"{key:13} {'-' if value is None else value}")
-    vocabulary = model.vocabulary
-    lines.append(f"vocabulary    {len(vocabulary.tags)} tags ({' '.join(vocabulary.tags)}), {len(vocabulary.words)} words")
+    tags, words = model.vocabulary.tags, model.vocabulary.words
+    lines.append(f"vocabulary    {len(tags)} tags ({' '.join(tags)}), {len(words)} words")
     lines.append(f"rules         {' '.join(map(str, model.rules.rules))}")
     lines.append(f"weights       {n_weights:,}")
     print("\n".join(lines) + "\n\n" + model.settings.to_toml().rstrip())

@@ -30,7 +30,9 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi parse`."""
     parser.add_argument("model", metavar="MODEL", help="model file that vdgi train wrote")
-    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)")
+    parser.add_argument(
+        "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -48,14 +50,18 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if "-" in names:
             raise UsageError("{} in --output stands for the name of a file; standard input has none")
-        outputs = [([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names]
+        outputs = [
+            ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
+        ]
     from dynet_vdgi.parsing.parser import load
 
     parser = load(arguments.model)
     for inputs, output in outputs:
         parse_files(parser, inputs, output)
     for tag, count in parser.unknown_tags.items():
-        logger.warning("tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count)
+        logger.warning(
+            "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
+        )
 
 
 def parse_files(parser: Parser, names: Sequence[str], output: str) -> None:
@@ -67,13 +73,24 @@ def parse_files(parser: Parser, names: Sequence[str], output: str) -> None:
     from tqdm import tqdm
 
     cpu, n_sentences, n_words = time.process_time(), 0, 0
-    with files.atomic_writer(output) as handle, tqdm(
-        unit=" sentences", disable=not sys.stderr.isatty() or not logger.isEnabledFor(logging.INFO), leave=False
-    ) as progress:
+    with (
+        files.atomic_writer(output) as handle,
+        tqdm(
+            unit=" sentences",
+            disable=not sys.stderr.isatty() or not logger.isEnabledFor(logging.INFO),
+            leave=False,
+        ) as progress,
+    ):
         for name in names:
             for sentence in conllu.read(name):
                 handle.write(conllu.render(sentence, parser.parse(sentence.forms, sentence.tags)))
                 n_sentences, n_words = n_sentences + 1, n_words + len(sentence)
                 progress.update()
     cpu = time.process_time() - cpu
-    logger.info("%d sentences, %d words parsed in %.1f CPU s (%.0f words/CPU-s)", n_sentences, n_words, cpu, n_words / cpu)
+    logger.info(
+        "%d sentences, %d words parsed in %.1f CPU s (%.0f words/CPU-s)",
+        n_sentences,
+        n_words,
+        cpu,
+        n_words / cpu,
+    )

@@ -34,14 +34,16 @@ logger = logging.getLogger("dynet_vdgi")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi train`."""
-    parser.add_argument("--train", nargs="+", required=True, metavar="FILE", help="tagged sentences to learn from")
-    parser.add_argument("--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score while training")
+    parser.add_argument("--train", nargs="+", required=True, metavar="FILE", help="tagged text to learn from")
+    parser.add_argument(
+        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score while training"
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; made if missing")
     parser.add_argument(
         "--preset",
         default=config.DEFAULT_PRESET,
         metavar="NAME",
-        help=f"settings to start from: {', '.join(config.preset_names())}, or a .toml file (default: %(default)s)",
+        help=f"start from {', '.join(config.preset_names())} or a .toml file (default: %(default)s)",
     )
     parser.add_argument("--rules", metavar="FILE", help="rule file; short for --set posterior.rules=FILE")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting")
@@ -107,7 +109,11 @@ def train(
     try:
         trainer.train()
     except KeyboardInterrupt:
-        saved = f"last checkpoint {trainer.path}; go on with --resume" if trainer.path.exists() else "nothing saved yet"
+        saved = (
+            f"last checkpoint {trainer.path}; go on with --resume"
+            if trainer.path.exists()
+            else "nothing saved yet"
+        )
         raise KeyboardInterrupt(saved) from None
     logger.info("model: %s", trainer.path)
     return trainer.path
@@ -137,7 +143,9 @@ def _prepare(
     prepared = _read(train_files, protocol, settings.data.max_len, min_len=2, role="training")
     dev: list[Sentence] = []
     if dev_files:
-        dev = _read(dev_files, protocol, settings.train.dev_max_len, min_len=1, role="dev", heads="required").sentences
+        dev = _read(
+            dev_files, protocol, settings.train.dev_max_len, min_len=1, role="dev", heads="required"
+        ).sentences
     lexicalised = settings.model.word_dim > 0
     vocabulary = build_vocabulary(
         prepared.sentences,
@@ -151,7 +159,9 @@ def _prepare(
     if protocol.projective_only and any(sentence.heads is not None for sentence in prepared.sentences):
         gold_trees.append("training: sentences with crossing arcs left out")
     if dev:
-        gold_trees.append(f"dev: {'choice of the model' if settings.train.select == 'dev' else 'progress figures only'}")
+        gold_trees.append(
+            f"dev: {'choice of the model' if settings.train.select == 'dev' else 'progress figures only'}"
+        )
     logger.info("gold trees used: %s", "; ".join(gold_trees) or "none")
     meta = {
         "version": __version__,
@@ -160,7 +170,7 @@ def _prepare(
         "numpy": numpy.__version__,
         "machine": platform.machine(),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": sys.argv,
+        "command": ["vdgi", *sys.argv[1:]],
         "preset": preset,
         "seed": settings.train.seed,
         "protocol": f"{protocol.name}: {protocol.description}",
@@ -188,9 +198,17 @@ def _read(
     """Sentences of all files that the protocol and the lengths leave; says what was dropped."""
     sentences = (sentence for name in names for sentence in conllu.read(name, heads=heads))
     prepared = treebank.prepare(sentences, protocol, max_len, min_len)
-    logger.info("%s: %d sentences, %d words (protocol %s)", role, len(prepared.sentences), prepared.n_words, protocol.name)
+    logger.info(
+        "%s: %d sentences, %d words (protocol %s)",
+        role,
+        len(prepared.sentences),
+        prepared.n_words,
+        protocol.name,
+    )
     for line in [*map(str, prepared.dropped), *prepared.notes]:
         logger.info("  dropped %s" if line in map(str, prepared.dropped) else "  %s", line)
     if not prepared.sentences:
-        raise DataError(", ".join(names), None, f"no {role} sentence is left", "see what was dropped, and data.max_len")
+        raise DataError(
+            ", ".join(names), None, f"no {role} sentence is left", "see what was dropped, and data.max_len"
+        )
     return prepared

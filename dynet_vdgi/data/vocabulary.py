@@ -66,12 +66,14 @@ class Vocabulary:
 def build_vocabulary(
     sentences: Iterable[Sentence], *, lexicalised: bool, min_freq: int = 2, lowercase: bool = True
 ) -> Vocabulary:
-    """All tags, sorted; with `lexicalised`, also the words seen at least `min_freq` times, most frequent first."""
+    """All tags, sorted; if lexicalised, the words seen at least `min_freq` times, most frequent first."""
     tags: set[str] = set()
     words: Counter[str] = Counter()
     for sentence in sentences:
         tags.update(sentence.tags)
         if lexicalised:
             words.update(form.lower() if lowercase else form for form in sentence.forms)
-    kept = sorted((word for word, times in words.items() if times >= min_freq), key=lambda word: (-words[word], word))
+    kept = sorted(
+        (word for word, times in words.items() if times >= min_freq), key=lambda word: (-words[word], word)
+    )
     return Vocabulary(tuple(sorted(tags)), tuple(kept), lowercase)

@@ -1,4 +1,4 @@
-"""How many heads are right: totals by length, break-downs, and the tables that show them.
+"""How many heads are right: totals by length, and break-downs. `tables` shows them.
 
 Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
 micro-averages over words, in which the root arc counts like any other:
@@ -10,7 +10,7 @@ micro-averages over words, in which the root arc counts like any other:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -36,7 +36,7 @@ _NO_RULE = "other"
 
 
 # ------------------------------------------------------------------------------------------- counts
-def _share(part: int, whole: int) -> float:
+def _share(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
@@ -48,8 +48,8 @@ class Tally:
     """
 
     words: int = 0
-    directed: int = 0
-    undirected: int = 0
+    directed: float = 0
+    undirected: float = 0
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -76,7 +76,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Scores:
-    """Counts over whole sentences. Adds up: `sum(parts, Scores())`.
+    """Counts over whole sentences. Adds up: `sum(parts, Scores())`. Counts of what is right may be means.
 
     >>> (Scores(sentences=1, words=4, directed=3) + Scores(sentences=1, words=4, directed=1)).dda
     0.5
@@ -84,9 +84,9 @@ class Scores:
 
     sentences: int = 0
     words: int = 0
-    directed: int = 0
-    undirected: int = 0
-    roots: int = 0
+    directed: float = 0
+    undirected: float = 0
+    roots: float = 0
 
     def __add__(self, other: Scores) -> Scores:
         return Scores(
@@ -394,90 +394,3 @@ def _place(sentence: Sentence | None, role: str, word: int | None = None) -> tup
 def _where(sentence: Sentence, role: str, word: int | None = None) -> str:
     path, line = _place(sentence, role, word)
     return path if line is None else f"{path}:{line}"
-
-
-# ------------------------------------------------------------------------------------------- tables
-_MEASURES: dict[str, tuple[str, Callable[[Scores], float]]] = {
-    "dda": ("DDA", lambda scores: scores.dda),
-    "uda": ("UDA", lambda scores: scores.uda),
-    "root": ("root", lambda scores: scores.root_accuracy),
-}
-
-
-def percent(fraction: float) -> str:
-    """One decimal, as in every table here; "-" over nothing.
-
-    >>> percent(0.5187), percent(float("nan"))
-    ('51.9', '-')
-    """
-    return "-" if math.isnan(fraction) else f"{100 * fraction:.1f}"
-
-
-def format_table(reports: Mapping[str, Report], measure: str = "dda") -> str:
-    """Systems x length buckets in per cent, aligned, below the numbers of sentences and words.
-
-    `measure` is "dda", "uda" or "root". Raises: ValueError if the systems were scored on different words.
-    """
-    title, value_of = _MEASURES[measure]
-    first = _common_ground(reports)
-    lines = [
-        [title, *map(length_label, first.by_length)],
-        ["sentences", *(str(scores.sentences) for scores in first.by_length.values())],
-        ["words", *(str(scores.words) for scores in first.by_length.values())],
-    ]
-    for name, report in reports.items():
-        lines.append([name, *(percent(value_of(scores)) for scores in report.by_length.values())])
-    return _align(lines)
-
-
-def format_breakdown(reports: Mapping[str, Report], name: str) -> str:
-    """One break-down as an aligned table: words, then the DDA of each system in per cent.
-
-    Raises: ValueError if the systems were scored on different words.
-    """
-    table = _common_ground(reports).breakdowns[name]
-    lines = [[name, "words", *reports]]
-    for key, cell in table.items():
-        values = (percent(report.breakdowns[name][key].dda) for report in reports.values())
-        lines.append([key, str(cell.words), *values])
-    return _align(lines)
-
-
-def reports_to_dict(reports: Mapping[str, Report]) -> dict[str, Any]:
-    """Everything about several systems on one treebank, ready for JSON.
-
-    Raises: ValueError if the systems were scored on different words.
-    """
-    return {
-        "policy": _common_ground(reports).policy,
-        "systems": {name: report.to_dict() for name, report in reports.items()},
-    }
-
-
-def _common_ground(reports: Mapping[str, Report]) -> Report:
-    """Any of the reports, once it is clear that all are about the same words."""
-
-    def ground(report: Report) -> tuple[object, ...]:
-        lengths = {m: (scores.sentences, scores.words) for m, scores in report.by_length.items()}
-        tables = {
-            name: {key: cell.words for key, cell in table.items()}
-            for name, table in report.breakdowns.items()
-        }
-        return report.policy, lengths, tables
-
-    if not reports:
-        raise ValueError("no report to show")
-    names = list(reports)
-    first = reports[names[0]]
-    for name in names[1:]:
-        if ground(reports[name]) != ground(first):
-            raise ValueError(f"{names[0]} and {name} were not scored on the same words")
-    return first
-
-
-def _align(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:]))])
-        for line in lines
-    )

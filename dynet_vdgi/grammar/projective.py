@@ -34,7 +34,9 @@ def eisner(scores: Floats) -> Ints:
     arange = np.arange(size)
     for width in range(1, size):
         starts, ends = arange[: size - width], arange[width:]
-        parts = right_by_start[:, : size - width, :width] + left_by_end[:, width:, width - 1 :: -1][:, :, :width]
+        parts = (
+            right_by_start[:, : size - width, :width] + left_by_end[:, width:, width - 1 :: -1][:, :, :width]
+        )
         parts[:, 0, 1:] = -np.inf  # ROOT takes one child, so nothing to the left of it
         best = parts.argmax(axis=2)
         split_open[:, starts, width] = best
@@ -43,14 +45,20 @@ def eisner(scores: Floats) -> Ints:
         open_left[:, ends, width] = value + scores[:, ends, starts]
         open_left[:, width, width] = -np.inf  # start 0: ROOT has no head
 
-        parts = open_right[:, : size - width, 1 : width + 1] + right_by_end[:, width:, width - 1 :: -1][:, :, :width]
+        parts = (
+            open_right[:, : size - width, 1 : width + 1]
+            + right_by_end[:, width:, width - 1 :: -1][:, :, :width]
+        )
         best = parts.argmax(axis=2)
         split_right[:, starts, width] = best + 1
         value = np.take_along_axis(parts, best[:, :, None], axis=2)[:, :, 0]
         right_by_start[:, starts, width] = value
         right_by_end[:, ends, width] = value
 
-        parts = open_left[:, width:, 1 : width + 1] + left_by_start[:, : size - width, width - 1 :: -1][:, :, :width]
+        parts = (
+            open_left[:, width:, 1 : width + 1]
+            + left_by_start[:, : size - width, width - 1 :: -1][:, :, :width]
+        )
         best = parts.argmax(axis=2)
         split_left[:, ends, width] = best + 1
         value = np.take_along_axis(parts, best[:, :, None], axis=2)[:, :, 0]

@@ -1,4 +1,4 @@
-"""Universal rules: which kinds of arcs a tree should hold, as soft constraints (paper, "Posterior Regularization").
+"""Universal rules: the kinds of arcs a tree should hold (paper, section "Posterior Regularization").
 
 A rule file is plain text, one rule a line, meant to be edited by a linguist:
 
@@ -66,7 +66,7 @@ class RuleSet:
         }
 
     def index(self, tags: Sequence[str]) -> Ints:
-        """Rule index (T + 1, T) by head tag (row 0 is ROOT, row t + 1 is tags[t]) and dependent tag; -1: no rule."""
+        """Rule (T + 1, T) by head tag (row 0: ROOT, row t + 1: tags[t]) and dependent tag; -1: no rule."""
         pairs = self.pairs()
         table = [[pairs.get((head, dependent), -1) for dependent in tags] for head in (ROOT, *tags)]
         return np.array(table, dtype=np.int64).reshape(len(tags) + 1, len(tags))
@@ -127,7 +127,9 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
             continue
         columns = content.split()
         if len(columns) != 3:
-            raise fault(number, f"expected head tag, dependent tag and expectation, found {len(columns)} columns")
+            raise fault(
+                number, f"expected head tag, dependent tag and expectation, found {len(columns)} columns"
+            )
         try:
             expectation = float(columns[2])
         except ValueError:
@@ -146,7 +148,9 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
         for pair in RuleSet((rule,), classes).pairs():
             if pair in owner:
                 first = lines_of_rules[owner[pair]]
-                raise fault(lines_of_rules[k], f"{pair[0]}>{pair[1]} is already matched by the rule in line {first}")
+                raise fault(
+                    lines_of_rules[k], f"{pair[0]}>{pair[1]} is already matched by the rule in line {first}"
+                )
             owner[pair] = k
     return result
 

@@ -55,7 +55,9 @@ class State:
             ValueError: the action is illegal here.
         """
         if not self.legal()[action]:
-            raise ValueError(f"{Action(action).name} is illegal: stack {self.stack}, {self.read} of {self.n} words read")
+            raise ValueError(
+                f"{Action(action).name} is illegal: stack {self.stack}, {self.read} of {self.n} words read"
+            )
         if action == Action.SHIFT:
             self.read += 1
             self.stack.append(self.read)

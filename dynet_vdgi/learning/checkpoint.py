@@ -68,7 +68,10 @@ def save(path: str | Path, model: ModelFile) -> None:
         "training.npz": _npz(model.training),
         "progress.json": json.dumps(model.progress).encode(),
     }
-    with atomic_bytes_writer(str(path)) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with (
+        atomic_bytes_writer(str(path)) as handle,
+        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
+    ):
         for name, data in entries.items():
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 

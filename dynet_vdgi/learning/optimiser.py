@@ -62,7 +62,11 @@ class AdaGrad:
 
     def _decay(self) -> float:
         """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
-        return min(self.settings.average, (1.0 + self.updates) / (10.0 + self.updates)) if self.settings.average else 0.0
+        return (
+            min(self.settings.average, (1.0 + self.updates) / (10.0 + self.updates))
+            if self.settings.average
+            else 0.0
+        )
 
     def averaged(self) -> dict[str, Array]:
         """Values of all parameters, the trained ones averaged."""

@@ -67,7 +67,9 @@ class Pretraining:
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (M,) for the encoder's and for the decoder's loss; lambda takes its step afterwards."""
-        counts = rules_module.count(self.index, self.n_rules, [tag - 1 for tag in sentence.tags], samples.heads)
+        counts = rules_module.count(
+            self.index, self.n_rules, [tag - 1 for tag in sentence.tags], samples.heads
+        )
         gamma = self.lam.gamma(counts)
         self.lam.update(counts)
         self.diagnostics.add(sentence, samples, counts, gamma)

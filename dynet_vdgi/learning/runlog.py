@@ -1,4 +1,4 @@
-"""The log of a run: one JSON object per evaluation in `log.jsonl`, the same as an aligned row on the console."""
+"""The log of a run: one JSON object per evaluation in `log.jsonl`, and the same as a row on the console."""
 
 from __future__ import annotations
 

@@ -94,13 +94,26 @@ class Trainer:
     def save(self, complete: bool) -> None:
         """Writes the model file."""
         model = ModelFile(
-            meta={**self.meta, "updates": self.optimiser.updates, "complete": complete, "dev_dda": self.best_dev},
+            meta={
+                **self.meta,
+                "updates": self.optimiser.updates,
+                "complete": complete,
+                "dev_dda": self.best_dev,
+            },
             settings=self.settings,
             vocabulary=self.data.vocabulary,
             rules=self.data.rules,
             parameters=self._parameters(),
-            training={**self.optimiser.state(), "lambda": self.lam.value, "lambda_velocity": self.lam.velocity},
-            progress={"update": self.optimiser.updates, "seed": self.settings.train.seed, "best_dev": self.best_dev},
+            training={
+                **self.optimiser.state(),
+                "lambda": self.lam.value,
+                "lambda_velocity": self.lam.velocity,
+            },
+            progress={
+                "update": self.optimiser.updates,
+                "seed": self.settings.train.seed,
+                "best_dev": self.best_dev,
+            },
         )
         checkpoint.save(self.path, model)
         self.saved_at = time.monotonic()
@@ -119,12 +132,15 @@ class Trainer:
             ("data", self.meta.get("data"), model.meta.get("data")),
         ):
             if ours != theirs:
-                raise ModelError(f"{self.path}: cannot be resumed: its {what} differ from those asked for now")
+                raise ModelError(
+                    f"{self.path}: its {what} differ from those asked for now, so it cannot be resumed; "
+                    "choose another folder"
+                )
         try:
             self.optimiser.load_state(model.training)
             self.lam.value, self.lam.velocity = model.training["lambda"], model.training["lambda_velocity"]
         except KeyError as error:
-            raise ModelError(f"{self.path}: cannot be resumed: it lacks {error}") from None
+            raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
         self.best_dev = model.progress["best_dev"]
         if self.best_dev is not None:
             self.best_parameters = model.parameters
@@ -152,22 +168,30 @@ class Trainer:
         return self.optimiser.update()
 
     def train(self) -> None:
-        """Trains to the end, evaluating and saving on the way. Stops cleanly at any exception of an update."""
+        """Trains to the end, evaluating and saving on the way."""
         train = self.settings.train
-        n_batches = len(minibatches([len(s) for s in self.encoded], train.batch_size, np.random.default_rng(0)))
+        n_batches = len(
+            minibatches([len(s) for s in self.encoded], train.batch_size, np.random.default_rng(0))
+        )
         total = n_batches * train.epochs
         logger.info(heading())
         clock = _Clock()
         norms: list[float] = []
         with tqdm(
-            total=total, initial=self.optimiser.updates, unit="update", disable=not sys.stderr.isatty(), leave=False
+            total=total,
+            initial=self.optimiser.updates,
+            unit="update",
+            disable=not sys.stderr.isatty(),
+            leave=False,
         ) as progress:
             for epoch, batches in self._epochs():
                 for left, batch in zip(range(len(batches) - 1, -1, -1), batches):
                     norms.append(self.update(batch))
                     progress.update()
                     epoch_ends = left == 0
-                    if epoch_ends or (train.evaluate_every and self.optimiser.updates % train.evaluate_every == 0):
+                    if epoch_ends or (
+                        train.evaluate_every and self.optimiser.updates % train.evaluate_every == 0
+                    ):
                         row = self._evaluate(epoch + 1 - left / n_batches, norms, clock)
                         self.log.append(row)
                         progress.clear()
@@ -222,5 +246,3 @@ class _Clock:
 
     def elapsed(self) -> tuple[float, float]:
         return time.process_time() - self.cpu, time.perf_counter() - self.wall
-
-

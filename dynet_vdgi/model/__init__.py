@@ -16,5 +16,7 @@ if "dynet" not in sys.modules:
     try:
         import dynet_config
     except ImportError as error:
-        raise VdgiError(f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'") from None
+        raise VdgiError(
+            f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'"
+        ) from None
     dynet_config.set(mem=MEMORY, random_seed=1, autobatch=0)

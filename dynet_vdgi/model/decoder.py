@@ -29,7 +29,9 @@ from dynet_vdgi.model.layers import (
 class WordSoftmax:
     """log p(word | state) factored into class and word in class; `classes` partition the word ids."""
 
-    def __init__(self, parameters: Parameters, name: str, classes: Sequence[Sequence[int]], hidden: int) -> None:
+    def __init__(
+        self, parameters: Parameters, name: str, classes: Sequence[Sequence[int]], hidden: int
+    ) -> None:
         self.place = {word: (k, i) for k, members in enumerate(classes) for i, word in enumerate(members)}
         self.classes = parameters.matrix(f"{name}/classes", len(classes), hidden)
         self.classes_bias = parameters.bias(f"{name}/classes_bias", len(classes))

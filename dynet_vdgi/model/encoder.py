@@ -47,4 +47,6 @@ class Encoder:
 
     def logits(self, top: StackItem, buffer_part: Expression, can_shift: bool, training: bool) -> Expression:
         """Scores (3,) of the actions in a state with at least two items on the stack."""
-        return action_logits(self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked)
+        return action_logits(
+            self.state, self.state.embedding(top.h, buffer_part, training), can_shift, self.masked
+        )

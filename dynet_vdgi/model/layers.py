@@ -45,7 +45,7 @@ class Parameters:
         return parameter
 
     def matrix(self, name: str, rows: int, columns: int, joint_columns: int = 0) -> Any:
-        """A weight matrix; `joint_columns` is the width of the whole where this is a part of one matrix."""
+        """A weight matrix; `joint_columns` is the whole width where this is a part of one matrix."""
         std = np.sqrt(2.0 / (rows + (joint_columns or columns)))
         parameter = self.collection.add_parameters((rows, columns))
         return self._add(name, parameter, self.rng.normal(0.0, std, (rows, columns)))
@@ -55,7 +55,7 @@ class Parameters:
         return self._add(name, self.collection.add_parameters(size), np.zeros(size))
 
     def gate_bias(self, name: str, hidden: int, forget: float) -> Any:
-        """Bias (4H,) of an LSTM. DyNet adds 1 to the forget gate by itself, so `forget` - 1 is stored there."""
+        """Bias (4H,) of an LSTM. DyNet adds 1 to the forget gate itself, so `forget` - 1 is stored there."""
         value = np.zeros(4 * hidden, dtype=np.float32)
         value[hidden : 2 * hidden] = forget - 1.0
         self.origins[name] = value
@@ -97,12 +97,13 @@ class Parameters:
         """
         missing, extra = set(self.by_name) - set(arrays), set(arrays) - set(self.by_name)
         if missing or extra:
-            raise ModelError(f"parameters do not fit the model: missing {sorted(missing)}, not known {sorted(extra)}")
+            raise ModelError(
+                f"parameters do not fit the model: missing {sorted(missing)}, not known {sorted(extra)}"
+            )
         for name, parameter in self.by_name.items():
             if tuple(arrays[name].shape) != tuple(parameter.shape()):
-                raise ModelError(
-                    f"parameter {name} has shape {tuple(arrays[name].shape)}, the model needs {tuple(parameter.shape())}"
-                )
+                shape, needed = tuple(arrays[name].shape), tuple(parameter.shape())
+                raise ModelError(f"parameter {name} has shape {shape}, the model needs {needed}")
         for name, value in arrays.items():
             self.set(name, value)
 
@@ -114,7 +115,12 @@ class TokenEmbedding:
     """
 
     def __init__(
-        self, parameters: Parameters, name: str, vocabulary: Vocabulary, settings: ModelSettings, frozen_vectors: bool
+        self,
+        parameters: Parameters,
+        name: str,
+        vocabulary: Vocabulary,
+        settings: ModelSettings,
+        frozen_vectors: bool,
     ) -> None:
         hidden, n_tags = settings.hidden_dim, len(vocabulary.tags)
         rng = parameters.rng
@@ -178,7 +184,7 @@ class StackItem(NamedTuple):
 
     h: Expression
     c: Expression
-    below: Optional[StackItem]  # noqa: UP007, UP045 - evaluated at run time, also in Python 3.9
+    below: Optional[StackItem]  # noqa: UP045 - evaluated at run time, also in Python 3.9
 
 
 class StackLstm:

@@ -22,7 +22,7 @@ from dynet_vdgi.model.layers import Expression, Parameters, StackItem
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
-"""(step, derivations that choose now, their legal log-probabilities (R, 3) on demand) -> their actions (R,)."""
+"""(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""
 
 
 @dataclass
@@ -56,7 +56,9 @@ def new_graph(autobatch: bool) -> None:
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:
     """Log-softmax (R, 3) over the legal actions of states where both REDUCEs are legal; -inf for the rest."""
-    masked = np.where(np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf)
+    masked = np.where(
+        np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf
+    )
     masked = masked - masked.max(axis=1, keepdims=True)
     return np.asarray(masked - np.log(np.exp(masked).sum(axis=1, keepdims=True)))
 
@@ -71,7 +73,9 @@ def derive(
     embedded, buffer_parts = encoder.read(sentence)
     derivations = [Derivation(State(len(sentence))) for _ in range(copies)]
     for step in range(2 * len(sentence) - 1):
-        choosing = [k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]]
+        choosing = [
+            k for k, derivation in enumerate(derivations) if derivation.state.legal()[Action.LEFT_REDUCE]
+        ]
         logits: dict[int, Expression] = {}
         for k in choosing:
             derivation = derivations[k]
@@ -156,7 +160,8 @@ def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, tr
     embedded, buffer_parts = network.decoder.read(sentence)
     nll_q = [dy.esum(d.nll) if d.nll else dy.scalarInput(0.0) for d in derivations]
     nll_p = [
-        dy.esum(network.decoder.nll(sentence, embedded, buffer_parts, d.actions, training)) for d in derivations
+        dy.esum(network.decoder.nll(sentence, embedded, buffer_parts, d.actions, training))
+        for d in derivations
     ]
     values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
     actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
@@ -183,7 +188,7 @@ def accumulate(
     rng: np.random.Generator,
     settings: TrainSettings,
 ) -> list[Samples]:
-    """Samples derivations of every sentence and adds the mean gradient of the phase's loss to the parameters'.
+    """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
 
     Dropout follows DyNet's own random numbers, which are seeded from `rng`.
     """

@@ -34,7 +34,9 @@ class Parser:
             VdgiError: as many words as tags are needed, and at least one.
         """
         if len(words) != len(tags) or not words:
-            raise VdgiError(f"a sentence needs at least one word and a tag for each: {len(words)} words, {len(tags)} tags")
+            raise VdgiError(
+                f"a sentence needs at least one word and a tag for each: {len(words)} words, {len(tags)} tags"
+            )
         sentence = Sentence(tuple(words), tuple(tags))
         kept, positions = without_punctuation(sentence, self.protocol.removed_tags)
         for tag in kept.tags:

@@ -1,0 +1,302 @@
+"""Opening, writing and finding files: `-` and `.gz` are understood, faults carry their place.
+
+A file that is written appears under its name only when it is complete, so that an interrupted or failing run
+never leaves half a file, nor damages the one it was to replace.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import gzip
+import hashlib
+import io
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import BinaryIO, TextIO, Union, cast
+
+from ..errors import DataError, UsageError
+
+AnyPath = Union[str, "os.PathLike[str]"]
+
+STANDARD = "-"  # standard input or output, depending on the direction
+CHUNK = 1 << 16  # bytes
+
+_NOT_TEXT = {  # first two bytes of files that are often taken for text
+    b"\x1f\x8b": "gzip data? its name must end in .gz",
+    b"\xff\xfe": "UTF-16? save the file as UTF-8",
+    b"\xfe\xff": "UTF-16? save the file as UTF-8",
+}
+
+
+def shown(path: AnyPath) -> str:
+    """The name of an input in messages: `<stdin>` for `-`."""
+    return "<stdin>" if path == STANDARD else os.fspath(path)
+
+
+class _LineCounter(io.BufferedIOBase):
+    """A binary stream that knows its line, for faults found by the text layer above it.
+
+    Closing it leaves the stream below open.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._read_all = stream.read
+        self._read_some = getattr(stream, "read1", stream.read)
+        self._name = name
+        self._newlines = 0
+        self._start = b""
+        self._last = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(self._read_all, -1 if size is None else size)
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(self._read_some, size)
+
+    def _counted(self, read: object, size: int) -> bytes:
+        try:
+            chunk = cast(bytes, read(size))  # type: ignore[operator]
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            hint = "the file is damaged or was cut off"
+            raise DataError(self._name, self._newlines + 1, f"corrupt gzip data: {error}", hint) from None
+        except OSError as error:
+            raise DataError(self._name, self._newlines + 1, f"cannot be read: {error.strerror}") from None
+        self._start = self._start or chunk[:2]
+        self._newlines += chunk.count(b"\n")
+        self._last = chunk or self._last
+        return chunk
+
+    def fault(self, error: UnicodeDecodeError) -> DataError | None:
+        """The fault behind a decoding error, None when the error comes from some other text.
+
+        The decoder names a position in its pending bytes, which end as the chunk read last does.
+        """
+        pending = error.object
+        if not (pending.endswith(self._last) or self._last.endswith(pending)):
+            return None
+        line = self._newlines - pending.count(b"\n", error.start) + 1
+        hint = _NOT_TEXT.get(self._start, "save the file as UTF-8")
+        if error.reason == "unexpected end of data":
+            hint = "the file was cut off?"
+        return DataError(self._name, line, f"byte 0x{pending[error.start]:02x} is not UTF-8", hint)
+
+
+@contextmanager
+def open_text(path: AnyPath) -> Iterator[TextIO]:
+    r"""A UTF-8 text handle for reading `path`: `-` is standard input, `.gz` is decompressed on the way.
+
+    Lines end with "\n" only and are not translated, so that the caller sees "\r\n" and line numbers agree
+    with those of other programs.
+
+    Raises: `DataError` with the path (and the line, where there is one) for a file that is missing, a
+    directory, not permitted, damaged or not UTF-8, also while the handle is read.
+    """
+    name = shown(path)
+    with ExitStack() as stack:
+        counter = _LineCounter(_open_binary(path, stack), name)
+        text = io.TextIOWrapper(cast(BinaryIO, counter), encoding="utf-8", newline="\n")
+        try:
+            yield text
+        except UnicodeDecodeError as error:
+            fault = counter.fault(error)
+            if fault is None:
+                raise
+            raise fault from None
+        finally:
+            text.close()
+
+
+def _open_binary(path: AnyPath, stack: ExitStack) -> BinaryIO:
+    """The bytes of `path`, decompressed; `stack` closes what was opened."""
+    if path == STANDARD:
+        if sys.stdin is None:
+            raise DataError(shown(path), None, "standard input is closed")
+        return sys.stdin.buffer
+    try:
+        raw: BinaryIO = stack.enter_context(open(path, "rb"))  # noqa: SIM115  closed by the stack
+    except FileNotFoundError:
+        raise DataError(shown(path), None, "no such file", _similar(path)) from None
+    except IsADirectoryError:
+        raise DataError(shown(path), None, "this is a directory", "name the files in it") from None
+    except PermissionError:
+        raise DataError(shown(path), None, "no permission to read it") from None
+    except (OSError, ValueError) as error:  # ValueError: NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(shown(path), None, f"cannot be opened: {reason}") from None
+    if shown(path).lower().endswith(".gz"):
+        return cast(BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")))
+    return raw
+
+
+@contextmanager
+def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
+    r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends well.
+
+    As `atomic_bytes_writer`; moreover a name in `.gz` is compressed, the same text always to the same bytes.
+    """
+    with atomic_bytes_writer(path) as raw:
+        compress = os.fspath(path).lower().endswith(".gz")
+        binary = raw
+        if compress:
+            compressed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+            binary = cast(BinaryIO, compressed)
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        try:
+            yield text
+            text.flush()
+        except BaseException:
+            with suppress(OSError, ValueError):  # keep the first exception
+                text.close()
+            raise
+        text.detach()
+        if compress:
+            binary.close()
+
+
+@contextmanager
+def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
+    """A binary handle whose content replaces `path` when the block ends well; otherwise nothing changes.
+
+    The content goes to a temporary file in the same directory, is forced to the disk and then renamed. A link
+    is followed; an existing file keeps its permission bits. `-` (and a pipe or device such as /dev/null) gets
+    the content at the end, from a temporary file, so that memory stays small.
+
+    Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot be
+    written. A failing write (disk full, closed pipe) raises `OSError` as usual.
+    """
+    target = os.fspath(path)
+    mode = None if target == STANDARD else _writable_mode(target)
+    if target == STANDARD or (mode is not None and not stat.S_ISREG(mode)):
+        with tempfile.TemporaryFile() as spool:
+            yield spool
+            spool.seek(0)
+            if target == STANDARD:
+                _copy_to_stdout(spool)
+            else:
+                with open(target, "wb") as device:
+                    shutil.copyfileobj(spool, device, CHUNK)
+        return
+
+    target = os.path.realpath(target)
+    temporary = os.path.join(os.path.dirname(target), f".vdgi-{secrets.token_hex(8)}.tmp")
+    try:
+        handle = open(temporary, "xb")  # noqa: SIM115  closed below; mode x: the umask decides on permissions
+    except OSError as error:
+        raise UsageError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from None
+    try:
+        with handle:
+            if mode is not None:
+                os.chmod(temporary, 0o600)  # a private file stays private while its successor grows
+            yield handle
+        with open(temporary, "rb+") as complete:
+            os.fsync(complete.fileno())
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _writable_mode(target: str) -> int | None:
+    """File type and permission bits of `target`, None when there is none yet; `UsageError` if unwritable."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot write {target!r}: {reason}") from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise UsageError(f"cannot write {target!r}: this is a directory")
+    if mode is not None and not os.access(target, os.W_OK):
+        raise UsageError(f"cannot write {target!r}: it is write-protected")
+    directory = os.path.dirname(os.path.realpath(target))
+    if not os.path.isdir(directory):
+        raise UsageError(f"cannot write {target!r}: the directory {directory!r} does not exist")
+    if (mode is None or stat.S_ISREG(mode)) and not os.access(directory, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write {target!r}: no permission to write in {directory!r}")
+    return mode
+
+
+def _copy_to_stdout(spool: BinaryIO) -> None:
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a text stream put in its place
+        text = io.TextIOWrapper(spool, encoding="utf-8", newline="\n")
+        shutil.copyfileobj(text, sys.stdout, CHUNK)
+        text.detach()
+    else:
+        shutil.copyfileobj(spool, binary, CHUNK)
+    sys.stdout.flush()
+
+
+def sha256(path: AnyPath) -> str:
+    """The SHA-256 digest of a file's bytes, 64 hexadecimal digits.
+
+    Raises: `DataError` when the file cannot be read.
+    """
+    digest = hashlib.sha256()
+    with ExitStack() as stack:
+        try:
+            handle = stack.enter_context(open(path, "rb"))
+            while chunk := handle.read(CHUNK):
+                digest.update(chunk)
+        except OSError as error:
+            raise DataError(os.fspath(path), None, f"cannot be read: {error.strerror}") from None
+    return digest.hexdigest()
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """The files meant by command-line arguments, in the arguments' order and each once.
+
+    A glob pattern (`*`, `?`, `[...]`, `**`) gives its files sorted; an existing name is never taken for a
+    pattern; `-` passes.
+
+    Raises: `UsageError` naming a path or pattern without a file.
+    """
+    found: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
+    for pattern in patterns:
+        for path in _matches(pattern):
+            found.setdefault(path if path == STANDARD else os.path.abspath(path), path)
+    return list(found.values())
+
+
+def _matches(pattern: str) -> list[str]:
+    if pattern == STANDARD:
+        return [pattern]
+    if os.path.isdir(pattern):
+        raise UsageError(f"{pattern!r} is a directory (name the files in it)")
+    if os.path.exists(pattern):
+        return [pattern]
+    what = "no such file:"
+    if glob.has_magic(pattern):
+        matches = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
+        if matches:
+            return matches
+        what = "no file matches"
+    hint = _similar(pattern)
+    raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
+
+
+def _similar(path: AnyPath) -> str:
+    """A hint with the existing names nearest to `path`, or an empty string."""
+    directory, name = os.path.split(os.fspath(path))
+    try:
+        names = sorted(os.listdir(directory or os.curdir))
+    except (OSError, ValueError):
+        return f"there is no directory {directory!r}" if directory and not os.path.isdir(directory) else ""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(repr(os.path.join(directory, n)) for n in near)}?" if near else ""

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Sets up .venv with the development tools, then lints, type-checks and tests.
+#
+#   bash run/test.sh [PYTEST OPTIONS]
+#
+# Real treebanks are looked for in VDGI_DATA, by default ../shared/data; without them their tests are skipped,
+# unless VDGI_REQUIRE_DATA=1.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+install "[dev]"
+"$VENV/bin/ruff" check .
+"$VENV/bin/ruff" format --check .
+"$VENV/bin/mypy"
+if [ $# -eq 0 ]; then
+    set -- --cov --cov-report=term
+fi
+exec "$VENV/bin/python" -m pytest "$@"

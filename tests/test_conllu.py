@@ -1,0 +1,526 @@
+"""The CoNLL-U reader and writer: faults by place, repairs, round trips, and a second reader as a witness."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import io
+import logging
+import random
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conllu import parse_token_and_metadata
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu import Repair, read, render, token_list, write
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
+
+MALFORMED = Path(__file__).parent / "malformed"
+
+# One file per fault in tests/malformed, and what reading it says. Each file but those of one line or of odd
+# bytes opens with a good sentence of six lines, an empty line included.
+FAULTS = r"""
+block-only-empty-node.conllu:9: sentence without words (only ranges or empty nodes)
+block-only-range.conllu:8: sentence without words (only ranges or empty nodes)
+carriage-return-in-comment.conllu:8: carriage return inside a line (line ends of an old Macintosh?)
+column-empty-form.conllu:8: column 2 (FORM) is empty (write _ for a missing value)
+column-empty-head.conllu:9: column 7 (HEAD) is empty (write _ for a missing value)
+column-empty-misc.conllu:8: column 10 (MISC) is empty (write _ for a missing value)
+column-empty-tag.conllu:8: column 4 (UPOS) is empty (write _ for a missing value)
+columns-eleven.conllu:8: expected 10 tab-separated columns, found 11 (extra columns? keep the first 10)
+columns-many-spaces.conllu:8: expected 10 tab-separated columns, found 1 (spaces instead of tabs?)
+columns-nine.conllu:9: expected 10 tab-separated columns, found 9
+columns-one-space.conllu:8: expected 10 tab-separated columns, found 1 (spaces instead of tabs?)
+columns-space-for-one-tab.conllu:8: expected 10 tab-separated columns, found 9 (spaces instead of tabs?)
+columns-three.conllu:8: expected 10 tab-separated columns, found 3
+columns-trailing-tab.conllu:9: expected 10 tab-separated columns, found 11 (tab at the end of the line)
+columns-twelve.conllu:8: expected 10 tab-separated columns, found 12 (extra columns? keep the first 10)
+comment-inside.conllu:9: comment inside a sentence (missing empty line before it?)
+comment-no-empty-line-before.conllu:10: comment inside a sentence (missing empty line before it?)
+comment-only-block.conllu:8: comments without a sentence (remove them, or the empty line after them)
+comment-only-file.conllu:1: comments without a sentence (remove them, or the empty line after them)
+empty-node-before-words.conllu:8: empty node 1.1 is out of order (0.1 was expected)
+empty-node-late.conllu:10: empty node 1.1 is out of order (2.1 was expected)
+empty-node-order.conllu:9: empty node 1.2 is out of order (1.1 was expected)
+empty-node-twice.conllu:10: empty node 1.1 is out of order (1.2 was expected)
+empty-node-with-head.conllu:9: column 7 (HEAD) of an empty node is filled (write _ there)
+empty-node-with-relation.conllu:9: column 8 (DEPREL) of an empty node is filled (write _ there)
+empty-node-zero.conllu:9: '1.0' is not a valid ID (expected such as 1, 1-2 or 1.1)
+feats-bar-at-end.conllu:8: FEATS 'Number=Plur|' is malformed (expected Name=Value|Name=Value, or _)
+feats-no-equals.conllu:9: FEATS 'Number=Plur|Finite' is malformed (expected Name=Value|Name=Value, or _)
+feats-no-value.conllu:8: FEATS 'Number=' is malformed (expected Name=Value|Name=Value, or _)
+feats-two-equals.conllu:9: FEATS 'Number=Plur=Sing' is malformed (expected Name=Value|Name=Value, or _)
+file-cut-inside-character.conllu:8: byte 0xc3 is not UTF-8 (the file was cut off?)
+file-empty.conllu: no sentences (file is empty; a Git LFS or partial checkout?)
+file-git-lfs-pointer.conllu:1: a Git LFS pointer instead of the data (fetch it with: git lfs pull)
+file-gzip-wrong-name.conllu:1: byte 0x8b is not UTF-8 (gzip data? its name must end in .gz)
+file-joined-byte-order-mark.conllu:8: '\ufeff1' is not a valid ID (a byte-order mark; files joined?)
+file-latin1.conllu:8: byte 0xc9 is not UTF-8 (save the file as UTF-8)
+file-old-mac-line-ends.conllu:1: carriage return inside a line (line ends of an old Macintosh?)
+file-only-empty-lines.conllu: no sentences (the file holds only empty lines)
+file-utf16-without-mark.conllu:1: NUL byte (a damaged or binary file, or UTF-16 text?)
+file-utf16.conllu:1: byte 0xff is not UTF-8 (UTF-16? save the file as UTF-8)
+head-far-outside.conllu:8: HEAD 600 is outside the sentence (1..2)
+head-itself.conllu:8: word 1 is its own head
+head-leading-zero.conllu:8: HEAD '02' is not a valid number (expected 0 (root) or 1..2)
+head-negative.conllu:8: HEAD '-1' is not a valid number (expected 0 (root) or 1..2)
+head-outside.conllu:8: HEAD 9 is outside the sentence (1..2)
+head-required.conllu:8: column 7 (HEAD) is missing (a treebank with heads is needed here)
+head-some-missing.conllu:10: column 7 (HEAD) is missing, but others have one (give all words a head, or none)
+head-too-long.conllu:8: HEAD '77777777777777777777...' is not a valid number (expected 0 (root) or 1..2)
+head-word.conllu:8: HEAD 'glide' is not a valid number (expected 0 (root) or 1..2)
+id-foreign-digit.conllu:9: '٢' is not a valid ID (expected such as 1, 1-2 or 1.1)
+id-gap.conllu:10: ID 4 where 3 was expected (is a line missing?)
+id-leading-zero.conllu:8: '01' is not a valid ID (expected such as 1, 1-2 or 1.1)
+id-letter.conllu:8: 'a' is not a valid ID (expected such as 1, 1-2 or 1.1)
+id-order.conllu:9: ID 3 where 2 was expected (is a line missing?)
+id-restarts.conllu:10: ID 1 where 3 was expected (new sentence without an empty line?)
+id-starts-at-two.conllu:8: ID 2 where 1 was expected (is a line missing?)
+id-too-long.conllu:9: '22222222222222222222...' is not a valid ID (expected such as 1, 1-2 or 1.1)
+id-twice.conllu:10: ID 2 occurs twice (3 was expected)
+id-zero.conllu:8: '0' is not a valid ID (expected such as 1, 1-2 or 1.1)
+line-of-bracket-tree.conllu:1: line starts with '('; expected a token ID, '#' or an empty line
+line-of-markup.conllu:8: line starts with '<'; expected a token ID, '#' or an empty line
+line-of-text.conllu:8: line starts with 'T'; expected a token ID, '#' or an empty line
+nul-in-comment.conllu:8: NUL byte (a damaged or binary file, or UTF-16 text?)
+nul-in-form.conllu:8: NUL byte (a damaged or binary file, or UTF-16 text?)
+range-after-end.conllu:9: multiword range ends at word 4, after the last word (3)
+range-early.conllu:8: multiword range 2-3 is out of order (it belongs before word 2, the next word is 1)
+range-late.conllu:10: multiword range 1-2 where word 3 was expected (new sentence without an empty line?)
+range-malformed.conllu:8: '1-' is not a valid ID (expected such as 1, 1-2 or 1.1)
+range-overlap.conllu:10: multiword range 2-3 overlaps the one in line 8
+range-restarts.conllu:10: multiword range 1-2 where word 3 was expected (new sentence without an empty line?)
+range-reversed.conllu:8: multiword range 2-1 is reversed (1-2?)
+range-twice.conllu:9: multiword range 1-2 overlaps the one in line 8
+range-with-feats.conllu:8: column 6 (FEATS) of a multiword range is filled (write _ there)
+range-with-head.conllu:8: column 7 (HEAD) of a multiword range is filled (write _ there)
+range-with-tag.conllu:8: column 4 (UPOS) of a multiword range is filled (write _ there)
+space-before-comment.conllu:8: white space at the start of the line (remove it)
+space-double-in-form.conllu:8: stray white space in column 2 (FORM): 'New  York'
+space-inside-deps.conllu:8: stray white space in column 9 (DEPS): '2: dep'
+space-inside-tag.conllu:8: stray white space in column 4 (UPOS): 'NOUN PROPN'
+space-leading-in-form.conllu:8: stray white space in column 2 (FORM): ' Kites'
+space-no-break-at-end.conllu:8: stray white space in column 2 (FORM): 'Kites\xa0'
+space-only-column.conllu:8: stray white space in column 5 (XPOS): ' '
+space-start-of-line.conllu:8: white space at the start of the line (remove it)
+space-tab-start-of-line.conllu:8: white space at the start of the line (remove it)
+space-trailing-in-lemma.conllu:8: stray white space in column 3 (LEMMA): 'kite '
+tag-missing.conllu:9: column 4 (UPOS) is missing (part-of-speech tags are needed: tag the text first)
+tree-all-roots.conllu:9: 10 roots: words 1, 2, 3, 4, 5, 6, 7, 8, ... (exactly one word must have HEAD 0)
+tree-cycle.conllu:9: cycle of heads through words 2, 3, 4
+tree-no-root.conllu:8: no root (exactly one word must have HEAD 0)
+tree-two-roots.conllu:9: 2 roots: words 1, 2 (exactly one word must have HEAD 0)
+"""
+
+GOOD = """\
+# sent_id = kites-1
+# a remark without equals sign
+1-2\tDelkites\t_\t_\t_\tTypo=Yes\t_\t_\t_\tSpaceAfter=No
+1\tDel\tde\tADP\tE\t_\t2\tcase\t2:case\tA=B=C|D
+2\tkites\tkite\tNOUN\tS\tNumber=Plur\t3\tnsubj\t3:nsubj|3.1:nsubj\t_
+3\tglide\tglide\tVERB\tV\tNumber=Plur|Person=3\t0\troot\t0:root\tNote=two words
+3.1\tglide\tglide\tVERB\t_\t_\t_\t_\t3:conj\t_
+4\tof course\tof course\tADV\t_\t_\t3\tadvmod:emph\t_\t_
+
+# sent_id = kites-2
+0.1\tit\t_\tPRON\t_\t_\t_\t_\t1:nsubj\t_
+1\t_\t_\tSYM\t_\t_\t0\troot\t_\t_
+
+"""
+BARE = "1\tKites\tkite\tNOUN\t_\t_\t_\t_\t_\t_\n2\tglide\tglide\tVERB\t_\t_\t_\t_\t_\t_\n\n"
+TREE = BARE.replace("NOUN\t_\t_\t_", "NOUN\t_\t_\t2").replace("VERB\t_\t_\t_", "VERB\t_\t_\t0")
+
+
+@pytest.fixture(scope="session")
+def file_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | bytes], str]:
+    """A function that puts text or bytes into a file, always the same one, and gives its path."""
+    path = tmp_path_factory.mktemp("conllu") / "kites.conllu"
+
+    def put(content: str | bytes) -> str:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return str(path)
+
+    return put
+
+
+def no_repair(repair: DataError) -> None:
+    raise AssertionError(f"unexpected repair: {repair}")
+
+
+# Faults
+
+
+def test_every_malformed_file_is_in_the_table() -> None:
+    named = [line.split(":")[0] for line in FAULTS.strip().split("\n")]
+    assert named == sorted(path.name for path in MALFORMED.iterdir())
+
+
+@pytest.mark.parametrize("expected", FAULTS.strip().split("\n"), ids=lambda line: line.split(".")[0])
+def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(MALFORMED)
+    name = expected.split(":")[0]
+    policy: conllu.Heads = "required" if name == "head-required.conllu" else "optional"
+    with pytest.raises(DataError) as caught:
+        list(read(name, heads=policy))
+    assert str(caught.value) == expected
+    assert not isinstance(caught.value, Repair)
+
+
+@pytest.mark.parametrize("path", sorted(MALFORMED.iterdir()), ids=lambda path: path.stem)
+def test_on_error_gets_the_fault_and_good_sentences_go_on(path: Path) -> None:
+    faults: list[DataError] = []
+    sentences = list(read(path, heads="required", on_error=faults.append))
+    assert len(faults) == 1
+    assert all(sentence.heads is not None for sentence in sentences)
+
+
+def test_on_error_tells_one_fault_per_faulty_sentence(file_of: Callable[[str], str]) -> None:
+    faults: list[DataError] = []
+    bad = "1\ta\t_\tX\n1\tb\n\n"
+    sentences = list(read(file_of(TREE + bad + TREE + "word\n\n" + TREE), on_error=faults.append))
+    assert len(sentences) == 3
+    assert [(fault.line, fault.message) for fault in faults] == [
+        (4, "expected 10 tab-separated columns, found 4"),
+        (10, "line starts with 'w'; expected a token ID, '#' or an empty line"),
+    ]
+
+
+def test_on_error_gets_a_missing_file(tmp_path: Path) -> None:
+    faults: list[DataError] = []
+    assert list(read(tmp_path / "none.conllu", on_error=faults.append)) == []
+    assert [fault.message for fault in faults] == ["no such file"]
+
+
+def test_callbacks_may_raise(file_of: Callable[[str], str]) -> None:
+    with pytest.raises(AssertionError, match="unexpected repair"):
+        list(read(file_of("\n" + TREE), on_error=print, on_repair=no_repair))
+
+
+def test_a_sentence_without_end_is_given_up_early(
+    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conllu, "MAX_LINES", 9)
+    faults: list[DataError] = []
+    path = file_of("# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
+    assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [
+        5012
+    ]
+    assert [(fault.line, fault.message) for fault in faults] == [
+        (1, "comments without a sentence"),
+        (11, "no empty line in 9 lines"),
+    ]
+
+
+def test_unknown_policy_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="heads='gold'"):
+        read("kites.conllu", heads="gold")  # type: ignore[arg-type]
+
+
+# What is read
+
+
+def test_words_tags_heads_and_source(file_of: Callable[[str], str]) -> None:
+    path = file_of(GOOD)
+    first, second = read(path, on_repair=no_repair)
+    assert first.forms == ("Del", "kites", "glide", "of course")
+    assert first.tags == ("ADP", "NOUN", "VERB", "ADV")
+    assert first.heads == (2, 3, 0, 3)
+    assert first.source is not None
+    assert first.source.path == path
+    assert first.source.line == 1
+    assert first.source.rows == (3, 4, 5, 7)
+    assert first.source.lines == tuple(GOOD.split("\n\n")[0].split("\n"))
+    assert second.forms == ("_",)
+    assert second.source is not None
+    assert second.source.line == 10
+
+
+def test_head_policies(file_of: Callable[[str], str]) -> None:
+    assert [sentence.heads for sentence in read(file_of(TREE + BARE))] == [(2, 0), None]
+    assert [sentence.heads for sentence in read(file_of(TREE + BARE), heads="ignored")] == [None, None]
+    assert [sentence.heads for sentence in read(file_of(TREE), heads="required")] == [(2, 0)]
+    odd = TREE.replace("\t2\t", "\tseven\t")
+    assert [sentence.heads for sentence in read(file_of(odd), heads="ignored")] == [None]
+    with pytest.raises(DataError, match=r"column 7 \(HEAD\) is empty"):
+        list(read(file_of(TREE.replace("\t2\t", "\t\t")), heads="ignored"))
+
+
+@pytest.mark.parametrize(
+    "form", ["a\u2028b", "1\u0085000", "1\u00a0000", "a\u3000b", "a b", "\u200b", "a\x0cb"]
+)
+def test_odd_characters_inside_a_form_are_kept(form: str, file_of: Callable[[str], str]) -> None:
+    (sentence,) = read(file_of(TREE.replace("Kites", form)), on_repair=no_repair)
+    assert sentence.forms == (form, "glide")
+    assert render(sentence, (2, 0)).split("\t")[1] == form
+
+
+def test_long_sentence(file_of: Callable[[str], str]) -> None:
+    n_words = 2000
+    long = Sentence(("word",) * n_words, ("X",) * n_words)
+    heads = [*range(2, n_words + 1), 0]
+    (sentence,) = read(file_of(render(long, heads)), heads="required")
+    assert sentence.heads == tuple(heads)
+
+
+def test_gz_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kites.conllu.gz"
+    path.write_bytes(gzip.compress(TREE.encode()))
+    assert [sentence.heads for sentence in read(path)] == [(2, 0)]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((TREE + "x\n\n").encode())))
+    with pytest.raises(DataError, match=r"^<stdin>:4: line starts with 'x'"):
+        list(read("-"))
+
+
+# Repairs
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("\ufeff" + TREE, 1, "byte-order mark (removed)"),
+        (TREE.replace("\n", "\r\n"), 1, "Windows line end (CRLF) (read as LF, here and below)"),
+        (TREE[:-1], 2, "no empty line after the last sentence (added)"),
+        (TREE[:-2], 2, "no line end after the last line (added)"),
+        (TREE + "\n\n", 4, "needless empty line (skipped, here and below)"),
+        ("\n \n" + TREE, 1, "needless empty line (skipped, here and below)"),
+        (TREE[:-1] + " \t\n", 3, "white space in an empty line (removed, here and below)"),
+        (TREE[:-1] + "\u00a0\n", 3, "white space in an empty line (removed, here and below)"),
+    ],
+)
+def test_repair(content: str, line: int, message: str, file_of: Callable[[str], str]) -> None:
+    repairs: list[DataError] = []
+    path = file_of(content)
+    (sentence,) = read(path, on_repair=repairs.append)
+    assert [str(repair) for repair in repairs] == [f"{path}:{line}: {message}"]
+    assert all(isinstance(repair, Repair) for repair in repairs)
+    assert render(sentence, (2, 0), ["_", "_"]) == TREE
+
+
+def test_repairs_are_told_once_per_kind_and_logged(
+    file_of: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    content = "\ufeff" + (TREE + "\n").replace("\n", "\r\n") * 3
+    with caplog.at_level(logging.WARNING, logger="dynet_vdgi"):
+        assert len(list(read(file_of(content)))) == 3
+    assert [record.getMessage().split(": ")[-1] for record in caplog.records] == [
+        "Windows line end (CRLF) (read as LF, here and below)",
+        "byte-order mark (removed)",
+        "needless empty line (skipped, here and below)",
+    ]
+
+
+# Round trips
+
+
+def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> None:
+    first, second = read(file_of(GOOD))
+    assert (
+        render(first, first.heads or (), ["case", "nsubj", "root", "advmod:emph"]) + render(second, [0])
+        == GOOD
+    )
+    assert render(first, [0, 1, 1, 3]).split("\n") == [
+        "# sent_id = kites-1",
+        "# a remark without equals sign",
+        "1-2\tDelkites\t_\t_\t_\tTypo=Yes\t_\t_\t_\tSpaceAfter=No",
+        "1\tDel\tde\tADP\tE\t_\t0\troot\t2:case\tA=B=C|D",
+        "2\tkites\tkite\tNOUN\tS\tNumber=Plur\t1\tdep\t3:nsubj|3.1:nsubj\t_",
+        "3\tglide\tglide\tVERB\tV\tNumber=Plur|Person=3\t1\tdep\t0:root\tNote=two words",
+        "3.1\tglide\tglide\tVERB\t_\t_\t_\t_\t3:conj\t_",
+        "4\tof course\tof course\tADV\t_\t_\t3\tdep\t_\t_",
+        "",
+        "",
+    ]
+
+
+def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> None:
+    raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
+        ("feats", "deps", "misc"), list.__getitem__
+    )
+    for path in treebanks:
+        *blocks, rest = path.read_bytes().decode("utf-8").split("\n\n")
+        assert rest == ""
+        n_sentences = 0
+        for block, sentence in zip(blocks, read(path, on_repair=no_repair)):
+            n_sentences += 1
+            assert sentence.source is not None
+            deprels = [sentence.source.lines[row].split("\t", 8)[7] for row in sentence.source.rows]
+            if sentence.heads is None:
+                again = render(sentence, [0] * len(sentence), deprels).replace("\t0\t_\t", "\t_\t_\t")
+            else:
+                again = render(sentence, sentence.heads, deprels)
+            assert again == block + "\n\n", path
+            if n_sentences % 10 == 1:  # the library is slow
+                tokens = parse_token_and_metadata(block, field_parsers=raw)
+                words = [token for token in tokens if isinstance(token["id"], int)]
+                assert sentence.forms == tuple(word["form"] for word in words), path
+                assert sentence.tags == tuple(word["upos"] for word in words), path
+                heads = None if words[0]["head"] is None else tuple(word["head"] for word in words)
+                assert sentence.heads == heads, path
+        assert n_sentences == len(blocks)
+
+
+FORMS = (
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1, max_size=8)
+    .map(lambda text: " ".join(text.split()))
+    .filter(bool)
+)
+TAGS = st.sampled_from(["NOUN", "VERB", "ADJ", "PUNCT", "NN$"])
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> Sentence:
+    """A random sentence with a random tree: each word of a shuffled order hangs below an earlier one."""
+    words = draw(st.lists(st.tuples(FORMS, TAGS), min_size=1, max_size=8))
+    order = draw(st.permutations(range(1, len(words) + 1)))
+    heads = [0] * len(words)
+    for position in range(1, len(order)):
+        heads[order[position] - 1] = order[draw(st.integers(0, position - 1))]
+    return Sentence(tuple(form for form, _ in words), tuple(tag for _, tag in words), tuple(heads))
+
+
+@given(st.lists(sentences(), min_size=1, max_size=4))
+def test_read_undoes_write(file_of: Callable[[str], str], made: list[Sentence]) -> None:
+    handle = io.StringIO()
+    assert write([(sentence, sentence.heads or ()) for sentence in made], handle) == len(made)
+    back = list(read(file_of(handle.getvalue()), heads="required", on_repair=no_repair))
+    assert [(s.forms, s.tags, s.heads) for s in back] == [(s.forms, s.tags, s.heads) for s in made]
+    again = "".join(render(sentence, sentence.heads or ()) for sentence in back)
+    assert again == handle.getvalue()
+
+
+@given(
+    st.randoms(use_true_random=False), st.integers(1, 4), st.sampled_from(["optional", "required", "ignored"])
+)
+def test_damaged_files_are_read_or_refused(
+    file_of: Callable[[bytes], str], rng: random.Random, n_edits: int, policy: conllu.Heads
+) -> None:
+    data = (GOOD + TREE + BARE).encode()
+    for _ in range(n_edits):
+        data = damaged(data, rng)
+    path = file_of(data)
+    faults: list[DataError] = []
+    survivors = list(read(path, heads=policy, on_error=faults.append))
+    assert survivors or faults
+    if faults:
+        with pytest.raises(DataError) as caught:
+            list(read(path, heads=policy))
+        assert str(caught.value) == str(faults[0])
+    else:
+        assert list(read(path, heads=policy)) == survivors
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """One random edit of a byte or a line."""
+    place = rng.randrange(len(data) + 1)
+    piece = rng.choice(
+        [b"", b"\t", b"\n", b"\r", b" ", b"_", b"0", b"-", b".", b"\0", b"\xe9", b"\xc2\x85", b"#"]
+    )
+    if rng.random() < 0.5:
+        return data[:place] + piece + data[place + rng.randrange(2) :]
+    lines = data.split(b"\n")
+    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    edit = rng.randrange(3)
+    if edit == 0:
+        lines[one], lines[other] = lines[other], lines[one]
+    elif edit == 1:
+        lines.insert(one, lines[other])
+    else:
+        del lines[one]
+    return b"\n".join(lines)
+
+
+# Writing
+
+
+@pytest.mark.parametrize("heads", [[0], [0, 1, 1], [0, 3], [-1, 0]])
+def test_render_refuses_heads_that_do_not_fit(heads: list[int]) -> None:
+    with pytest.raises(ValueError, match="do not fit a sentence of 2 words"):
+        render(Sentence(("a", "b"), ("X", "X")), heads)
+
+
+def test_render_refuses_relations_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="1 relations for a sentence of 2 words"):
+        render(Sentence(("a", "b"), ("X", "X")), [0, 1], ["root"])
+
+
+@pytest.mark.parametrize(
+    ("form", "tag"),
+    [
+        ("", "X"),
+        ("a\tb", "X"),
+        ("a\nb", "X"),
+        (" a", "X"),
+        ("a  b", "X"),
+        ("a", ""),
+        ("a", "_"),
+        ("a", "X Y"),
+    ],
+)
+def test_render_refuses_what_the_format_cannot_hold(form: str, tag: str) -> None:
+    with pytest.raises(ValueError, match="cannot be written in CoNLL-U"):
+        render(Sentence((form,), (tag,)), [0])
+
+
+def test_render_refuses_a_sentence_without_words() -> None:
+    with pytest.raises(ValueError, match="without words"):
+        render(Sentence((), ()), [])
+
+
+# The conllu library
+
+
+def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
+    tokens = [token_list(sentence) for sentence in read(file_of(GOOD))]
+    assert "".join(item.serialize() for item in tokens) == GOOD
+    assert [token["head"] for token in tokens[0]] == [None, 2, 3, 0, None, 3]
+    assert tokens[0].metadata["sent_id"] == "kites-1"
+
+
+def test_token_list_of_a_made_sentence() -> None:
+    made = Sentence(("Kites", "glide"), ("NOUN", "VERB"))
+    assert [token["head"] for token in token_list(made)] == [None, None]
+    with_heads = Sentence(made.forms, made.tags, (2, 0))
+    assert [(token["form"], token["head"]) for token in token_list(with_heads)] == [
+        ("Kites", 2),
+        ("glide", 0),
+    ]
+
+
+def test_token_list_of_a_sentence_read_without_regard_to_heads(file_of: Callable[[str], str]) -> None:
+    (sentence,) = read(file_of(TREE.replace("\t2\t", "\t02\t")), heads="ignored")
+    assert [token["head"] for token in token_list(sentence)] == ["02", 0]
+
+
+def test_the_library_is_imported_only_when_used() -> None:
+    code = "import sys, dynet_vdgi.data.conllu; sys.exit('conllu' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+# Cost
+
+
+def test_memory_does_not_grow_with_the_file(file_of: Callable[[str], str]) -> None:
+    path = file_of(GOOD * 1000)  # half a megabyte
+    tracemalloc.start()
+    try:
+        n_words = sum(len(sentence) for sentence in read(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert n_words == 5000
+    assert peak < 200_000
+
+
+def test_examples_in_docstrings() -> None:
+    results = doctest.testmod(conllu)
+    assert results.attempted
+    assert not results.failed

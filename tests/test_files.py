@@ -1,0 +1,402 @@
+"""Opening, writing and finding files."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import gzip
+import hashlib
+import io
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynet_vdgi.data import files
+from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer, expand, open_text, sha256
+from dynet_vdgi.errors import DataError, UsageError
+
+ROOT = Path(__file__).parents[1]
+
+
+def written_to(path: Path | str, text: str = "new\n") -> None:
+    with atomic_writer(path) as handle:
+        handle.write(text)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# Reading
+
+
+def test_lines_end_with_newline_only_and_are_not_translated(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("a\r\nb\rc\n\u2028d\u0085e\n".encode())
+    with open_text(path) as handle:
+        assert list(handle) == ["a\r\n", "b\rc\n", "\u2028d\u0085e\n"]
+    assert handle.closed
+
+
+def test_gz_is_decompressed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"eins\n") + gzip.compress(b"zwei\n"))
+    with open_text(str(path)) as handle:
+        assert handle.read() == "eins\nzwei\n"
+
+
+def test_standard_input_is_utf8_whatever_the_locale() -> None:
+    code = "from dynet_vdgi.data.files import open_text\nwith open_text('-') as f: print(ascii(f.read()))"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        input="é\n".encode(),
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert result.stdout == b"'\\xe9\\n'\n"
+
+
+def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"a\nb\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with open_text("-") as handle:
+        assert next(handle) == "a\n"
+    assert not stdin.buffer.closed
+
+
+def test_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError, match=r"^<stdin>: standard input is closed$"), open_text("-"):
+        pass
+
+
+def fault_of(path: Path | str) -> str:
+    """The fault that reading the whole file line by line raises, without its folder."""
+    with pytest.raises(DataError) as caught, open_text(path) as handle:
+        for _ in handle:
+            pass
+    folder = os.path.dirname(path)
+    return str(caught.value).replace(f"{folder}/", "") if folder else str(caught.value)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "eu-ud-train.conllu").touch()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert fault_of("eu-train.conllu") == "eu-train.conllu: no such file (did you mean 'eu-ud-train.conllu'?)"
+    assert fault_of(folder / "x") == "x: no such file"
+    assert fault_of(tmp_path / "no" / "x").startswith("x: no such file (there is no directory ")
+    assert fault_of(folder) == "folder: this is a directory (name the files in it)"
+    assert fault_of("a\0b") == "a\0b: cannot be opened: embedded null byte"
+    assert fault_of("x" * 300).endswith(": cannot be opened: File name too long")
+
+
+def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(builtins, "open", denied)
+    assert fault_of(tmp_path / "a.txt") == "a.txt: no permission to read it"
+
+
+@pytest.mark.parametrize("before", [0, 1, 2000, 100_000])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: Path) -> None:
+    content = b"wort\n" * before + b"gr\xfcn\n" + b"wort\n" * 3000
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+    assert fault_of(path) == f"{name}:{before + 1}: byte 0xfc is not UTF-8 (save the file as UTF-8)"
+
+
+@pytest.mark.parametrize("length", [*range(8180, 8196), 20_000])
+def test_a_character_cut_off_at_the_end(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\n" * length + "€".encode()[:2])
+    assert fault_of(path) == f"a.txt:{length + 1}: byte 0xe2 is not UTF-8 (the file was cut off?)"
+
+
+def test_read_finds_the_line_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\nb\n\xff\n\n\n")
+    with pytest.raises(DataError, match=r"a\.txt:3: byte 0xff"), open_text(path) as handle:
+        handle.read()
+
+
+def test_other_decoding_errors_pass(tmp_path: Path) -> None:
+    def read_and_decode_something_else(path: Path) -> None:
+        with open_text(path) as handle:
+            handle.read()
+            b"zzz\xff".decode("utf-8")
+
+    path = tmp_path / "a.txt"
+    path.write_text("a\n")
+    with pytest.raises(UnicodeDecodeError):
+        read_and_decode_something_else(path)
+
+
+def test_damaged_gz(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    good = gzip.compress("".join(f"{i * i}\n" for i in range(50_000)).encode())
+    path.write_bytes(good[: len(good) // 2])
+    assert "corrupt gzip data: Compressed file ended before" in fault_of(path)
+    path.write_bytes(b"plain text\n")
+    assert fault_of(path).startswith("a.gz:1: corrupt gzip data: Not a gzipped file")
+    path.write_bytes(good[:20] + bytes(byte ^ 0x5A for byte in good[20:]))
+    assert fault_of(path).endswith(" (the file is damaged or was cut off)")
+
+
+def test_a_read_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Broken(b"x")))
+    assert fault_of("-") == "<stdin>:1: cannot be read: Input/output error"
+
+
+# Writing
+
+
+def test_a_new_file_is_utf8_and_has_default_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    old = os.umask(0o027)
+    try:
+        written_to(path, "é\u2028\n")
+    finally:
+        os.umask(old)
+    assert path.read_bytes() == "é\u2028\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert names_in(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o755])
+def test_a_replaced_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old\n")
+    path.chmod(mode)
+    written_to(path)
+    assert path.read_text() == "new\n"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("writer", [atomic_writer, atomic_bytes_writer])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("error", [DataError("x", 1, "wrong"), KeyboardInterrupt(), BrokenPipeError()])
+def test_a_failing_block_changes_nothing(
+    writer: Any, name: str, error: BaseException, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"old\n")
+
+    def fail_on_the_way() -> None:
+        with writer(path) as handle:
+            handle.write("new\n" * 5000 if writer is atomic_writer else b"new\n" * 5000)
+            assert path.read_bytes() == b"old\n"
+            assert len(names_in(tmp_path)) == 2
+            raise error
+
+    with pytest.raises(type(error)):
+        fail_on_the_way()
+    assert path.read_bytes() == b"old\n"
+    assert names_in(tmp_path) == [name]
+
+
+def test_a_failing_block_leaves_no_new_file(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), atomic_writer(tmp_path / "a.txt") as handle:
+        handle.write(str(1 / 0))
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_full_disk_changes_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / name
+    path.write_bytes(b"old\n")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        written_to(path)
+    assert path.read_bytes() == b"old\n"
+    assert names_in(tmp_path) == [name]
+
+
+def test_gz_is_deterministic(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.gz", tmp_path / "other.gz"
+    written_to(one, "kites\n" * 100)
+    written_to(other, "kites\n" * 100)
+    assert one.read_bytes() == other.read_bytes()
+    assert one.read_bytes()[4:8] == b"\0\0\0\0"  # the time stamp
+    assert gzip.decompress(one.read_bytes()) == b"kites\n" * 100
+
+
+def test_bytes_can_be_sought_as_zip_files_need(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with atomic_bytes_writer(path) as handle, zipfile.ZipFile(handle, "w") as archive:
+        archive.writestr("meta.json", "{}")
+    assert zipfile.ZipFile(path).read("meta.json") == b"{}"
+
+
+def test_bytes_are_never_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    with atomic_bytes_writer(path) as handle:
+        handle.write(b"as it is")
+    assert path.read_bytes() == b"as it is"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "real" / "a.txt")
+    for text in ("first\n", "second\n"):  # the first one goes through a dangling link
+        written_to(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "real" / "a.txt").read_text() == text
+    assert names_in(tmp_path / "real") == ["a.txt"]
+
+
+def test_a_device_is_written_not_replaced() -> None:
+    written_to("/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_pipe_gets_the_whole_content(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        written_to(pipe)
+        assert reader.communicate()[0] == b"new\n"
+
+
+def test_unwritable_targets_are_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for target, reason in [
+        (tmp_path / "no" / "a.txt", "the directory .* does not exist"),
+        (tmp_path, "this is a directory"),
+        (tmp_path / "file" / "a.txt", "Not a directory"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        (tmp_path / "a\0b", ".*embedded null"),
+    ]:
+        with pytest.raises(UsageError, match=f"^cannot write .*: {reason}"), atomic_writer(target):
+            pytest.fail("the block must not start")
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_missing_permissions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UsageError, match="no permission to write in"):
+        written_to(path)
+    path.touch()
+    with pytest.raises(UsageError, match="it is write-protected"):
+        written_to(path)
+
+
+def test_a_read_only_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(builtins, "open", refused)
+    with pytest.raises(UsageError, match="Read-only file system"):
+        written_to(tmp_path / "a.txt")
+
+
+def test_standard_output_gets_all_or_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    script = "import sys\nfrom dynet_vdgi.data.files import atomic_writer\nprint('before')\n"
+    script += (
+        "with atomic_writer('-') as handle:\n    handle.write('é\\n')\n    sys.argv[1:] and sys.exit(3)\n"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for arguments, status, output in ([], 0, "before\né\n"), (["fail"], 3, "before\n"):
+        command = [sys.executable, "-c", script, *arguments]
+        assert subprocess.run(command, cwd=ROOT, env=environment).returncode == status
+        assert capfdbinary.readouterr().out == output.encode()
+
+
+def test_standard_output_replaced_by_a_text_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    written_to("-", "é\n")
+    assert stream.getvalue() == "é\n"
+
+
+def test_a_closed_pipe_is_left_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.BytesIO):
+        def write(self, data: Any) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Closed()))
+    with pytest.raises(BrokenPipeError):
+        written_to("-")
+
+
+# Digests and names
+
+
+def test_sha256(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"kites" * 100_000)
+    assert sha256(path) == hashlib.sha256(b"kites" * 100_000).hexdigest()
+    with pytest.raises(DataError, match=r"none: cannot be read: No such file or directory$"):
+        sha256(tmp_path / "none")
+
+
+def test_expand_sorts_within_patterns_and_keeps_the_order_of_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("deep/er").mkdir(parents=True)
+    for name in ("b.conllu", "a.conllu", "c.txt", "[x].conllu", "deep/d.conllu", "deep/er/e.conllu"):
+        Path(name).touch()
+    assert expand([]) == []
+    assert expand(["c.txt", "?.conllu", "-"]) == ["c.txt", "a.conllu", "b.conllu", "-"]
+    assert expand(["b.conllu", "*.conllu", "./a.conllu", "-", "-"]) == [
+        "b.conllu",
+        "[x].conllu",
+        "a.conllu",
+        "-",
+    ]
+    assert expand(["[x].conllu"]) == ["[x].conllu"]
+    assert expand(["deep/**/*.conllu"]) == ["deep/d.conllu", "deep/er/e.conllu"]
+    assert expand(["deep/*"]) == ["deep/d.conllu"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("eu-train.conllu", "no such file: 'eu-train.conllu' (did you mean 'eu-ud-train.conllu'?)"),
+        ("sub/eu.txt", "no such file: 'sub/eu.txt' (did you mean 'sub/eus.txt'?)"),
+        ("zzz", "no such file: 'zzz'"),
+        ("none/zzz", "no such file: 'none/zzz' (there is no directory 'none')"),
+        ("eu-ud-*.conll", "no file matches 'eu-ud-*.conll' (did you mean 'eu-ud-train.conllu'?)"),
+        ("sub", "'sub' is a directory (name the files in it)"),
+        ("su[b]", "no file matches 'su[b]' (did you mean 'sub'?)"),
+        ("", "no such file: ''"),
+        ("a\0b", "no such file: 'a\\x00b'"),
+    ],
+)
+def test_expand_names_what_is_missing(
+    pattern: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    for name in ("eu-ud-train.conllu", "sub/eus.txt"):
+        Path(name).touch()
+    with pytest.raises(UsageError) as caught:
+        expand([pattern])
+    assert str(caught.value) == message
+
+
+def test_shown() -> None:
+    assert files.shown("-") == "<stdin>"
+    assert files.shown(Path("a.txt")) == "a.txt"

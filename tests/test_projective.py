@@ -1,0 +1,71 @@
+"""Exact decoding against enumeration of all projective trees."""
+
+from __future__ import annotations
+
+import brute_force
+import numpy as np
+import pytest
+
+from dynet_vdgi.baselines.rules_only import rules_only
+from dynet_vdgi.grammar.projective import break_ties, decode, eisner
+from dynet_vdgi.grammar.rules import parse_rules
+
+
+def score(matrix, tree):
+    return sum(matrix[head, dependent] for dependent, head in enumerate(tree, 1))
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_the_best_of_all_trees_is_found(n):
+    matrices = np.random.default_rng(n).normal(size=(40, n + 1, n + 1))
+    trees = brute_force.projective_trees(n)
+    for matrix, heads in zip(matrices, eisner(matrices).tolist()):
+        assert tuple(heads) in trees
+        assert score(matrix, heads) == pytest.approx(max(score(matrix, tree) for tree in trees))
+
+
+def test_one_root_even_if_several_would_score_more():
+    matrix = np.zeros((1, 5, 5))
+    matrix[0, 0, :] = 10.0
+    assert eisner(matrix)[0].tolist().count(0) == 1
+
+
+def test_order_and_batches_do_not_matter():
+    rng = np.random.default_rng(0)
+    matrices = [rng.normal(size=(n + 1, n + 1)) for n in (3, 1, 7, 3, 12, 7, 3)]
+    together = decode(matrices, batch_size=2)
+    assert together == [tuple(eisner(m[None])[0].tolist()) for m in matrices]
+    assert decode([]) == []
+
+
+def test_ties_fall_at_random_and_repeat_with_the_seed():
+    flat = [np.zeros((4, 4))] * 200
+    first = [decode([break_ties(m, rng) for m in flat]) for rng in map(np.random.default_rng, (1, 1, 2))]
+    assert first[0] == first[1] != first[2]
+    assert set(first[0]) == set(brute_force.projective_trees(3))
+
+
+def test_rules_only_finds_the_tree_with_most_rules():
+    rules = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN DET 1")
+    for seed in range(3):
+        assert rules_only([["DET", "NOUN", "VERB", "DET", "NOUN"]], rules, seed) == [(2, 3, 0, 5, 3)]
+
+
+def test_short_arcs_are_preferred_among_equals():
+    rules = parse_rules("ROOT VERB 1\nNOUN DET 1")
+    tags = ["DET", "NOUN", "NOUN", "VERB"]
+    assert {rules_only([tags], rules, seed)[0][0] for seed in range(10)} == {2}
+    assert {rules_only([tags], rules, seed, short=0.0)[0][0] for seed in range(20)} == {2, 3}
+
+
+def test_rules_only_on_basque_is_as_measured_before(data_dir):
+    from dynet_vdgi import config
+    from dynet_vdgi.data import conllu, treebank
+    from dynet_vdgi.evaluation.attachment import score as attachment_score
+    from dynet_vdgi.grammar.rules import load_rules
+
+    path = data_dir / "ud14" / "eu-ud-test.conllu"
+    sentences = treebank.prepare(conllu.read(str(path)), treebank.STANDARD, max_len=15).sentences
+    rules = load_rules(config.rules_path("ud"))
+    dda = attachment_score(sentences, rules_only([s.tags for s in sentences], rules, 0)).dda
+    assert 0.505 < dda < 0.525  # 51.5 is the mean of five seeds; "first split wins" would give 53.2

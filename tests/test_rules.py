@@ -1,0 +1,111 @@
+"""Rule files, rule counts, and the arc potentials made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dynet_vdgi import config
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import arc_potentials
+from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
+
+UD = (
+    "ROOT>VERB ROOT>NOUN VERB>NOUN VERB>ADV VERB>VERB VERB>AUX "
+    "NOUN>ADJ NOUN>DET NOUN>NUM NOUN>NOUN NOUN>CONJ NOUN>ADP ADJ>ADV"
+)
+
+
+def test_shipped_rules_are_the_thirteen():
+    rules = load_rules(config.rules_path("ud"))
+    assert " ".join(map(str, rules.rules)) == UD
+    assert set(rules.expectations) == {0.5}
+    assert not rules.classes
+
+
+def test_shipped_variant_counts_proper_nouns_as_nouns():
+    rules = load_rules(config.rules_path("ud-propn"))
+    assert " ".join(map(str, rules.rules)) == UD
+    assert rules.classes == {"NOUN": ("NOUN", "PROPN")}
+    pairs = rules.pairs()
+    assert pairs["PROPN", "NOUN"] == pairs["NOUN", "PROPN"] == pairs["NOUN", "NOUN"] == 9
+    assert pairs["ROOT", "PROPN"] == 1
+    assert ("PRON", "NOUN") not in pairs
+
+
+def test_authors_files_can_be_read(data_dir):
+    rules = load_rules(data_dir / "authors_fr" / "fr_10_gt.txt")
+    assert sorted(map(str, rules.rules)) == sorted(UD.split())
+    assert rules.expectations.max() == 0.828
+
+
+def test_counts_are_those_of_a_loop():
+    rules = parse_rules("N = NOUN PROPN\nROOT VERB .5\nVERB N 1\nN DET 0.25\n")
+    tags = ("DET", "NOUN", "PROPN", "VERB")
+    sentence = ["DET", "NOUN", "VERB", "PROPN", "DET"]
+    rng = np.random.default_rng(0)
+    trees = [tuple(int(h) for h in rng.integers(0, 6, 5)) for _ in range(20)]
+    counts = count(rules.index(tags), len(rules), [tags.index(t) for t in sentence], trees)
+    for tree, row in zip(trees, counts):
+        arcs = Counter(("ROOT" if h == 0 else sentence[h - 1], tag) for h, tag in zip(tree, sentence))
+        nouns = ("NOUN", "PROPN")
+        expected = [
+            arcs["ROOT", "VERB"],
+            sum(arcs["VERB", n] for n in nouns),
+            sum(arcs[n, "DET"] for n in nouns),
+        ]
+        assert row.tolist() == expected
+
+
+def test_counts_have_a_column_for_rules_that_cannot_hold():
+    rules = parse_rules("ROOT VERB 1\nNOUN SYM 1")
+    tags = ("NOUN", "VERB")
+    assert rules.unused(tags) == [Rule("NOUN", "SYM", 1.0)]
+    assert count(rules.index(tags), len(rules), [0, 1], [(2, 0), (0, 1)]).tolist() == [[1, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "r.txt: no rules"),
+        ("# only a comment\n", "r.txt: no rules"),
+        ("ROOT VERB\n", "r.txt:1: expected head tag, dependent tag and expectation, found 2 columns"),
+        ("ROOT VERB 0.5 0.5\n", "r.txt:1: expected head tag, dependent tag and expectation, found 4 columns"),
+        ("\nROOT VERB half\n", "r.txt:2: expectation 'half' is not a number"),
+        ("ROOT VERB -1\n", "r.txt:1: expectation -1 is not a number from 0 upwards"),
+        ("ROOT VERB nan\n", "r.txt:1: expectation nan is not a number from 0 upwards"),
+        ("ROOT VERB inf\n", "r.txt:1: expectation inf is not a number from 0 upwards"),
+        ("VERB ROOT 1\n", "r.txt:1: ROOT cannot be a dependent"),
+        ("ROOT VERB 1\n# x\nROOT VERB 2\n", "r.txt:3: ROOT>VERB is already matched by the rule in line 1"),
+        (
+            "N = NOUN PROPN\nROOT N 1\nROOT PROPN 2\n",
+            "r.txt:3: ROOT>PROPN is already matched by the rule in line 2",
+        ),
+        ("N = \nROOT N 1\n", "r.txt:1: expected a tag class such as NOUN = NOUN PROPN"),
+        ("N = A\nN = B\nROOT N 1\n", "r.txt:2: class N is declared twice"),
+        ("ROOT = A\nROOT A 1\n", "r.txt:1: ROOT cannot be part of a class"),
+        ("N = ROOT A\nN A 1\n", "r.txt:1: ROOT cannot be part of a class"),
+    ],
+)
+def test_faults_are_named_with_file_and_line(text, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_rules(text, "r.txt")
+    assert message in str(caught.value)
+
+
+def test_unreadable_files_are_named(tmp_path):
+    with pytest.raises(ConfigError, match="missing.txt: cannot read the rule file: No such file"):
+        load_rules(tmp_path / "missing.txt")
+    (tmp_path / "latin.txt").write_bytes(b"ROOT V\xe9RB 1")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load_rules(tmp_path / "latin.txt")
+
+
+def test_potentials_are_rules_minus_distance():
+    potentials = arc_potentials(["VERB", "DET", "NOUN"], parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)
+    assert potentials[0].tolist()[1:] == [1.0, 0.0, 0.0]  # no distance term for the root
+    assert potentials[1, 3] == pytest.approx(1 - 0.1)
+    assert potentials[3, 1] == pytest.approx(-0.1)
+    assert potentials[1, 2] == potentials[2, 1] == potentials[3, 2] == 0.0

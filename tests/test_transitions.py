@@ -1,0 +1,78 @@
+"""The transition system against enumeration that shares no code with it."""
+
+from __future__ import annotations
+
+import brute_force
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.grammar.transitions import Action, State, heads_of, oracle
+
+DERIVATIONS = {1: 1, 2: 2, 3: 8, 4: 40, 5: 224, 6: 1344, 7: 8448}
+TREES = {1: 1, 2: 2, 3: 7, 4: 30, 5: 143, 6: 728, 7: 3876}
+
+
+def grow(n):
+    """All derivations that `State` calls legal."""
+    agenda, found = [[]], []
+    while agenda:
+        prefix = agenda.pop()
+        state = State(n)
+        for action in prefix:
+            state.apply(action)
+        if state.is_final:
+            assert state.legal() == (False, False, False)
+            found.append(tuple(prefix))
+        agenda += [[*prefix, action] for action, legal in zip(Action, state.legal()) if legal]
+    return found
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_legal_derivations_are_those_of_enumeration(n):
+    found = grow(n)
+    assert len(found) == len(set(found)) == DERIVATIONS[n]
+    assert set(found) == {actions for actions, _ in brute_force.derivations(n)}
+    assert {heads_of(actions, n) for actions in found} == {heads for _, heads in brute_force.derivations(n)}
+
+
+def test_counts_for_seven_words():
+    derivations = brute_force.derivations(7)
+    assert len(derivations) == DERIVATIONS[7]
+    assert len({heads_of(actions, 7) for actions, _ in derivations}) == TREES[7]
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_oracle_inverts_heads_of_for_every_projective_tree(n):
+    trees = brute_force.projective_trees(n)
+    assert len(trees) == TREES[n]
+    for tree in trees:
+        assert heads_of(oracle(tree), n) == tree
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=6))
+def test_oracle_rejects_all_that_is_no_projective_tree(heads):
+    sound = (
+        all(head <= len(heads) for head in heads)
+        and brute_force.is_tree(heads)
+        and not brute_force.crosses(heads)
+    )
+    if sound:
+        assert heads_of(oracle(heads), len(heads)) == tuple(heads)
+    else:
+        with pytest.raises(ValueError, match="projective tree|outside"):
+            oracle(heads)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([Action.LEFT_REDUCE], "LEFT_REDUCE is illegal"),
+        ([Action.SHIFT, Action.RIGHT_REDUCE], "RIGHT_REDUCE is illegal"),
+        ([Action.SHIFT] * 3, "SHIFT is illegal"),
+        ([Action.SHIFT] * 2, "stops early: 2 actions for 2 words, 3 needed"),
+    ],
+)
+def test_impossible_derivations_are_named(actions, message):
+    with pytest.raises(ValueError, match=message):
+        heads_of(actions, 2)
