@@ -26,6 +26,7 @@ setup(
         "gensim>=4.3",
         "conllu>=5.0",
         "tqdm>=4.60",
+        "threadpoolctl>=3.1",
         "tomli>=2.0; python_version < '3.11'",
     ],
     extras_require={

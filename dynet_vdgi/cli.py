@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import logging
 import os
 import sys
@@ -63,7 +64,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status; never raises for a user's mistake."""
-    arguments = build_parser().parse_args(argv)
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by the caller: what would go there is not wanted
+            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
+    try:
+        arguments = build_parser().parse_args(argv)
+    except SystemExit as finished:  # after --help, --version or a wrong argument
+        return int(finished.code or 0)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     logger.handlers[:] = [handler]
@@ -73,23 +82,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.run(arguments)
         sys.stdout.flush()
         return 0
-    except VdgiError as error:
-        message, status = str(error), error.exit_status
-    except KeyboardInterrupt as interrupt:
-        message, status = f"interrupted{f'; {interrupt}' if str(interrupt) else ''}", EXIT_INTERRUPTED
     except BrokenPipeError:
         # Nobody reads on; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
-    except OSError as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if arguments.debug:
+            traceback.print_exc()
+        message, status = _explained(error)
+        print(message, file=sys.stderr)
+        return status
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What the user is told about an error, and the exit status."""
+    if isinstance(error, VdgiError):
+        return str(error), error.exit_status
+    if isinstance(error, KeyboardInterrupt):
+        return f"interrupted; {error}" if str(error) else "interrupted", EXIT_INTERRUPTED
+    if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        message, status = f"{where}{error.strerror or error}", EXIT_BUG
-    except Exception as error:
-        message = f"internal error: {type(error).__name__}: {error}"
-        if not arguments.debug:
-            message += "\nThis is a bug. Please report it with what `vdgi --debug ...` prints."
-        status = EXIT_BUG
-    if arguments.debug:
-        traceback.print_exc()
-    print(message, file=sys.stderr)
-    return status
+        return f"{where}{error.strerror or error}", EXIT_BUG
+    bug = "This is a bug. Please report it with what `vdgi --debug ...` prints."
+    return f"internal error: {type(error).__name__}: {error}\n{bug}", EXIT_BUG

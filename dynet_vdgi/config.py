@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +67,7 @@ class PosteriorSettings:
 
     rules: str = "ud"  # a file, or the name of one in resources/rules
     dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released"))
-    strength: float = field(default=1.0, metadata=_at_least(0))  # every lambda, where it is fixed
+    strength: float = field(default=2.0, metadata=_at_least(0))  # every lambda, where it is fixed
     epsilon: float = field(default=0.1, metadata=_at_least(0))  # slack of the constraints
     lr: float = field(default=0.1, metadata=_at_least(0))  # of lambda, in the released dynamics
     momentum: float = field(default=0.9, metadata=_between(0, 1))
@@ -76,18 +78,27 @@ class TrainSettings:
     """How the networks are trained."""
 
     seed: int = field(default=1, metadata=_at_least(0))
-    epochs: int = field(default=5, metadata=_at_least(1))
+    updates: int = field(default=400, metadata=_at_least(0))  # when training ends; 0: see epochs
+    epochs: int = field(
+        default=0, metadata=_at_least(0)
+    )  # when training ends, if that is sooner; 0: see updates
     batch_size: int = field(default=16, metadata=_at_least(1))  # sentences an update
     samples: int = field(default=20, metadata=_at_least(2))  # M, derivations a sentence
-    exponent: float = field(default=1.0, metadata=_at_least(0))  # samples follow q to this power
+    exponent: float = field(default=1.0, metadata=_between(0.01, 100))  # samples follow q to this power
     lr: float = field(default=0.01, metadata=_at_least(0))
     clip: float = field(default=0.5, metadata=_at_least(0))  # largest joint norm of the gradients; 0: off
     l2: float = field(default=1e-4, metadata=_at_least(0))
-    average: float = field(default=0.99, metadata=_between(0, 0.999999))  # decay of averaged weights; 0: off
-    autobatch: bool = True
+    average: float = field(default=0.997, metadata=_between(0, 0.999999))  # decay of averaged weights; 0: off
+    engine: str = field(default="lockstep", metadata=_one_of("lockstep", "per_sentence"))  # same results
     select: str = field(default="last", metadata=_one_of("last", "dev"))  # dev: best DDA on gold dev trees
-    evaluate_every: int = field(default=0, metadata=_at_least(0))  # updates; 0: once an epoch
+    evaluate_every: int = field(default=50, metadata=_at_least(1))  # updates
     dev_max_len: int = field(default=15, metadata=_at_least(1))
+
+    def __post_init__(self) -> None:
+        if not self.updates and not self.epochs:
+            raise ConfigError(
+                "config: 'train.updates' and 'train.epochs' cannot both be 0: training would not end"
+            )
 
 
 @dataclass(frozen=True)
@@ -108,10 +119,15 @@ class Settings:
         for section, values in self.to_dict().items():
             lines += [
                 f"[{section}]",
-                *(f"{name} = {json.dumps(value)}" for name, value in values.items()),
+                *(f"{name} = {_toml(value)}" for name, value in values.items()),
                 "",
             ]
         return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    """One value in TOML, whose literals are those of JSON but for two escapes."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def resources() -> Path:
@@ -135,10 +151,15 @@ def _checked(section: str, item: Any, value: Any) -> Any:
     """The value in the type of the dataclass field `item`, checked against its bounds."""
     key, kind = f"{section}.{item.name}", type(item.default)
     if kind is float and type(value) is int:
-        value = float(value)
+        with suppress(OverflowError):  # too large: no number for this purpose
+            value = float(value)
     if type(value) is not kind:
         names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
         raise ConfigError(f"config: '{key}' must be {names[kind]}, not {value!r}")
+    if kind is float and not math.isfinite(value):
+        raise ConfigError(f"config: '{key}' must be a finite number, not {value}")
+    if kind is str and value != value.encode("utf-8", "replace").decode():
+        raise ConfigError(f"config: '{key}' must be a text in UTF-8, not {value!r}")
     choices = item.metadata.get("choices")
     if choices and value not in choices:
         raise ConfigError(
@@ -183,7 +204,7 @@ def parse_assignment(text: str) -> dict[str, dict[str, Any]]:
         raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in train.lr=0.02")
     try:
         parsed = tomllib.loads(f"x = {value.strip()}")["x"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # not TOML, or a number too long to be read
         parsed = value.strip()
     return {section: {name: parsed}}
 
@@ -208,25 +229,31 @@ def load_settings(preset: str = DEFAULT_PRESET, assignments: Iterable[str] = ())
     """
     path = Path(preset) if preset.endswith(".toml") else resources() / "presets" / f"{preset}.toml"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
     except OSError as error:
         if preset.endswith(".toml"):
             raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None
         names = preset_names()
         message = f"no preset '{preset}'{_nearest(preset, names)} (there are: {', '.join(names)})"
         raise ConfigError(f"config: {message}") from None
-    settings = from_toml(text, str(path))
+    changes: dict[str, dict[str, Any]] = {}
     for assignment in assignments:
-        settings = merge(settings, parse_assignment(assignment))
-    return settings
+        for section, values in parse_assignment(assignment).items():
+            changes.setdefault(section, {}).update(values)
+    return merge(from_toml(text, str(path)), changes)
 
 
 def rules_path(name: str) -> Path:
-    """The file that `posterior.rules` names: a path, or a file of resources/rules without its ending."""
-    if Path(name).suffix or Path(name).exists():
-        return Path(name)
-    path = resources() / "rules" / f"{name}.txt"
-    if not path.exists():
-        names = sorted(known.stem for known in path.parent.glob("*.txt"))
-        raise ConfigError(f"config: no rules '{name}'{_nearest(name, names)} (there are: {', '.join(names)})")
-    return path
+    """The file that `posterior.rules` names: one of resources/rules, without its ending, or else a path.
+
+    So a file or folder called `ud` where the program is started does not stand in for the rules `ud`.
+    """
+    bundled = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
+    if name in bundled:
+        return bundled[name]
+    if not Path(name).suffix and not Path(name).exists():
+        there_are = f"(there are: {', '.join(sorted(bundled))})"
+        raise ConfigError(f"config: no rules '{name}'{_nearest(name, bundled)} {there_are}")
+    return Path(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,19 @@ from hypothesis import settings
 
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("ci")
+
+
+def _import_dynet() -> None:
+    """DyNet's library sets the processor to flush tiny floats to zero in the thread that loads it.
+
+    Hypothesis refuses to make floats in such a thread, so another one loads it.
+    """
+    thread = threading.Thread(target=lambda: __import__("dynet_vdgi.model.layers"))
+    thread.start()
+    thread.join()
+
+
+_import_dynet()
 
 
 @pytest.fixture(scope="session")

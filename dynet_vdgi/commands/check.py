@@ -117,10 +117,14 @@ def run(arguments: argparse.Namespace) -> None:
             summary.add(sentence, pairs, rules)
         in_file = next(faults)
         n_faults += in_file
-        print(f"{files.shown(name)}: {in_file} faults" if in_file else f"{files.shown(name)}: sound")
+        print(f"{files.shown(name)}: {_faults(in_file) if in_file else 'sound'}")
         print("\n".join(summary.lines(rules)))
     if n_faults:
-        raise FaultsFoundError(f"{n_faults} faults found; nothing was changed")
+        raise FaultsFoundError(f"{_faults(n_faults)} found; nothing was changed")
+
+
+def _faults(number: int) -> str:
+    return f"{number:,} fault{'' if number == 1 else 's'}"
 
 
 class FaultsFoundError(VdgiError):

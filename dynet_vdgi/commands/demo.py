@@ -1,7 +1,7 @@
 """Train, parse and evaluate on the demo treebank that comes with the package.
 
-The treebank is of an invented language, made for this project (resources/demo). Takes about a minute; run again, it goes on where
-it was stopped.
+The treebank is of an invented language, made for this project (resources/demo). Takes about a minute; run
+again, it goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi demo`."""
-    from dynet_vdgi.parsing.parser import load
+    from dynet_vdgi.parsing.stream import Stream
 
     out, treebanks = Path(arguments.out), config.resources() / "demo"
     test, parsed = treebanks / "demo-ud-test.conllu", out / "demo-ud-test.parsed.conllu"
@@ -42,7 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
         resume=True,
         preset="demo",
     )
-    parse_files(load(model), [str(test)], str(parsed))
+    with Stream(str(model)) as stream:
+        parse_files(stream, [str(test)], str(parsed))
     protocol = treebank.protocol_named(settings.data.protocol)
     reports, _ = evaluate.score_files(
         str(test),

@@ -62,6 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi evaluate`."""
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
+    if [arguments.gold, *arguments.parses].count("-") > 1:
+        raise UsageError("standard input (-) can be read only once")
     by = [name.strip() for name in arguments.by.split(",") if name.strip()]
     reports, rules_text = score_files(
         arguments.gold,
@@ -114,17 +116,16 @@ def score_files(
 
     rule_file = config.rules_path(rules)
     rule_set = load_rules(rule_file)
-    n_all = sum(1 for _ in conllu.read(gold, heads="required", on_repair=lambda repair: None))
+    gold_sentences = list(conllu.read(gold, heads="required"))
+    n_all = len(gold_sentences)
     reports: dict[str, Report] = {}
     for name in parses:
-        pairs = attachment.pair(
-            conllu.read(gold, heads="required"), conllu.read(name, heads="required"), protocol
-        )
+        pairs = attachment.pair(gold_sentences, conllu.read(name, heads="required"), protocol)
         reports[_label(name, reports)] = attachment.evaluate(
             *pairs, protocol, max_lens, by, rule_set.pairs(), all_sentences=n_all
         )
     if baselines:
-        sentences = treebank.prepare(conllu.read(gold, heads="required"), protocol).sentences
+        sentences = treebank.prepare(gold_sentences, protocol).sentences
         if not sentences:
             raise DataError(gold, None, f"no sentence is left under protocol {protocol.name}")
         for name, draws in _baselines([s.tags for s in sentences], rule_set).items():

@@ -22,9 +22,14 @@ def run(arguments: argparse.Namespace) -> None:
     model = checkpoint.load(arguments.model)
     n_weights = sum(array.size for array in model.parameters.values())
     if arguments.json:
-        print(
-            json.dumps({**model.meta, "weights": n_weights, "settings": model.settings.to_dict()}, indent=1)
-        )
+        everything = {
+            **model.meta,
+            "vocabulary": model.vocabulary.to_json(),
+            "rules": [str(rule) for rule in model.rules.rules],
+            "weights": n_weights,
+            "settings": model.settings.to_dict(),
+        }
+        print(json.dumps(everything, indent=1))
         return
     lines = [f"model         {arguments.model}"]
     for key, value in model.meta.items():

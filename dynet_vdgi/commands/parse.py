@@ -1,7 +1,8 @@
 """Parse CoNLL-U files with a trained model.
 
 Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
-Heads in the input are not needed and not used. Nothing is written unless all of the input is sound.
+Heads in the input are not needed; if there are any they must be trees, and are replaced. An output is written
+only if all of its input is sound.
 
   vdgi parse runs/my/model.vdgi new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my/model.vdgi - > parsed.conllu
@@ -15,6 +16,7 @@ import logging
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.parsing.parser import Parser
+    from dynet_vdgi.parsing.stream import Stream
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to write; with {} in it, one output a file, {} being the input's name without .conllu",
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -53,44 +56,45 @@ def run(arguments: argparse.Namespace) -> None:
         outputs = [
             ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
         ]
-    from dynet_vdgi.parsing.parser import load
+        for output, times in Counter(output for _, output in outputs).items():
+            if times > 1:
+                raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
+    if arguments.jobs < 1:
+        raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+    from dynet_vdgi.parsing.stream import Stream
 
-    parser = load(arguments.model)
-    for inputs, output in outputs:
-        parse_files(parser, inputs, output)
-    for tag, count in parser.unknown_tags.items():
+    with Stream(arguments.model, arguments.jobs) as stream:
+        for inputs, output in outputs:
+            parse_files(stream, inputs, output)
+    for tag, count in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
         )
 
 
-def parse_files(parser: Parser, names: Sequence[str], output: str) -> None:
-    """Parses files one after the other into one output, a sentence at a time.
+def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
+    """Parses files one after the other into one output; memory does not grow with their size.
 
     Raises:
         DataError: an input is malformed; the output is then as it was.
     """
     from tqdm import tqdm
 
-    cpu, n_sentences, n_words = time.process_time(), 0, 0
-    with (
-        files.atomic_writer(output) as handle,
-        tqdm(
-            unit=" sentences",
-            disable=not sys.stderr.isatty() or not logger.isEnabledFor(logging.INFO),
-            leave=False,
-        ) as progress,
-    ):
-        for name in names:
-            for sentence in conllu.read(name):
-                handle.write(conllu.render(sentence, parser.parse(sentence.forms, sentence.tags)))
-                n_sentences, n_words = n_sentences + 1, n_words + len(sentence)
-                progress.update()
-    cpu = time.process_time() - cpu
+    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+    start, n_sentences, n_words = time.perf_counter(), 0, 0
+    sentences = (sentence for name in names for sentence in conllu.read(name))
+    with files.atomic_writer(output) as handle, tqdm(
+        unit=" sentences", disable=not shown, leave=False
+    ) as progress:  # fmt: skip
+        for sentence, heads in stream.parse(sentences):
+            handle.write(conllu.render(sentence, heads))
+            n_sentences, n_words = n_sentences + 1, n_words + len(sentence)
+            progress.update()
+    elapsed = max(time.perf_counter() - start, 1e-9)
     logger.info(
-        "%d sentences, %d words parsed in %.1f CPU s (%.0f words/CPU-s)",
+        "%d sentences, %d words parsed in %.1f s (%.0f words/s)",
         n_sentences,
         n_words,
-        cpu,
-        n_words / cpu,
+        elapsed,
+        n_words / elapsed,
     )

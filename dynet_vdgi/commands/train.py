@@ -54,16 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
-    assignments = list(arguments.set)
+    settings = config.load_settings(arguments.preset, arguments.set)
     if arguments.rules is not None:
-        assignments.append(f'posterior.rules="{arguments.rules}"')
+        settings = config.merge(settings, {"posterior": {"rules": arguments.rules}})
     if arguments.seed is not None:
-        assignments.append(f"train.seed={arguments.seed}")
+        settings = config.merge(settings, {"train": {"seed": arguments.seed}})
     train(
         train_files=arguments.train,
         dev_files=arguments.dev,
         out=Path(arguments.out),
-        settings=config.load_settings(arguments.preset, assignments),
+        settings=settings,
         resume=arguments.resume,
         dry_run=arguments.dry_run,
         preset=arguments.preset,
@@ -88,6 +88,8 @@ def train(
         ConfigError, ModelError: see `config`, `grammar.rules`, `learning.checkpoint`.
     """
     train_files, dev_files = files.expand(train_files), files.expand(dev_files)
+    if "-" in (*train_files, *dev_files):
+        raise UsageError("training reads its files more than once: save standard input (-) to a file first")
     _check_folder(out, resume)
     if settings.train.select == "dev" and not dev_files:
         raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
@@ -97,7 +99,10 @@ def train(
         return out
     from dynet_vdgi.learning.training import MODEL_NAME, SETTINGS_NAME, Trainer
 
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
     trainer = Trainer(settings, data, meta, out)
     if resume and (out / MODEL_NAME).exists():
         trainer.resume()
@@ -109,11 +114,9 @@ def train(
     try:
         trainer.train()
     except KeyboardInterrupt:
-        saved = (
-            f"last checkpoint {trainer.path}; go on with --resume"
-            if trainer.path.exists()
-            else "nothing saved yet"
-        )
+        saved = f"last checkpoint {trainer.path}" if trainer.path.exists() else "nothing saved yet"
+        if trainer.path.exists() and not resume:
+            saved += "; go on with --resume"
         raise KeyboardInterrupt(saved) from None
     logger.info("model: %s", trainer.path)
     return trainer.path

@@ -60,7 +60,10 @@ def _arrays(data: bytes) -> Arrays:
 def save(path: str | Path, model: ModelFile) -> None:
     """Writes a model file atomically: the old one stays until the new one is complete."""
     entries: dict[str, bytes] = {
-        "meta.json": json.dumps({"format": FORMAT, **model.meta}, indent=1, ensure_ascii=False).encode(),
+        # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
+        "meta.json": json.dumps({"format": FORMAT, **model.meta}, indent=1, ensure_ascii=False).encode(
+            errors="backslashreplace"
+        ),
         "settings.toml": model.settings.to_toml().encode(),
         "vocabulary.json": json.dumps(model.vocabulary.to_json(), ensure_ascii=False).encode(),
         "rules.txt": model.rules.text.encode(),
@@ -109,5 +112,8 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
         raise ModelError(f"{path}: not a vdgi model file (not a zip archive, or damaged)") from None
     except ConfigError as error:
         raise ModelError(f"{error}; the model file is damaged or of another version") from None
-    except (KeyError, ValueError, EOFError, zipfile.error) as error:
+    except ModelError:
+        raise
+    except Exception as error:
+        # On nonsense the parsers of zip, JSON and NPZ raise whatever comes: zlib.error, TokenError, ...
         raise ModelError(f"{path}: the model file is damaged ({error})") from None

@@ -63,7 +63,7 @@ class AdaGrad:
     def _decay(self) -> float:
         """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
         return (
-            min(self.settings.average, (1.0 + self.updates) / (10.0 + self.updates))
+            min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
             if self.settings.average
             else 0.0
         )

@@ -62,7 +62,7 @@ class RunLog:
         if not self.path.exists():
             return []
         rows = []
-        for line in self.path.read_text(encoding="utf-8").split("\n"):
+        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 rows.append(json.loads(line))
             except json.JSONDecodeError:

@@ -7,9 +7,10 @@ no generator whose state could be lost.
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,15 @@ from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.learning.phases import Diagnostics, Pretraining
 from dynet_vdgi.learning.posterior import Lambda
 from dynet_vdgi.learning.runlog import RunLog, console_row, heading
-from dynet_vdgi.model import per_sentence
+from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.parsing.arena import Arena
 
 MODEL_NAME = "model.vdgi"
 LOG_NAME = "log.jsonl"
 SETTINGS_NAME = "settings.toml"
 SAVE_EVERY_S = 30.0
-"""Between epochs, evaluations closer together than this do not write a checkpoint each."""
+"""Evaluations closer together than this do not write a checkpoint each; the last one always does."""
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
@@ -125,13 +127,21 @@ class Trainer:
             ModelError: it belongs to other settings, data, rules or vocabulary, or cannot be read.
         """
         model = checkpoint.load(self.path, training=True)
-        for what, ours, theirs in (
-            ("settings", self.settings, model.settings),
-            ("vocabulary", self.data.vocabulary, model.vocabulary),
-            ("rules", self.data.rules.rules, model.rules.rules),
-            ("data", self.meta.get("data"), model.meta.get("data")),
+        ours, theirs = self.settings.to_dict(), model.settings.to_dict()
+        changed = [
+            f"{section}.{name} was {theirs[section][name]}, now {value}"
+            for section, values in ours.items()
+            for name, value in values.items()
+            if value != theirs[section][name]
+        ]
+        rules, its_rules = self.data.rules, model.rules
+        for what, is_other in (
+            (f"settings ({'; '.join(changed)})", bool(changed)),
+            ("rules", (rules.rules, rules.classes) != (its_rules.rules, its_rules.classes)),
+            ("data", self.meta.get("data") != model.meta.get("data")),
+            ("vocabulary", self.data.vocabulary != model.vocabulary),
         ):
-            if ours != theirs:
+            if is_other:
                 raise ModelError(
                     f"{self.path}: its {what} differ from those asked for now, so it cannot be resumed; "
                     "choose another folder"
@@ -139,66 +149,61 @@ class Trainer:
         try:
             self.optimiser.load_state(model.training)
             self.lam.value, self.lam.velocity = model.training["lambda"], model.training["lambda_velocity"]
+            self.best_dev = model.progress["best_dev"]
+            for name in self.network.parameters.frozen:  # follow from the seed, if NumPy is the same
+                self.network.parameters.set(name, model.parameters[name])
         except KeyError as error:
             raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
-        self.best_dev = model.progress["best_dev"]
         if self.best_dev is not None:
             self.best_parameters = model.parameters
         self.log.restart(self.optimiser.updates)
 
     # ------------------------------------------------------------------------------------- training
-    def _epochs(self) -> Iterator[tuple[int, list[list[int]]]]:
-        """Epochs from the present update on: number, and the batches that are still to come."""
-        done = self.optimiser.updates
-        lengths = [len(sentence) for sentence in self.encoded]
-        for epoch in range(self.settings.train.epochs):
-            rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
-            batches = minibatches(lengths, self.settings.train.batch_size, rng)
-            skipped = min(done, len(batches))
-            done -= skipped
-            if skipped < len(batches):
-                yield epoch, batches[skipped:]
+    def _epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch, in their order; as many in every epoch."""
+        rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
+        return minibatches([len(s) for s in self.encoded], self.settings.train.batch_size, rng)
 
     def update(self, batch: Sequence[int]) -> float:
         """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
         train = self.settings.train
         rng = np.random.default_rng([train.seed, _SAMPLES, self.optimiser.updates])
         sentences = [self.encoded[k] for k in batch]
-        per_sentence.accumulate(self.network, sentences, self.phase, rng, train)
+        engine = lockstep if train.engine == "lockstep" else per_sentence
+        engine.accumulate(self.network, sentences, self.phase, rng, train)
         return self.optimiser.update()
 
     def train(self) -> None:
-        """Trains to the end, evaluating and saving on the way."""
-        train = self.settings.train
-        n_batches = len(
-            minibatches([len(s) for s in self.encoded], train.batch_size, np.random.default_rng(0))
-        )
-        total = n_batches * train.epochs
-        logger.info(heading())
-        clock = _Clock()
+        """Trains from the present update to the last, evaluating and saving on the way."""
+        train, progress_shown = self.settings.train, sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+        batches, loaded = self._epoch(0), 0
+        per_epoch = len(batches)
+        total = min(train.updates or math.inf, train.epochs * per_epoch if train.epochs else math.inf)
         norms: list[float] = []
+        clock = _Clock()
+        logger.info(heading())
         with tqdm(
             total=total,
             initial=self.optimiser.updates,
             unit="update",
-            disable=not sys.stderr.isatty(),
+            disable=not progress_shown,
             leave=False,
         ) as progress:
-            for epoch, batches in self._epochs():
-                for left, batch in zip(range(len(batches) - 1, -1, -1), batches):
-                    norms.append(self.update(batch))
-                    progress.update()
-                    epoch_ends = left == 0
-                    if epoch_ends or (
-                        train.evaluate_every and self.optimiser.updates % train.evaluate_every == 0
-                    ):
-                        row = self._evaluate(epoch + 1 - left / n_batches, norms, clock)
-                        self.log.append(row)
-                        progress.clear()
-                        logger.info(console_row(row))
-                        norms, clock = [], _Clock()
-                        if epoch_ends or time.monotonic() - self.saved_at > SAVE_EVERY_S:
-                            self.save(complete=self.optimiser.updates == total)
+            while self.optimiser.updates < total:
+                epoch, position = divmod(self.optimiser.updates, per_epoch)
+                if epoch != loaded:
+                    batches, loaded = self._epoch(epoch), epoch
+                norms.append(self.update(batches[position]))
+                progress.update()
+                done = self.optimiser.updates
+                if done % train.evaluate_every == 0 or done == total:
+                    row = self._evaluate(done / per_epoch, norms, clock)
+                    self.log.append(row)
+                    progress.clear()
+                    logger.info(console_row(row))
+                    norms, clock = [], _Clock()
+                    if done == total or time.monotonic() - self.saved_at > SAVE_EVERY_S:
+                        self.save(complete=done == total)
 
     def _evaluate(self, epoch: float, norms: list[float], clock: _Clock) -> dict[str, Any]:
         """Figures since the last evaluation, and dev DDA where gold dev trees are in use."""
@@ -226,11 +231,7 @@ class Trainer:
         """DDA on the dev sentences; with `select = dev` the best weights so far are kept."""
         train = self.settings.train
         candidate: Arrays = dict(self.optimiser.averaged() if train.average else self.optimiser.current())
-        if train.average:
-            self.network.parameters.load(candidate)
-        heads = [per_sentence.parse(self.network.encoder, sentence) for sentence in self.dev]
-        if train.average:
-            self.network.parameters.load(self.optimiser.current())
+        heads = Arena(candidate, self.settings.model).parse(self.dev)
         dda = score(self.data.dev, heads).dda
         if train.select == "dev" and (self.best_dev is None or dda > self.best_dev):
             self.best_dev = dda

@@ -195,7 +195,7 @@ def accumulate(
     dy.reset_random_seed(int(rng.integers(1, 2**31)))
     result = []
     for sentence in sentences:
-        new_graph(settings.autobatch)
+        new_graph(autobatch=True)
         drawn = draw(network, sentence, settings.samples, sampling(rng, settings.exponent))
         encoder_weights, decoder_weights = phase(sentence, drawn.samples)
         backward(drawn, encoder_weights / len(sentences), decoder_weights / len(sentences))

@@ -1,0 +1,83 @@
+"""The limit of one BLAS thread holds inside a block and only there."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
+
+from dynet_vdgi.config import ModelSettings
+from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.parsing import arena, blas
+
+
+@pytest.fixture
+def two_threads():
+    """Two BLAS threads for the test, whatever the number was."""
+    if not ThreadpoolController().select(user_api="blas").lib_controllers:
+        pytest.skip("NumPy uses no BLAS library that threadpoolctl knows")
+    with threadpool_limits(2, user_api="blas"):
+        if threads() != 2:
+            pytest.skip("the BLAS library has one thread only")
+        yield
+
+
+def threads():
+    """The number of BLAS threads now."""
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+def test_one_thread_is_for_the_block_only(two_threads):
+    with blas.one_thread():
+        assert threads() == 1
+        with blas.one_thread():
+            assert threads() == 1
+        assert threads() == 1
+    assert threads() == 2
+    with pytest.raises(KeyError), blas.one_thread():
+        raise KeyError
+    assert threads() == 2
+
+
+def test_blocks_of_several_threads_may_overlap(two_threads):
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with blas.one_thread():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with blas.one_thread():
+        thread.start()
+        assert inside.wait(10)
+    leave.set()
+    thread.join()
+    assert threads() == 2
+
+
+def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
+    seen, choose = [], arena._greedy
+
+    def watched(*state):
+        seen.append(threads())
+        return choose(*state)
+
+    monkeypatch.setattr(arena, "_greedy", watched)
+    parser = small_parser()
+    parser.parse([Encoded((1, 2, 1), (0, 0, 0))])
+    assert seen == [1] * 3
+    assert threads() == 2
+    with pytest.raises(ValueError, match="tag ids"):
+        parser.parse([Encoded((99,), (0,))])
+    assert threads() == 2
+
+
+def small_parser():
+    """An arena with random weights."""
+    settings = ModelSettings(hidden_dim=4, tag_dim=4)
+    network = Network(Vocabulary(("N", "V")), settings, np.random.default_rng(0))
+    return arena.Arena(network.parameters.arrays(), settings)

@@ -1,0 +1,348 @@
+"""The lockstep engine computes what the reference engine does: scores, gradients, the law of its samples."""
+
+from __future__ import annotations
+
+import brute_force
+import dynet as dy
+import numpy as np
+import pytest
+from test_per_sentence import gradients, network, relative_difference, sentence
+
+from dynet_vdgi.config import TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.per_sentence import forcing, greedy, new_graph, sampling
+
+EITHER = pytest.mark.parametrize("merge", [True, False])
+LEXICALISED_OR_NOT = pytest.mark.parametrize("word_dim", [0, 3])
+
+
+def reference(net, texts, actions, w, v, training=False):
+    """Loss, scores (2, N) and gradients by the reference engine, sentence by sentence; `actions` (N, T)."""
+    copies, loss, scores = len(actions) // len(texts), 0.0, []
+    for b, text in enumerate(texts):
+        m = slice(b * copies, (b + 1) * copies)
+        new_graph(autobatch=False)
+        drawn = per_sentence.draw(net, text, copies, forcing(actions[m]), training=training)
+        loss += per_sentence.backward(drawn, w[m], v[m])
+        scores.append((drawn.samples.log_q, drawn.samples.log_p))
+    return loss, np.concatenate(scores, axis=1), gradients(net)
+
+
+def in_lockstep(net, texts, actions, w, v, training=False, merge=True):
+    """The same three by the lockstep engine."""
+    drawn = lockstep.draw(
+        net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge
+    )
+    loss = lockstep.backward(drawn, w, v)
+    scores = np.concatenate([(samples.log_q, samples.log_p) for samples in drawn.samples], axis=1)
+    return loss, scores, gradients(net)
+
+
+def agree(one, two, tolerance=1e-4):
+    """Losses, scores and the gradients of all parameters are the same."""
+    assert two[0] == pytest.approx(one[0], rel=tolerance, abs=tolerance)
+    assert np.allclose(one[1], two[1], rtol=0, atol=tolerance)
+    assert relative_difference(one[2], two[2]) < tolerance
+
+
+def some_actions(n, count, rng):
+    """Random derivations (count, T) of sentences of n words, some of them equal."""
+    every = brute_force.derivations(n)
+    return [list(every[k][0]) for k in rng.integers(0, len(every), count)]
+
+
+@pytest.mark.parametrize("mask_illegal", [True, False])
+@LEXICALISED_OR_NOT
+def test_scores_and_gradients_are_those_of_the_reference_engine(word_dim, mask_illegal):
+    net = network(tag_dim=8, hidden_dim=8, word_dim=word_dim, mask_illegal=mask_illegal)
+    for n in range(1, 8):
+        rng = np.random.default_rng(n)
+        texts = [sentence(n, seed) for seed in range(3)]
+        actions = some_actions(n, 15, rng)
+        w, v = rng.normal(size=15), rng.normal(size=15)
+        expected = reference(net, texts, actions, w, v)
+        for merge in (True, False):
+            agree(expected, in_lockstep(net, texts, actions, w, v, merge=merge))
+
+
+def test_likely_samples_of_many_sentences_agree_too():
+    """Samples, unlike random derivations, share long prefixes."""
+    net = network(tag_dim=8, hidden_dim=8)
+    texts = [sentence(6, seed) for seed in range(8)]
+    drawn = lockstep.draw(net, texts, 20, sampling(np.random.default_rng(0)), training=False)
+    actions = [a for samples in drawn.samples for a in samples.actions]
+    w, v = np.random.default_rng(1).normal(size=(2, 160))
+    agree(reference(net, texts, actions, w, v), in_lockstep(net, texts, actions, w, v))
+    for text, samples in zip(texts, drawn.samples):
+        assert all(brute_force.heads_from(a, 6) == h for a, h in zip(samples.actions, samples.heads))
+        new_graph(autobatch=False)
+        again = per_sentence.draw(net, text, 20, forcing(samples.actions), training=False).samples
+        assert np.allclose(again.log_q, samples.log_q, atol=1e-4)
+        assert np.allclose(again.log_p, samples.log_p, atol=1e-4)
+
+
+@LEXICALISED_OR_NOT
+def test_dropout_is_that_of_the_reference_engine_given_the_same_random_numbers(word_dim):
+    """Both engines draw one sample's masks in the same order, so that even its gradients can be compared."""
+    net = network(hidden_dim=8, word_dim=word_dim, encoder_dropout=0.4, decoder_dropout=0.3)
+    for n in (1, 2, 5):
+        actions = some_actions(n, 1, np.random.default_rng(n))
+        results = []
+        for engine in (reference, in_lockstep, in_lockstep):
+            dy.reset_random_seed(7 if len(results) < 2 else 8)
+            results.append(engine(net, [sentence(n)], actions, np.ones(1), np.ones(1), training=True))
+        agree(*results[:2])
+        assert abs(results[2][0] - results[1][0]) > 1e-3
+
+
+@EITHER
+def test_sampling_follows_q(merge):
+    net, n, times = network(), 3, 4000
+    every = [a for a, _ in brute_force.derivations(n)]
+    texts = [sentence(n, 0), sentence(n, 1)]
+    drawn = lockstep.draw(net, texts, times, sampling(np.random.default_rng(0)), training=False, merge=merge)
+    for text, samples in zip(texts, drawn.samples):
+        new_graph(autobatch=False)
+        q = np.exp(per_sentence.draw(net, text, len(every), forcing(every), training=False).samples.log_q)
+        counts = np.array([sum(tuple(a) == b for a in samples.actions) for b in every])
+        assert np.all(np.abs(counts - times * q) < 4.5 * np.sqrt(times * q * (1 - q)) + 1)
+
+
+def test_tempered_sampling_follows_the_renormalised_power_but_scores_do_not():
+    net, times = network(scale=0.5), 4000
+    new_graph(autobatch=False)
+    log_q = per_sentence.draw(
+        net, sentence(2), 2, forcing([[0, 0, 1], [0, 0, 2]]), training=False
+    ).samples.log_q
+    power = np.exp(0.5 * log_q)
+    tempered = sampling(np.random.default_rng(0), 0.5)
+    samples = lockstep.draw(net, [sentence(2)], times, tempered, training=False).samples[0]
+    share = np.mean([a[2] == 1 for a in samples.actions])
+    assert share == pytest.approx(power[0] / power.sum(), abs=0.03)
+    assert abs(share - np.exp(log_q[0])) > 0.06
+    assert np.allclose(samples.log_q, [log_q[a[2] - 1] for a in samples.actions], atol=1e-4)
+
+
+@EITHER
+def test_samples_are_scored_under_the_dropout_they_were_drawn_with(merge):
+    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
+    choose, seen = sampling(np.random.default_rng(3)), np.zeros(20)
+
+    def watched(step, samples, log_probabilities):
+        values = log_probabilities()
+        chosen = choose(step, samples, lambda: values)
+        seen[samples] += values[np.arange(len(samples)), chosen]
+        return chosen
+
+    drawn = lockstep.draw(net, [sentence(5, 0), sentence(5, 1)], 10, watched, merge=merge)
+    assert np.allclose(np.concatenate([samples.log_q for samples in drawn.samples]), seen, atol=1e-4)
+
+
+def test_masks_are_bernoulli_scaled_and_independent():
+    net = network(hidden_dim=16, decoder_dropout=0.25)
+    layer, columns = net.decoder.state, 4000
+    net.parameters.set("decoder/state/from_stack", np.zeros((16, 16)))
+    dy.reset_random_seed(5)
+    new_graph(autobatch=False)
+    stack, ones = dy.zeros((16,), batch_size=columns), dy.zeros((16,), batch_size=columns) + 1.0
+    embedded = [lockstep.state_embedding(layer, stack, ones, True) for _ in range(2)]
+    first, second = (expression.npvalue() for expression in embedded)
+    assert set(np.unique(first).tolist()) == {0.0, np.float32(1 / 0.75).item()}
+    kept = first > 0
+    assert kept.mean() == pytest.approx(0.75, abs=4.5 * np.sqrt(0.75 * 0.25 / first.size))
+    assert kept.mean(axis=1) == pytest.approx(np.full(16, 0.75), abs=4.5 * np.sqrt(0.75 * 0.25 / columns))
+    # Independent: units of one column, neighbouring columns, and two nodes agree as often as chance has it.
+    chance = 0.75**2 + 0.25**2
+    for one, other in ((kept[0], kept[1]), (kept[:, :-1], kept[:, 1:]), (kept, second > 0)):
+        agreement = 4.5 * np.sqrt(chance * (1 - chance) / one.size)
+        assert (one == other).mean() == pytest.approx(chance, abs=agreement)
+    assert np.all(lockstep.state_embedding(layer, stack, ones, False).npvalue() == 1)
+
+
+def test_samples_share_masks_where_they_share_rows_and_nowhere_else():
+    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
+    dy.reset_random_seed(4)
+    same = [list(brute_force.derivations(5)[60][0])] * 12
+    weights = np.ones(12)
+    merged = in_lockstep(net, [sentence(5)] * 2, same, weights, weights, training=True)[1]
+    apart = in_lockstep(net, [sentence(5)] * 2, same, weights, weights, training=True, merge=False)[1]
+    for score in merged:
+        assert len(set(score[:6].tolist())) == len(set(score[6:].tolist())) == 1
+        assert score[0] != score[6]
+    for score in apart:
+        assert len(set(score.tolist())) > 9
+
+
+def test_scores_under_dropout_follow_the_law_of_the_reference_engine():
+    net, times = network(encoder_dropout=0.5, decoder_dropout=0.5), 600
+    actions = [list(brute_force.derivations(3)[4][0])] * times
+    dy.reset_random_seed(2)
+    new_graph(autobatch=True)
+    one = per_sentence.draw(net, sentence(3), times, forcing(actions)).samples
+    two = lockstep.draw(net, [sentence(3)], times, forcing(actions), merge=False).samples[0]
+    for first, second in ((one.log_q, two.log_q), (one.log_p, two.log_p)):
+        for power in (1, 2):
+            x, y = first**power, second**power
+            error = np.sqrt((x.var() + y.var()) / times)
+            assert abs(x.mean() - y.mean()) < 4.5 * error
+
+
+@EITHER
+def test_rows_are_the_distinct_prefixes_and_their_weights_the_sums_of_the_samples(merge):
+    net, rng = network(), np.random.default_rng(8)
+    texts, copies, n = [sentence(4, 0), sentence(4, 0), sentence(4, 1)], 10, 4
+    drawn = lockstep.draw(net, texts, copies, sampling(rng), training=False, merge=merge)
+    actions = [a for samples in drawn.samples for a in samples.actions]
+    assert drawn.visits.shape == (2 * n - 1, len(texts) * copies)
+    rows = {}
+    for k, prefix in enumerate(actions):
+        for t in range(2 * n - 1):
+            who = k // copies if merge else k
+            rows.setdefault((who, *prefix[: t + 1]), set()).add(int(drawn.visits[t, k]))
+    assert all(len(numbers) == 1 for numbers in rows.values())  # one row for equal prefixes ...
+    numbers = [number for (number,) in rows.values()]
+    assert sorted(numbers) == list(range(len(rows)))  # ... other rows for others, and none to spare
+    w, v = rng.normal(size=30), rng.normal(size=30)
+    log_q = np.concatenate([samples.log_q for samples in drawn.samples])
+    log_p = np.concatenate([samples.log_p for samples in drawn.samples])
+    assert lockstep.backward(drawn, w, v) == pytest.approx(-(w @ log_q + v @ log_p), rel=1e-4)
+    gradients(net)
+
+
+@LEXICALISED_OR_NOT
+def test_gradients_by_finite_differences(word_dim):
+    net = network(scale=1.0, word_dim=word_dim)
+    texts, rng = [sentence(4, 0), sentence(4, 1)], np.random.default_rng(5)
+    actions = some_actions(4, 6, rng)
+    w, v = rng.normal(size=6), rng.normal(size=6)
+    analytic = in_lockstep(net, texts, actions, w, v)[2]
+
+    def loss():
+        samples = lockstep.draw(net, texts, 3, forcing(actions), training=False).samples
+        log_q, log_p = (np.concatenate([getattr(s, name) for s in samples]) for name in ("log_q", "log_p"))
+        return -(w @ log_q + v @ log_p)
+
+    for name, value in net.parameters.arrays().items():
+        largest = int(np.abs(analytic[name]).argmax())
+        scale = max(abs(analytic[name].ravel()[largest]), 0.2)  # below that, rounding in float32 shows
+        errors = []
+        for step in (2e-2, 1e-2, 3e-3):  # as in the reference engine's test
+            numeric = 0.0
+            for sign in (1, -1):
+                changed = value.astype(np.float64).copy()
+                changed.reshape(-1)[largest] += sign * step
+                net.parameters.set(name, changed)
+                numeric += sign * loss() / (2 * step)
+            errors.append(abs(numeric - analytic[name].ravel()[largest]))
+        net.parameters.set(name, value)
+        assert min(errors) < 1e-2 * scale, (name, errors)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 0.8])
+@LEXICALISED_OR_NOT
+def test_accumulate_is_that_of_the_reference_engine_for_one_sentence(word_dim, exponent):
+    """From the same random numbers, without dropout: the same samples, scores and gradients."""
+    net = network(word_dim=word_dim, encoder_dropout=0.0, decoder_dropout=0.0)
+    settings = TrainSettings(samples=8, exponent=exponent)
+    for n in (1, 2, 6):
+        results = []
+        for accumulate in (per_sentence.accumulate, lockstep.accumulate):
+            samples = accumulate(net, [sentence(n)], rewards, np.random.default_rng(n), settings)[0]
+            results.append((samples, gradients(net)))
+        (one, first), (two, second) = results
+        assert (one.actions, one.heads) == (two.actions, two.heads)
+        assert np.allclose(one.log_q, two.log_q, atol=1e-4)
+        assert np.allclose(one.log_p, two.log_p, atol=1e-4)
+        assert relative_difference(first, second) < 1e-4
+
+
+def rewards(text, samples):
+    """Some phase: weights that depend on the sentence and on the scores."""
+    score = samples.log_p - samples.log_q
+    return (score - score.mean()) / 7 + text.tags[0], np.linspace(1, 2, len(score))
+
+
+def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in_order():
+    net = network(encoder_dropout=0.0, decoder_dropout=0.0)
+    texts = [sentence(5, seed) for seed in (3, 1, 2)]
+    asked = []
+
+    def phase(text, samples):
+        asked.append((text, samples, rewards(text, samples)))
+        return asked[-1][2]
+
+    result = lockstep.accumulate(net, texts, phase, np.random.default_rng(4), TrainSettings(samples=5))
+    together = gradients(net)
+    assert [text for text, _, _ in asked] == texts
+    assert all(samples is given for samples, (_, given, _) in zip(result, asked))
+    actions = [a for samples in result for a in samples.actions]
+    w, v = (np.concatenate([weights[k] for _, _, weights in asked]) for k in (0, 1))
+    summed = reference(net, texts, actions, w, v)[2]
+    mean = {name: gradient / 3 for name, gradient in summed.items()}
+    assert relative_difference(mean, together) < 1e-4
+    for _ in range(2):  # gradients add up
+        lockstep.accumulate(net, texts, rewards, np.random.default_rng(4), TrainSettings(samples=5))
+    assert relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net)) < 1e-4
+
+
+@EITHER
+def test_accumulate_repeats_with_its_seed(merge):
+    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
+    results = []
+    for seed in (1, 1, 2):
+        rng, texts = np.random.default_rng(seed), [sentence(5, 0), sentence(5, 1)]
+        samples = lockstep.accumulate(net, texts, rewards, rng, TrainSettings(samples=6), merge=merge)
+        scores = [(s.actions, s.log_q.tolist(), s.log_p.tolist()) for s in samples]
+        results.append((scores, [g.tolist() for g in gradients(net).values()]))
+    assert results[0] == results[1]
+    assert results[0][0] != results[2][0]
+
+
+def test_greedy_derivations_are_those_of_the_parser():
+    net = network(encoder_dropout=0.5)
+    texts = [sentence(7, seed) for seed in range(10)]
+    drawn = lockstep.draw(net, texts, 1, greedy, training=False)
+    assert [samples.heads[0] for samples in drawn.samples] == [
+        per_sentence.parse(net.encoder, t) for t in texts
+    ]
+
+
+def test_a_graph_with_automatic_batching_left_by_others_does_no_harm():
+    """Weights that are parts of parameters are not safe in it, so `draw` begins a graph of its own."""
+    net = network()
+    arguments = [sentence(4)], some_actions(4, 5, np.random.default_rng(0)), np.ones(5), np.ones(5)
+    expected = reference(net, *arguments)
+    new_graph(autobatch=True)
+    agree(expected, in_lockstep(net, *arguments))
+
+
+@pytest.mark.parametrize("lengths", [[3, 4], [], [0, 0]])
+def test_sentences_must_be_of_one_length(lengths):
+    texts = [sentence(n) for n in lengths]
+    with pytest.raises(ValueError, match="one length"):
+        lockstep.accumulate(network(), texts, rewards, np.random.default_rng(0), TrainSettings())
+
+
+def test_unknown_tags_and_illegal_actions_are_refused():
+    net = network()
+    with pytest.raises(ValueError, match="unknown tag"):
+        lockstep.draw(net, [Encoded((1, 0, 2), (0, 0, 0))], 2, sampling(np.random.default_rng(0)))
+    with pytest.raises(ValueError, match="illegal"):
+        lockstep.draw(net, [sentence(2)], 2, forcing([[0, 0, 1], [0, 0, 0]]))
+
+
+@pytest.mark.parametrize("name", ["encoder/stack/lstm/input", "decoder/tags_bias"])
+def test_what_is_not_finite_is_an_error_and_adds_no_gradient(name):
+    net, rng = network(), np.random.default_rng(0)
+    value = net.parameters.get(name)
+    net.parameters.set(name, np.full_like(value, np.nan))
+    with pytest.raises(VdgiError, match="training diverged"):
+        lockstep.accumulate(net, [sentence(3)], rewards, rng, TrainSettings(samples=4))
+    net.parameters.set(name, value)
+    with pytest.raises(VdgiError, match="training diverged"):
+        lockstep.accumulate(
+            net, [sentence(3)], lambda *_: (np.full(4, np.inf), np.ones(4)), rng, TrainSettings(samples=4)
+        )
+    assert all(not gradient.any() for gradient in gradients(net).values())

@@ -1,0 +1,265 @@
+"""AdaGrad against its formula written out, number by number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dynet as dy
+import numpy as np
+import pytest
+
+from dynet_vdgi.config import TrainSettings
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.learning.optimiser import AdaGrad
+from dynet_vdgi.model.layers import Parameters
+
+Arrays = dict[str, "np.ndarray[Any, Any]"]
+
+TRAINED = {"matrix": (2, 3), "bias": (3,), "gates": (4,), "table": (3, 2)}
+FROZEN = {"constant": (2,), "frozen_table": (2, 2)}
+
+
+def parameters(seed: int = 0) -> Parameters:
+    made = Parameters(np.random.default_rng(seed))
+    made.matrix("matrix", 2, 3)
+    made.constant("constant", 2)
+    made.bias("bias", 3)
+    made.gate_bias("gates", 1, forget=2.0)
+    made.table("table", made.rng.normal(size=(3, 2)))
+    made.table("frozen_table", made.rng.normal(size=(2, 2)), frozen=True)
+    return made
+
+
+def gradients(step: int, scale: float = 1.0) -> Arrays:
+    rng = np.random.default_rng([7, step])
+    shapes = {**TRAINED, **FROZEN}
+    return {name: scale * rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def set_gradients(made: Parameters, wanted: Arrays) -> None:
+    """Lets DyNet find these gradients: those of sum g * p."""
+    dy.renew_cg()
+    terms = []
+    for name, gradient in wanted.items():
+        parameter = made.by_name[name]
+        if name in made.tables:
+            rows = enumerate(gradient)
+            terms += [
+                dy.dot_product(dy.lookup(parameter, k), dy.inputVector(row.tolist())) for k, row in rows
+            ]
+        else:
+            terms.append(dy.sum_elems(dy.cmult(parameter, dy.inputTensor(gradient))))
+    dy.esum(terms).backward()
+
+
+def bits(arrays: Arrays) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+def everything(optimiser: AdaGrad) -> dict[str, bytes]:
+    return {**bits(optimiser.state()), **bits(optimiser.parameters.arrays())}
+
+
+class Reference:
+    """AdaGrad in plain Python, double precision."""
+
+    def __init__(self, made: Parameters, settings: TrainSettings) -> None:
+        self.settings = settings
+        self.values = {name: made.get(name).astype(float).ravel().tolist() for name in TRAINED}
+        self.origins = {name: [0.0] * len(values) for name, values in self.values.items()}
+        self.origins["gates"] = [0.0, 1.0, 0.0, 0.0]  # DyNet adds 1 to the forget gate's 2 - 1
+        self.squares = {name: [0.0] * len(values) for name, values in self.values.items()}
+        self.averages = {name: list(values) for name, values in self.values.items()}
+        self.updates = 0
+
+    def update(self, wanted: Arrays) -> float:
+        settings = self.settings
+        numbers = {name: wanted[name].astype(float).ravel().tolist() for name in TRAINED}
+        norm = math.sqrt(sum(g * g for values in numbers.values() for g in values))
+        scale = settings.clip / norm if settings.clip and norm > settings.clip else 1.0
+        decay = min(settings.average, (1 + self.updates) / (3 + self.updates)) if settings.average else 0.0
+        for name, values in numbers.items():
+            for i, g in enumerate(values):
+                value = self.values[name][i]
+                g = scale * g + settings.l2 * (value - self.origins[name][i])
+                self.squares[name][i] += g * g
+                value -= settings.lr * g / (math.sqrt(self.squares[name][i]) + 1e-10)
+                self.values[name][i] = value
+                self.averages[name][i] = decay * self.averages[name][i] + (1 - decay) * value
+        self.updates += 1
+        return norm
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TrainSettings(),
+        TrainSettings(lr=0.3, clip=0.05, l2=0.1, average=0.6),
+        TrainSettings(lr=0.3, clip=0.0, l2=0.0, average=0.0),
+        TrainSettings(lr=0.3, clip=1e6, l2=1.0, average=0.999),
+    ],
+    ids=["default", "all of it", "plain", "never clipped"],
+)
+def test_updates_follow_the_formula(settings: TrainSettings) -> None:
+    made = parameters()
+    optimiser, reference = AdaGrad(made, settings), Reference(made, settings)
+    for step in range(6):
+        wanted = gradients(step)
+        set_gradients(made, wanted)
+        assert optimiser.update() == pytest.approx(reference.update(wanted), rel=1e-5)
+        for name in TRAINED:
+            for got, expected in (
+                (made.get(name), reference.values),
+                (optimiser.current()[name], reference.values),
+                (optimiser.squares[name], reference.squares),
+                (optimiser.averaged()[name], reference.averages),
+            ):
+                np.testing.assert_allclose(got.ravel(), expected[name], rtol=2e-5, atol=1e-6)
+    assert optimiser.updates == reference.updates == 6
+
+
+def test_the_first_step_is_lr_in_the_gradients_direction() -> None:
+    made = parameters()
+    before = made.arrays()
+    set_gradients(made, gradients(0))
+    AdaGrad(made, TrainSettings(lr=0.25, l2=0.0)).update()
+    for name in TRAINED:
+        np.testing.assert_allclose(
+            before[name] - made.get(name), 0.25 * np.sign(gradients(0)[name]), rtol=1e-5
+        )
+
+
+def test_frozen_parameters_stay() -> None:
+    made = parameters()
+    before, optimiser = made.arrays(), AdaGrad(made, TrainSettings(l2=1.0))
+    for step in range(3):
+        set_gradients(made, gradients(step))
+        optimiser.update()
+    for name in FROZEN:
+        assert made.get(name).tobytes() == before[name].tobytes()
+        assert (
+            optimiser.averaged()[name].tobytes()
+            == optimiser.current()[name].tobytes()
+            == before[name].tobytes()
+        )
+    assert optimiser.names == list(TRAINED)
+    assert not any(name.split(":")[-1] in FROZEN for name in optimiser.state())
+
+
+def test_what_is_parsed_with_has_every_parameter() -> None:
+    made = parameters()
+    optimiser = AdaGrad(made, TrainSettings())
+    set_gradients(made, gradients(0))
+    optimiser.update()
+    for arrays in (optimiser.current(), optimiser.averaged()):
+        assert set(arrays) == set(made.by_name)
+        made.load(arrays)
+        assert bits(made.arrays()) == {name: arrays[name].tobytes() for name in made.by_name}
+
+
+def test_gradients_are_used_once() -> None:
+    made = parameters()
+    optimiser = AdaGrad(made, TrainSettings(l2=0.0))
+    set_gradients(made, gradients(0))
+    assert optimiser.update() > 0
+    before = bits(optimiser.current())
+    assert optimiser.update() == 0.0
+    assert bits(optimiser.current()) == before
+
+
+def test_gradients_add_up_until_the_update() -> None:
+    made = parameters()
+    for step in range(3):
+        set_gradients(made, gradients(step))
+    total = sum(np.square(sum(gradients(step)[name] for step in range(3))).sum() for name in TRAINED)
+    assert AdaGrad(made, TrainSettings()).update() == pytest.approx(math.sqrt(total), rel=1e-5)
+
+
+def test_l2_pulls_to_the_origin_and_is_not_clipped() -> None:
+    made = parameters()
+    made.set("gates", np.array([1.0, 3.0, 0.0, -1.0]))
+    made.set("bias", np.array([1.0, 0.0, -2.0]))
+    AdaGrad(made, TrainSettings(lr=0.5, l2=100.0, clip=1e-3)).update()
+    np.testing.assert_allclose(made.get("gates"), [0.5, 2.5, 0.0, -0.5])
+    np.testing.assert_allclose(made.get("bias"), [0.5, 0.0, -1.5])
+
+
+def test_a_saved_state_goes_on_the_same() -> None:
+    settings = TrainSettings(lr=0.1, clip=0.5, l2=0.01, average=0.9)
+    optimiser = AdaGrad(parameters(), settings)
+    for step in range(3):
+        set_gradients(optimiser.parameters, gradients(step))
+        optimiser.update()
+    state = {name: array.copy() for name, array in optimiser.state().items()}
+    other = AdaGrad(parameters(seed=1), settings)
+    assert everything(other) != everything(optimiser)
+    # What is frozen is not in the state: it follows from the seed, or is in the weights for parsing.
+    for name in FROZEN:
+        other.parameters.set(name, optimiser.parameters.get(name))
+    other.load_state(state)
+    assert everything(other) == everything(optimiser)
+    for step in range(3, 7):
+        for each in (optimiser, other):
+            set_gradients(each.parameters, gradients(step))
+        assert optimiser.update() == other.update()
+        assert everything(other) == everything(optimiser)
+    assert bits(state) != bits(optimiser.state())
+
+
+def test_a_loaded_state_is_a_copy() -> None:
+    optimiser = AdaGrad(parameters(), TrainSettings())
+    state = {name: array.copy() for name, array in optimiser.state().items()}
+    before = bits(state)
+    optimiser.load_state(state)
+    set_gradients(optimiser.parameters, gradients(0))
+    optimiser.update()
+    assert bits(state) == before
+
+
+def test_an_incomplete_state_is_refused() -> None:
+    optimiser = AdaGrad(parameters(), TrainSettings())
+    state = optimiser.state()
+    del state["square:bias"]
+    with pytest.raises(KeyError, match="square:bias"):
+        optimiser.load_state(state)
+
+
+@pytest.mark.parametrize("what", [np.nan, np.inf, -np.inf, 1e30])
+@pytest.mark.parametrize("name", ["matrix", "table"])
+def test_a_gradient_that_is_not_finite_changes_nothing(
+    what: float, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put in on the way: in DyNet's memory such numbers stay, and spoil the matrix products of later tests."""
+    made = parameters()
+    optimiser = AdaGrad(made, TrainSettings())
+    set_gradients(made, gradients(0))
+    optimiser.update()
+    before = everything(optimiser)
+    original = AdaGrad._gradients
+
+    def spoilt(self: AdaGrad) -> Arrays:
+        result = original(self)
+        result[name][1, 1] = what
+        return result
+
+    monkeypatch.setattr(AdaGrad, "_gradients", spoilt)
+    set_gradients(made, gradients(1))
+    with pytest.raises(VdgiError, match="training diverged: the gradient of update 2 is not finite"):
+        optimiser.update()
+    assert everything(optimiser) == before
+    assert optimiser.updates == 1
+
+
+def test_the_average_forgets_the_random_start() -> None:
+    """Its decay grows to `average`: after a few updates little is left of the first weights."""
+    made = parameters()
+    optimiser = AdaGrad(made, TrainSettings(average=0.999))
+    decays = []
+    for _ in range(100):
+        decays.append(optimiser._decay())
+        optimiser.updates += 1
+    assert decays == sorted(decays)
+    assert math.prod(decays[:10]) < 0.02
+    optimiser.updates = 10**6
+    assert optimiser._decay() == 0.999

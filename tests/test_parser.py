@@ -1,0 +1,187 @@
+"""A trained model as a library: load it, parse words and tags."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.commands.train import train
+from dynet_vdgi.data.treebank import is_projective
+from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.parsing.parser import Parser
+
+TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    return train(
+        train_files=[str(tiny.write(folder / "train.conllu"))], out=folder / "run", settings=tiny.settings()
+    )
+
+
+@pytest.fixture
+def parser(path: Path) -> Parser:
+    return vdgi.load(path)
+
+
+def is_tree(heads: tuple[int, ...]) -> bool:
+    """One root, and every word below it."""
+    for word in range(1, len(heads) + 1):
+        for _ in heads:
+            word = heads[word - 1] if word else 0
+        if word:
+            return False
+    return heads.count(0) == 1
+
+
+def printed_by(code: str) -> str:
+    root = Path(__file__).parents[1]
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
+    )
+    return result.stdout.strip()
+
+
+def test_importing_the_package_is_cheap() -> None:
+    code = "import sys, dynet_vdgi; print({'dynet', 'numpy', 'gensim'} & set(sys.modules))"
+    assert printed_by(code) == "set()"
+
+
+def test_parsing_needs_no_dynet(path: Path) -> None:
+    code = f"import sys, dynet_vdgi; dynet_vdgi.load({str(path)!r}).parse(['a'], ['NOUN'])"
+    assert printed_by(code + "; print('dynet' in sys.modules)") == "False"
+
+
+def test_what_the_package_promises() -> None:
+    assert sorted(vdgi.__all__) == ["Sentence", "__version__", "load", "read"]
+    assert all(hasattr(vdgi, name) for name in vdgi.__all__)
+
+
+def test_load_takes_a_path_or_its_name(path: Path) -> None:
+    words, tags = ["a", "b", "c"], ["DET", "NOUN", "VERB"]
+    assert vdgi.load(path).parse(words, tags) == vdgi.load(str(path)).parse(words, tags)
+
+
+def test_read_and_parse(path: Path, tmp_path: Path) -> None:
+    treebank = tiny.write(tmp_path / "new.conllu", heads=False)
+    parser = vdgi.load(path)
+    sentences = list(vdgi.read(treebank))
+    trees = [parser.parse(sentence.forms, sentence.tags) for sentence in sentences]
+    assert len(trees) == 12
+    assert all(sentence.heads is None for sentence in sentences)
+    assert all(is_tree(tree) and is_projective(tree) for tree in trees)
+    assert trees == [vdgi.load(path).parse(sentence.forms, sentence.tags) for sentence in sentences]
+
+
+@given(st.data())
+def test_any_tags_give_one_projective_tree(path: Path, data: st.DataObject) -> None:
+    parser = vdgi.load(path)
+    for _ in range(3):
+        tags = data.draw(st.lists(st.sampled_from(TAGS), min_size=1, max_size=12))
+        heads = parser.parse([tag.lower() for tag in tags], tags)
+        assert len(heads) == len(tags)
+        assert all(type(head) is int for head in heads)
+        assert is_tree(heads)
+        assert is_projective(heads)
+        if set(tags) - {"PUNCT"}:  # punctuation is attached last: it never has words below it
+            assert not any(head and tags[head - 1] == "PUNCT" for head in heads)
+
+
+def test_many_at_once_are_parsed_as_one_by_one(parser: Parser) -> None:
+    assert parser.parse_all([]) == []
+    tags = [["NOUN"], ["PUNCT"], *(tags.split() for tags, _ in tiny.PATTERNS), ["X", "VERB", "X"]]
+    sentences = [vdgi.Sentence(("w",) * len(row), tuple(row)) for row in tags]
+    trees = parser.parse_all(sentences)
+    assert trees == [parser.parse(sentence.forms, sentence.tags) for sentence in sentences]
+    assert parser.unknown_tags == {"X": 4}
+
+
+def test_the_tree_of_the_other_words_does_not_depend_on_punctuation(parser: Parser) -> None:
+    tags = ["DET", "NOUN", "VERB", "ADV"]
+    plain = parser.parse(["w"] * 4, tags)
+    with_punctuation = parser.parse(["w"] * 7, ["PUNCT", *tags[:2], "PUNCT", *tags[2:], "PUNCT"])
+    positions = {2: 1, 3: 2, 5: 3, 6: 4, 0: 0}
+    assert [positions[with_punctuation[p - 1]] for p in (2, 3, 5, 6)] == list(plain)
+
+
+@pytest.mark.parametrize("tag", ["NOUN", "PUNCT", "X"])
+def test_one_word_is_the_root(parser: Parser, tag: str) -> None:
+    assert parser.parse(["hm"], [tag]) == (0,)
+
+
+def test_only_punctuation(parser: Parser) -> None:
+    assert parser.parse([".", ".", "."], ["PUNCT"] * 3) == (0, 1, 1)
+
+
+def test_a_long_sentence(parser: Parser) -> None:
+    heads = parser.parse(["w"] * 300, [TAGS[k % 7] for k in range(300)])
+    assert is_tree(heads)
+    assert is_projective(heads)
+
+
+def test_words_do_not_matter_to_an_unlexicalised_model(parser: Parser) -> None:
+    tags = ["DET", "NOUN", "VERB"]
+    assert parser.parse(["the", "dog", "barks"], tags) == parser.parse(["x", "", "\U0001f600"], tags)
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "message"),
+    [
+        ([], [], "0 words, 0 tags"),
+        (["a"], [], "1 words, 0 tags"),
+        ([], ["NOUN"], "0 words, 1 tags"),
+        (["a", "b"], ["NOUN"], "2 words, 1 tags"),
+    ],
+)
+def test_words_and_tags_must_be_as_many(
+    parser: Parser, words: list[str], tags: list[str], message: str
+) -> None:
+    with pytest.raises(VdgiError, match="a sentence needs at least one word, and a tag for each: " + message):
+        parser.parse(words, tags)
+
+
+def test_unknown_tags_are_counted(parser: Parser) -> None:
+    assert parser.unknown_tags == {}
+    parser.parse(["a", "b", "c"], ["X", "NOUN", "PUNCT"])
+    parser.parse(["a", "b"], ["X", "SYM"])
+    assert parser.unknown_tags == {"X": 2, "SYM": 1}
+
+
+def test_punctuation_is_a_word_where_the_protocol_keeps_it(tmp_path: Path) -> None:
+    settings = tiny.settings({"data": {"protocol": "as_released"}})
+    path = train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
+    parser = vdgi.load(path)
+    assert "PUNCT" in parser.model.vocabulary.tags
+    assert is_tree(parser.parse([".", "."], ["PUNCT", "PUNCT"]))
+    assert parser.unknown_tags == {}
+
+
+def test_a_lexicalised_model(tmp_path: Path) -> None:
+    settings = tiny.settings({"model": {"word_dim": 3, "vector_dim": 4}})
+    path = train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
+    parser = vdgi.load(path)
+    assert "noun0" in parser.model.vocabulary.words
+    assert is_tree(parser.parse(["noun0", "never-seen"], ["NOUN", "VERB"]))
+
+
+def test_no_such_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nix: no such model file"):
+        vdgi.load(tmp_path / "nix")
+
+
+def test_weights_that_do_not_fit_the_settings_name_the_file(path: Path, tmp_path: Path) -> None:
+    model = checkpoint.load(path)
+    model.settings = tiny.settings({"model": {"hidden_dim": 7}})
+    checkpoint.save(tmp_path / "model.vdgi", model)
+    with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
+        vdgi.load(tmp_path / "model.vdgi")
