@@ -1,13 +1,22 @@
-"""Shared by all tests: the hypothesis profile and the place of the treebanks that cannot be distributed."""
+"""Shared by all tests: the hypothesis profile, the place of the treebanks, the command and a model for it.
+
+What imports DyNet is imported inside the fixtures, see `_import_dynet`.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from shell import Vdgi
 
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("ci")
@@ -49,3 +58,34 @@ def treebanks(data_dir: Path) -> list[Path]:
     paths = [path for folder in folders for path in sorted((data_dir / folder).rglob("*.conllu"))]
     assert paths, f"no treebanks in {data_dir}"
     return paths
+
+
+@pytest.fixture
+def vdgi(capsys: pytest.CaptureFixture[str]) -> Iterator[Vdgi]:
+    """The command, in this process; the logger is afterwards as it was."""
+    from shell import Vdgi
+
+    logger = logging.getLogger("dynet_vdgi")
+    handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
+    yield Vdgi(capsys)
+    logger.handlers[:], logger.propagate = handlers, propagate
+    logger.setLevel(level)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of the tags ADJ ADV AUX DET NOUN NUM VERB."""
+    import tiny
+
+    from dynet_vdgi.commands.train import train
+
+    folder = tmp_path_factory.mktemp("model")
+    treebank = tiny.write(folder / "train.conllu", heads=False)
+    return train(train_files=[str(treebank)], out=folder / "run", settings=tiny.settings(), preset="mine")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that the command runs in, so that its messages have short names."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -24,6 +24,8 @@ from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.parsing.parser import Parse
     from dynet_vdgi.parsing.stream import Stream
 
 logger = logging.getLogger("dynet_vdgi")
@@ -42,6 +44,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to write; with {} in it, one output a file, {} being the input's name without .conllu",
     )
+    parser.add_argument(
+        "--probs", action="store_true", help="write HeadProb= into MISC: the head's share of sampled trees"
+    )
+    parser.add_argument(
+        "--mbr", action="store_true", help="the tree of the most probable heads; implies --probs"
+    )
+    parser.add_argument(
+        "--nbest",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the N most probable trees, a block each; implies --probs",
+    )
+    parser.add_argument(
+        "--samples", type=int, default=100, metavar="N", help="trees drawn for the above (default: 100)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the samples (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
 
 
@@ -61,18 +80,35 @@ def run(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     if arguments.jobs < 1:
         raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+    if arguments.samples < 1 or arguments.nbest < 0:
+        raise UsageError("--samples and --nbest take whole numbers from 1 upwards")
+    if arguments.nbest and arguments.mbr:
+        raise UsageError("--nbest and --mbr choose trees in two ways: take one of them")
+    from dynet_vdgi.parsing.parser import Sampling
     from dynet_vdgi.parsing.stream import Stream
 
-    with Stream(arguments.model, arguments.jobs) as stream:
+    sampling = None
+    if arguments.probs or arguments.mbr or arguments.nbest:
+        sampling = Sampling(arguments.samples, arguments.seed, arguments.mbr, arguments.nbest)
+    with Stream(arguments.model, arguments.jobs, sampling) as stream:
         for inputs, output in outputs:
-            parse_files(stream, inputs, output)
+            parse_files(stream, inputs, output, bool(arguments.nbest))
     for tag, count in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
         )
 
 
-def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
+def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
+    """The sentence's block with this tree, and with its probabilities if it has any."""
+    if parse.head_probs is not None:
+        comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
+        misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
+        sentence = conllu.with_notes(sentence, comments, misc)
+    return conllu.render(sentence, parse.heads)
+
+
+def parse_files(stream: Stream, names: Sequence[str], output: str, n_best: bool = False) -> None:
     """Parses files one after the other into one output; memory does not grow with their size.
 
     Raises:
@@ -86,8 +122,9 @@ def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
     with files.atomic_writer(output) as handle, tqdm(
         unit=" sentences", disable=not shown, leave=False
     ) as progress:  # fmt: skip
-        for sentence, heads in stream.parse(sentences):
-            handle.write(conllu.render(sentence, heads))
+        for sentence, parses in stream.parse(sentences):
+            for rank, parse in enumerate(parses, 1):
+                handle.write(_rendered(sentence, parse, rank, len(parses), n_best))
             n_sentences, n_words = n_sentences + 1, n_words + len(sentence)
             progress.update()
     elapsed = max(time.perf_counter() - start, 1e-9)

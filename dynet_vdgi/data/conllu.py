@@ -12,6 +12,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -417,6 +418,23 @@ def _minimal_source(sentence: Sentence) -> Source:
             raise ValueError(f"tag {tag!r} cannot be written in CoNLL-U")
         lines.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t_\t_\t_\t_")
     return Source("", 1, tuple(lines), tuple(range(len(lines))))
+
+
+def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
+    """The sentence with comment lines (`# key = value`) added on top and, for each word, one `Key=Value`
+    (or "" for none) added to MISC, in place of one with the same key.
+    """
+    source = sentence.source or _minimal_source(sentence)
+    lines = list(source.lines)
+    for row, note in zip(source.rows, misc):
+        if note:
+            columns = lines[row].split("\t")
+            key = note.partition("=")[0] + "="
+            others = [part for part in columns[9].split("|") if part != "_" and not part.startswith(key)]
+            columns[9] = "|".join([*others, note])
+            lines[row] = "\t".join(columns)
+    moved = tuple(row + len(comments) for row in source.rows)
+    return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
 
 
 def write(pairs: Iterable[tuple[Sentence, Sequence[int]]], handle: TextIO) -> int:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
 
-@lru_cache(maxsize=None)
+@cache
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process; looking for them takes milliseconds, so it is done once."""
     return ThreadpoolController()

@@ -4,14 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import protocol_named, restore_punctuation, without_punctuation
+from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.grammar.projective import eisner
 from dynet_vdgi.learning.checkpoint import ModelFile
 from dynet_vdgi.learning.checkpoint import load as load_model_file
 from dynet_vdgi.parsing.arena import Arena
+
+
+@dataclass(frozen=True)
+class Parse:
+    """One tree of n words; where trees were sampled, what the samples say about it."""
+
+    heads: tuple[int, ...]  # (n,)
+    head_probs: tuple[float, ...] | None = None  # (n,), share of the samples in which the word has this head
+    tree_prob: float | None = None  # share of the samples that are this tree
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What to do with trees drawn from the model, besides or instead of the greedy tree.
+
+    `mbr`: the tree of the most probable heads (minimum Bayes risk: the one with the most heads that are
+    expected to be right), exactly one root. `n_best`: the most frequent trees. Otherwise the greedy tree.
+    """
+
+    n_samples: int = 100
+    seed: int = 1
+    mbr: bool = False
+    n_best: int = 0
 
 
 class Parser:
@@ -34,22 +63,71 @@ class Parser:
         if len(words) != len(tags) or not words:
             numbers = f"{len(words)} words, {len(tags)} tags"
             raise VdgiError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-        return self.parse_all([Sentence(tuple(words), tuple(tags))])[0]
+        return self.parse_all([Sentence(tuple(words), tuple(tags))])[0].heads
 
-    def parse_all(self, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-        """Heads of each sentence, in order; many at once are parsed several times faster than one by one."""
-        removed = self.protocol.removed_tags
-        kept = [without_punctuation(Sentence(s.forms, s.tags), removed) for s in sentences]
-        for sentence, _ in kept:
-            for tag in sentence.tags:
-                if tag not in self._tags:
-                    self.unknown_tags[tag] += 1
-        encode = self.model.vocabulary.encode
-        trees = self._arena.parse([encode(sentence.forms, sentence.tags) for sentence, _ in kept])
+    def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
+        """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
+        encoded, positions = self._encode(sentences)
+        trees = self._arena.parse(encoded)
         return [
-            restore_punctuation(heads, positions, len(sentence))
-            for sentence, (_, positions), heads in zip(sentences, kept, trees)
+            Parse(restore_punctuation(heads, kept, len(sentence)))
+            for sentence, kept, heads in zip(sentences, positions, trees)
         ]
+
+    def sample_all(
+        self, sentences: Sequence[Sentence], sampling: Sampling, stream: int = 0
+    ) -> list[list[Parse]]:
+        """Trees of each sentence, best first, with their probabilities as estimated from samples.
+
+        One tree a sentence, or up to `n_best`. The same seed, stream and sentences give the same trees.
+        """
+        encoded, positions = self._encode(sentences)
+        rng = np.random.default_rng([sampling.seed, stream])
+        samples = self._arena.sample(encoded, sampling.n_samples, rng)
+        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._arena.parse(encoded)
+        result = []
+        for sentence, kept, drawn, heads in zip(sentences, positions, samples, greedy):
+            times = Counter(map(tuple, drawn.tolist()))
+            if sampling.n_best:
+                ranked = sorted(times, key=lambda tree: (-times[tree], tree))
+                trees = ranked[: sampling.n_best]
+            else:
+                trees = [_most_probable_heads(drawn) if sampling.mbr else heads]
+            full = {tree: restore_punctuation(tree, kept, len(sentence)) for tree in {*times, *trees}}
+            all_heads = np.array([full[tree] for tree in times])
+            weights = np.array(list(times.values())) / sampling.n_samples
+            result.append(
+                [
+                    Parse(
+                        full[tree],
+                        tuple((weights @ (all_heads == np.array(full[tree]))).tolist()),
+                        times[tree] / sampling.n_samples,
+                    )
+                    for tree in trees
+                ]
+            )
+        return result
+
+    def _encode(self, sentences: Sequence[Sentence]) -> tuple[list[Encoded], list[tuple[int, ...]]]:
+        """What the protocol keeps of each sentence, as ids, and where it stood."""
+        encoded, positions = [], []
+        for sentence in sentences:
+            bare = Sentence(sentence.forms, sentence.tags)
+            kept, places = without_punctuation(bare, self.protocol.removed_tags)
+            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
+            encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))
+            positions.append(places)
+        return encoded, positions
+
+
+def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
+    """The projective tree with one root whose heads are most frequent, in sum, in samples (M, n)."""
+    n = samples.shape[1]
+    if n == 0:
+        return ()
+    shares = np.zeros((1, n + 1, n + 1))
+    np.add.at(shares[0], (samples, np.arange(1, n + 1)), 1.0 / len(samples))
+    return tuple(eisner(shares)[0].tolist())
 
 
 def load(path: str | Path) -> Parser:
