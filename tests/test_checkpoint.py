@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
+from tiny import same_arrays
 
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.vocabulary import Vocabulary
@@ -91,13 +92,6 @@ def npz(**arrays: Any) -> bytes:
 
 
 # There and back
-
-
-def same_arrays(left: checkpoint.Arrays, right: checkpoint.Arrays) -> bool:
-    return list(left) == list(right) and all(
-        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-        for a, b in zip(left.values(), right.values())
-    )
 
 
 def test_everything_comes_back(saved: Path) -> None:

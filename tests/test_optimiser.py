@@ -230,7 +230,7 @@ def test_an_incomplete_state_is_refused() -> None:
 def test_a_gradient_that_is_not_finite_changes_nothing(
     what: float, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Put in on the way: in DyNet's memory such numbers stay, and spoil the matrix products of later tests."""
+    """Put in on the way: in DyNet's memory they would stay, and spoil the matrix products of later tests."""
     made = parameters()
     optimiser = AdaGrad(made, TrainSettings())
     set_gradients(made, gradients(0))

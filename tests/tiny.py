@@ -8,12 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi import config
+from dynet_vdgi.commands import train
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
+from dynet_vdgi.learning.runlog import RunLog
 from dynet_vdgi.learning.training import Trainer, TrainingData
+
+Changes = Mapping[str, Mapping[str, Any]]
 
 PATTERNS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("DET NOUN VERB PUNCT", (2, 3, 0, 3)),
@@ -25,7 +31,10 @@ PATTERNS: tuple[tuple[str, tuple[int, ...]], ...] = (
 )
 """Tags and heads: every arc but those of PUNCT is one of the rules `ud`, and heads stand on both sides."""
 
-SMALL: Mapping[str, Mapping[str, Any]] = {
+NINE_COLUMNS = "1\tword\t_\tNOUN\t_\t_\t_\t_\t_\n\n"
+"""A malformed sentence."""
+
+SMALL: Changes = {
     "model": {"hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
@@ -49,6 +58,10 @@ def block(number: int, tags: Sequence[str], heads: Sequence[int] | None) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+TWO_ROOTS = block(9, ["NOUN", "VERB"], [0, 0])
+"""A sentence whose heads are no tree."""
+
+
 def treebank(n_sentences: int = 12, *, heads: bool = True) -> str:
     """CoNLL-U text of so many sentences, the patterns one after the other."""
     patterns = islice(cycle(PATTERNS), n_sentences)
@@ -63,7 +76,7 @@ def write(path: Path, n_sentences: int = 12, *, heads: bool = True) -> Path:
     return path
 
 
-def settings(changes: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
+def settings(changes: Changes | None = None) -> Settings:
     """Small settings with some changed."""
     return config.merge(config.merge(Settings(), SMALL), changes or {})
 
@@ -79,7 +92,7 @@ def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> TrainingD
 
 def trainer(
     folder: Path,
-    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    changes: Changes | None = None,
     *,
     n_sentences: int = 12,
     dev: bool = False,
@@ -87,3 +100,48 @@ def trainer(
     """A trainer whose run is in `folder`."""
     folder.mkdir(exist_ok=True)
     return Trainer(settings(changes), data(folder, n_sentences, dev=dev), {"data": []}, folder)
+
+
+UPDATES = 8
+"""Of a `Run`; an epoch has 6."""
+
+TIMES = ("cpu_s", "wall_s", "sentences_per_cpu_s")
+"""Keys of a log's rows that differ from run to run."""
+
+
+class Run:
+    """`vdgi train` on the tiny treebank, in a folder of its own, that can be interrupted and resumed."""
+
+    def __init__(self, folder: Path, changes: Changes | None = None, *, dev: bool = False) -> None:
+        self.folder, self.out, self.dev = folder, folder / "run", dev
+        every = {"train": {"batch_size": 2, "updates": UPDATES, "evaluate_every": 3}}
+        self.settings = config.merge(settings(every), changes or {})
+
+    def train(self, *, resume: bool = False) -> ModelFile:
+        """Trains to the end and gives the model file; files that are there already stay as they are."""
+        self.folder.mkdir(exist_ok=True)
+        paths = [self.folder / "train.conllu", *([self.folder / "dev.conllu"] if self.dev else [])]
+        for path, n_sentences in zip(paths, (12, 6)):
+            if not path.exists():
+                write(path, n_sentences)
+        model = train.train(
+            train_files=[str(paths[0])],
+            dev_files=[str(path) for path in paths[1:]],
+            out=self.out,
+            settings=self.settings,
+            resume=resume,
+        )
+        return checkpoint.load(model, training=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The log without the times."""
+        rows = RunLog(self.out / "log.jsonl").rows()
+        return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+
+
+def same_arrays(left: Arrays, right: Arrays) -> bool:
+    """True if names, types, shapes and every bit agree."""
+    return list(left) == list(right) and all(
+        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        for a, b in zip(left.values(), right.values())
+    )

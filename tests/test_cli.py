@@ -1,0 +1,369 @@
+"""The `vdgi` command as scripts see it: usage, exit statuses, messages, interrupts."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from shell import ROOT, Vdgi, finished, last_line, names_in, process, stop_at, training_arguments
+
+import dynet_vdgi
+from dynet_vdgi import cli
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.learning import checkpoint, training
+
+MALFORMED = ROOT / "tests" / "malformed"
+VERBS = ("train", "parse", "evaluate", "check", "info", "demo")
+
+# Help, version, wrong use
+
+
+def test_help_of_everything(vdgi: Vdgi) -> None:
+    result = vdgi.good("--help")
+    assert all(f"    {verb}" in result.out for verb in VERBS)
+    for verb in VERBS:
+        assert vdgi.good(verb, "--help").out.startswith(f"usage: vdgi {verb} ")
+    assert vdgi.good("--version").out == f"vdgi {dynet_vdgi.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "vdgi: error: the following arguments are required: VERB"),
+        (["prase"], "vdgi: error: argument VERB: invalid choice: 'prase'"),
+        (["train", "--out", "x"], "vdgi train: error: the following arguments are required: --train"),
+        (["train", "--train", "x"], "vdgi train: error: the following arguments are required: --out"),
+        (["train", "--train", "x", "--out", "y", "--seed", "z"], "--seed: invalid int value: 'z'"),
+        (["parse"], "vdgi parse: error: the following arguments are required: MODEL"),
+        (["evaluate"], "vdgi evaluate: error: the following arguments are required: GOLD"),
+        (["check"], "vdgi check: error: the following arguments are required: FILE"),
+        (["info"], "vdgi info: error: the following arguments are required: MODEL"),
+        (["check", "a", "--nonsense"], "vdgi: error: unrecognized arguments: --nonsense"),
+    ],
+)
+def test_wrong_use(vdgi: Vdgi, arguments: list[str], message: str) -> None:
+    status, out, err = vdgi(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: vdgi")
+    assert message in err
+
+
+HEAVY = "import sys; from dynet_vdgi.cli import main; status = main(sys.argv[1:])"
+HEAVY += (
+    "; print(sorted({'dynet', 'gensim', 'tqdm', 'matplotlib'} & set(sys.modules)), status, file=sys.stderr)"
+)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS), ["check", "good.conllu"]]
+)
+def test_what_is_heavy_is_imported_only_where_needed(folder: Path, arguments: list[str]) -> None:
+    tiny.write(folder / "good.conllu")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", HEAVY, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert last_line(result.stderr) == "[] 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["parse", "MODEL", "nix.conllu"], "no such file: 'nix.conllu'"),
+        (["parse", "MODEL", "goad.conllu"], "no such file: 'goad.conllu' (did you mean 'good.conllu'?)"),
+        (["parse", "MODEL", "x*.conllu"], "no file matches 'x*.conllu'"),
+        (["parse", "MODEL", "."], "'.' is a directory (name the files in it)"),
+        (["parse", "MODEL", "good.conllu", "-o", "no/where"], "cannot write 'no/where': the directory "),
+        (
+            ["parse", "MODEL", "-", "-o", "{}.x"],
+            "{} in --output stands for the name of a file; standard input ",
+        ),
+        (["parse", "MODEL", "good.conllu", "--jobs", "0"], "--jobs 0: at least 1"),
+        (["evaluate", "good.conllu"], "nothing to score: name a parse, or ask for --baselines"),
+        (["evaluate", "-", "-"], "standard input (-) can be read only once"),
+        (
+            ["evaluate", "good.conllu", "--baselines", "--max-len", "ten"],
+            "--max-len ten: expected numbers of words",
+        ),
+        (
+            ["evaluate", "good.conllu", "--baselines", "--max-len", "10,0"],
+            "--max-len 10,0: expected numbers of ",
+        ),
+        (
+            ["evaluate", "good.conllu", "--baselines", "--by", "colour"],
+            "no break-down 'colour' (choose from tag, ",
+        ),
+        (
+            ["train", "--train", "-", "--out", "r"],
+            "training reads its files more than once: save standard input",
+        ),
+        (
+            ["train", "--train", "good.conllu", "--out", "good.conllu"],
+            "good.conllu: exists and is not a folder",
+        ),
+        (
+            ["train", "--train", "good.conllu", "--out", "good.conllu/r"],
+            "cannot make the folder 'good.conllu/r': Not a directory",
+        ),
+        (
+            ["train", "--train", "good.conllu", "--out", "r", "--set", "train.select=dev"],
+            "train.select=dev chooses the model by gold dev trees: name them with --dev FILE",
+        ),
+        (["train", "--train", "nix.conllu", "--out", "r"], "no such file: 'nix.conllu'"),
+        (["check", "nix.conllu"], "no such file: 'nix.conllu'"),
+    ],
+)
+def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, arguments: list[str], message: str) -> None:
+    tiny.write(folder / "good.conllu")
+    status, out, err = vdgi(*(model if argument == "MODEL" else argument for argument in arguments))
+    assert (status, out) == (2, "")
+    assert last_line(err).startswith(message)
+    assert names_in(folder) == ["good.conllu"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--preset", "defalt"], "config: no preset 'defalt'; did you mean 'default'?"),
+        (["train", "--set", "train.lrate=1"], "config: no key 'train.lrate'; did you mean 'train.lr'?"),
+        (["train", "--set", "train.lr=-1"], "config: 'train.lr' must be at least 0, not -1.0"),
+        (["train", "--set", "lr"], "config: cannot read 'lr'; write section.key=value, as in train.lr=0.02"),
+        (["train", "--seed", "-1"], "config: 'train.seed' must be at least 0, not -1"),
+        (["train", "--rules", "udd"], "config: no rules 'udd'; did you mean 'ud'?"),
+        (["train", "--rules", "nix.txt"], "nix.txt: cannot read the rule file: No such file or directory"),
+        (
+            ["train", "--rules", "bad.txt"],
+            "bad.txt:2: expected head tag, dependent tag and expectation, found 2",
+        ),
+        (["train", "--rules", 'q"\\.txt'], 'q"\\.txt: cannot read the rule file: No such file or directory'),
+        (["check", "good.conllu", "--rules", "nix.txt"], "nix.txt: cannot read the rule file: No such file"),
+        (["evaluate", "good.conllu", "--baselines", "--rules", "bad.txt"], "bad.txt:2: expected head tag, "),
+        (
+            ["evaluate", "good.conllu", "--baselines", "--protocol", "mine"],
+            "no protocol 'mine' (choose from ",
+        ),
+        (["parse", "nix.vdgi", "good.conllu"], "nix.vdgi: no such model file"),
+        (
+            ["parse", "good.conllu", "good.conllu"],
+            "good.conllu: not a vdgi model file (not a zip archive, or ",
+        ),
+        (["info", "."], ".: cannot read the model file: Is a directory"),
+        (["info", "good.conllu"], "good.conllu: not a vdgi model file (not a zip archive, or damaged)"),
+    ],
+)
+def test_faults_in_settings_rules_and_models(
+    vdgi: Vdgi, folder: Path, arguments: list[str], message: str
+) -> None:
+    tiny.write(folder / "good.conllu")
+    Path("bad.txt").write_text("ROOT VERB 1\nVERB NOUN\n", encoding="utf-8")
+    if arguments[0] == "train":
+        arguments = [*arguments, "--train", "good.conllu", "--out", "run"]
+    status, out, err = vdgi(*arguments)
+    assert (status, out) == (4, "")
+    assert last_line(err).startswith(message)
+    assert names_in(folder) == ["bad.txt", "good.conllu"]
+
+
+# Faulty data: exit 3, the place as the message, nothing written
+
+
+def test_training_on_a_malformed_file(vdgi: Vdgi, folder: Path) -> None:
+    Path("bad.conllu").write_text(tiny.treebank(4) + tiny.NINE_COLUMNS, encoding="utf-8")
+    line = tiny.treebank(4).count("\n") + 1
+    status, out, err = vdgi("train", "--train", "bad.conllu", "--out", "run")
+    assert (status, out) == (3, "")
+    assert err == f"bad.conllu:{line}: expected 10 tab-separated columns, found 9\n"
+    assert names_in(folder) == ["bad.conllu"]
+
+
+def test_training_with_a_malformed_dev_file(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    tiny.write(folder / "no-trees.conllu", heads=False)
+    status, out, err = vdgi("train", "--train", "good.conllu", "--dev", "no-trees.conllu", "--out", "run")
+    assert (status, out) == (3, "")
+    assert last_line(err) == (
+        "no-trees.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)"
+    )
+    assert names_in(folder) == ["good.conllu", "no-trees.conllu"]
+
+
+def test_nothing_is_left_to_train_on(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    status, out, err = vdgi("train", "--train", "good.conllu", "--out", "run", "--set", "data.max_len=2")
+    assert (status, out) == (3, "")
+    assert last_line(err) == (
+        "good.conllu: no training sentence is left (see what was dropped, and data.max_len)"
+    )
+    assert "  dropped longer than 2 words: 12 sentences, " in err
+    assert names_in(folder) == ["good.conllu"]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in MALFORMED.iterdir()))
+def test_every_malformed_file_is_refused_with_its_place(vdgi: Vdgi, folder: Path, name: str) -> None:
+    path = MALFORMED / name
+    needs_heads = name == "head-required.conllu"
+    status, out, err = vdgi("evaluate", path, path) if needs_heads else vdgi("check", path)
+    message = last_line(err) if needs_heads else out.splitlines()[0]
+    assert status == 3
+    assert message.startswith(str(path) + ":")
+    if not needs_heads:
+        assert err.endswith("found; nothing was changed\n")
+
+
+def test_a_fault_in_the_fifth_sentence_leaves_standard_output_empty(
+    vdgi: Vdgi, model: Path, folder: Path
+) -> None:
+    Path("bad.conllu").write_text(tiny.treebank(4) + tiny.NINE_COLUMNS + tiny.treebank(2), encoding="utf-8")
+    status, out, err = vdgi("parse", model, "bad.conllu")
+    assert (status, out) == (3, "")
+    assert last_line(err).endswith(": expected 10 tab-separated columns, found 9")
+
+
+def test_a_fault_leaves_the_old_output(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    Path("bad.conllu").write_text(tiny.NINE_COLUMNS, encoding="utf-8")
+    Path("old.conllu").write_text("old", encoding="utf-8")
+    status, out, err = vdgi("parse", model, "good.conllu", "bad.conllu", "-o", "old.conllu")
+    assert (status, out) == (3, "")
+    assert last_line(err).startswith("bad.conllu:1: ")
+    assert Path("old.conllu").read_text(encoding="utf-8") == "old"
+    assert names_in(folder) == ["bad.conllu", "good.conllu", "old.conllu"]
+
+
+def test_a_fault_in_standard_input(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tiny.NINE_COLUMNS.encode())))
+    status, out, err = vdgi("parse", model)
+    assert (status, out) == (3, "")
+    assert last_line(err) == "<stdin>:1: expected 10 tab-separated columns, found 9"
+
+
+# Interrupts, closed pipes, bugs
+
+
+def test_an_interrupted_training_names_its_checkpoint(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    with monkeypatch.context() as patch:
+        stop_at(patch, 3, KeyboardInterrupt())
+        status, out, err = vdgi(*training_arguments())
+    assert (status, out) == (130, "")
+    assert last_line(err) == f"interrupted; last checkpoint {Path('run/model.vdgi')}; go on with --resume"
+    result = vdgi.good(*training_arguments(), "--resume")
+    assert "resuming after update 2" in result.err
+    vdgi.good(*training_arguments("whole"))
+    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("run", "whole")]
+    for one, other in zip(ends[0].training.values(), ends[1].training.values()):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_an_interrupt_before_the_first_checkpoint(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_at(monkeypatch, 1, KeyboardInterrupt())
+    status, out, err = vdgi(*training_arguments())
+    assert (status, out) == (130, "")
+    assert last_line(err) == "interrupted; nothing saved yet"
+
+
+def test_an_interrupt_elsewhere(
+    vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.write(folder / "good.conllu")
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "load", interrupted)
+    assert vdgi("info", model) == (130, "", "interrupted\n")
+
+
+def test_a_real_interrupt(model: Path) -> None:
+    with process("parse", model) as running:
+        assert running.stdin is not None
+        running.stdin.write((tiny.treebank(12) * 400).encode())  # more than the pipe holds: it reads by now
+        running.stdin.flush()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+    assert (running.returncode, out) == (130, b"")
+    assert last_line(err.decode()) == "interrupted"
+
+
+def test_a_reader_that_goes_away(model: Path, folder: Path) -> None:
+    (folder / "big.conllu").write_text(tiny.treebank(12) * 200, encoding="utf-8")
+    with process("-q", "parse", model, "big.conllu") as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == b"# sent_id = 0\n"
+        running.stdout.close()
+        err = running.stderr.read()
+    assert (running.returncode, err) == (141, b"")
+
+
+def test_a_short_result_that_nobody_reads(model: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert finished("info", model, stdout=writing) == (141, None, b"")
+    os.close(writing)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_full_disk(model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    for arguments in (["info", model], ["-q", "parse", model, "good.conllu"]):
+        with open("/dev/full", "w") as full:
+            assert finished(*arguments, stdout=full) == (1, None, b"No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor in the child")
+def test_closed_standard_streams(model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    for descriptor in (1, 2):
+        arguments = ("parse", model, "good.conllu", "-o", f"{descriptor}.conllu")
+        status, out, _ = finished(*arguments, preexec_fn=partial(os.close, descriptor))
+        assert (status, out) == (0, b"")
+        assert len(list(read(f"{descriptor}.conllu"))) == 12
+
+
+def test_a_terminal_without_the_letters_of_a_name(folder: Path) -> None:
+    Path("š.conllu").write_text(tiny.block(1, ["ИМЯ"], [0]), encoding="utf-8")
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    status, out, _ = finished("check", "š.conllu", env=environment)
+    assert status == 0
+    assert out.startswith(b"\\u0161.conllu: sound\n")
+
+
+def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise RuntimeError("matrix is not a number")
+
+    monkeypatch.setattr(checkpoint, "load", broken)
+    status, out, err = vdgi("info", model)
+    assert (status, out) == (1, "")
+    assert err == (
+        "internal error: RuntimeError: matrix is not a number\n"
+        "This is a bug. Please report it with what `vdgi --debug ...` prints.\n"
+    )
+
+
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdgi) -> None:
+    assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert "checkpoint.load(arguments.model)" in err
+    assert last_line(err) == "nix.vdgi: no such model file"
+
+
+def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
+    """In a process of its own: what is not finite stays in DyNet's memory and spoils its later products."""
+    status, out, err = finished(*training_arguments("run", "--set", "train.lr=1e20"))
+    assert (status, out) == (1, b"")
+    assert last_line(err.decode()).startswith("training diverged: ")
+    assert b"Traceback" not in err

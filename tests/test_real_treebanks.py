@@ -1,0 +1,68 @@
+"""The eight UD 1.4 test files, parsed from standard input: every byte but HEAD and DEPREL comes back."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from dynet_vdgi import cli
+from dynet_vdgi.config import Settings, merge
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.model.per_sentence import Network
+
+LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model with random weights that knows the tags but SYM."""
+    settings = merge(Settings(), {"model": {"hidden_dim": 16, "tag_dim": 8}})
+    known = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ VERB X"
+    vocabulary = Vocabulary(tuple(known.split()))
+    network = Network(vocabulary, settings.model, np.random.default_rng(1))
+    arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
+    path = tmp_path_factory.mktemp("model") / "model.vdgi"
+    checkpoint.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    return path
+
+
+def without_arcs(data):
+    """The bytes of a CoNLL-U file with columns 7 and 8 of its words blanked."""
+    lines = []
+    for line in data.split(b"\n"):
+        columns = line.split(b"\t")
+        if len(columns) == 10 and columns[0].isdigit():
+            columns[6] = columns[7] = b"?"
+        lines.append(b"\t".join(columns))
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_only_heads_and_relations_change(data_dir, model, tmp_path, monkeypatch, language):
+    data = (data_dir / "ud14" / f"{language}-ud-test.conllu").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    out = tmp_path / "out.conllu"
+    assert cli.main(["-q", "parse", str(model), "-", "-o", str(out)]) == 0
+    parsed = out.read_bytes()
+    assert without_arcs(parsed) == without_arcs(data)
+    assert parsed != data
+    # The reader accepts only trees with one root.
+    sentences = list(conllu.read(str(out), heads="required"))
+    assert len(sentences) == len(list(conllu.read(str(data_dir / "ud14" / f"{language}-ud-test.conllu"))))
+
+
+def test_compressed_in_and_out(data_dir, model, tmp_path):
+    plain = data_dir / "ud14" / "fr-ud-test.conllu"
+    packed = tmp_path / "fr.conllu.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert cli.main(["-q", "parse", str(model), str(packed), "-o", str(tmp_path / "a.conllu.gz")]) == 0
+    assert cli.main(["-q", "parse", str(model), str(plain), "-o", str(tmp_path / "b.conllu")]) == 0
+    assert gzip.decompress((tmp_path / "a.conllu.gz").read_bytes()) == (tmp_path / "b.conllu").read_bytes()
