@@ -6,7 +6,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dynet_vdgi" / "__init__.py").read_text(encoding="utf-8"))
+PACKAGE = (HERE / "dynet_vdgi" / "__init__.py").read_text(encoding="utf-8")
+VERSION = re.search(r'__version__ = "(.+?)"', PACKAGE)
 assert VERSION is not None
 
 setup(

@@ -86,6 +86,18 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path, arguments: li
             "{} in --output stands for the name of a file; standard input ",
         ),
         (["parse", "MODEL", "good.conllu", "--jobs", "0"], "--jobs 0: at least 1"),
+        (
+            ["parse", "MODEL", "good.conllu", "--samples", "0"],
+            "--samples and --nbest take whole numbers from 1 ",
+        ),
+        (
+            ["parse", "MODEL", "good.conllu", "--nbest", "-1"],
+            "--samples and --nbest take whole numbers from 1 ",
+        ),
+        (
+            ["parse", "MODEL", "good.conllu", "--mbr", "--nbest", "2"],
+            "--nbest and --mbr choose trees in two ways",
+        ),
         (["evaluate", "good.conllu"], "nothing to score: name a parse, or ask for --baselines"),
         (["evaluate", "-", "-"], "standard input (-) can be read only once"),
         (

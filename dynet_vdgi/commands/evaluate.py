@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 from dynet_vdgi import config
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -65,9 +65,10 @@ def run(arguments: argparse.Namespace) -> None:
     if [arguments.gold, *arguments.parses].count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
     by = [name.strip() for name in arguments.by.split(",") if name.strip()]
+    files.expand([arguments.gold])  # a missing file is wrong use, as for every verb
     reports, rules_text = score_files(
         arguments.gold,
-        arguments.parses,
+        files.expand(arguments.parses),
         protocol=treebank.protocol_named(arguments.protocol),
         max_lens=_max_lens(arguments.max_len),
         by=by,

@@ -13,10 +13,16 @@ from dynet_vdgi.errors import VdgiError
 MEMORY = "96,96,32,32"
 
 if "dynet" not in sys.modules:
+    arguments = sys.argv
     try:
         import dynet_config
+
+        dynet_config.set(mem=MEMORY, random_seed=1, autobatch=0)
+        sys.argv = arguments[:1]  # DyNet reads all of them, and fails on one that is not UTF-8
+        import dynet  # noqa: F401 - for the modules of this package
     except ImportError as error:
         raise VdgiError(
             f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'"
         ) from None
-    dynet_config.set(mem=MEMORY, random_seed=1, autobatch=0)
+    finally:
+        sys.argv = arguments

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import ModelSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
@@ -90,6 +91,10 @@ def derive(
                 choosing: list[int] = choosing, logits: dict[int, Expression] = logits
             ) -> Floats:
                 values = np.array(dy.concatenate_to_batch([logits[k] for k in choosing]).vec_value())
+                if not np.isfinite(values).all():
+                    raise VdgiError(
+                        "training diverged: a score is not a finite number (a smaller train.lr may help)"
+                    )
                 can_shift = np.array([derivations[k].state.legal()[Action.SHIFT] for k in choosing])
                 return legal_log_probabilities(values.reshape(len(choosing), 3), can_shift)
 
