@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -104,8 +103,9 @@ def main() -> None:
         for train_file, dev, test in zip(arguments.train, devs, arguments.test)
         for seed in arguments.seeds
     ]
-    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(run, jobs))
+    # A fresh process for each run, so that its memory is its own.
+    with get_context("spawn").Pool(arguments.jobs, maxtasksperchild=1) as pool:
+        results = pool.map(run, jobs, chunksize=1)
     git = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     # Folders are the reader's own.
