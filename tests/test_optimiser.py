@@ -238,8 +238,8 @@ def test_a_gradient_that_is_not_finite_changes_nothing(
     before = everything(optimiser)
     original = AdaGrad._gradients
 
-    def spoilt(self: AdaGrad) -> Arrays:
-        result = original(self)
+    def spoilt(self: AdaGrad, rows: Any) -> Arrays:
+        result = original(self, rows)
         result[name][1, 1] = what
         return result
 
@@ -263,3 +263,28 @@ def test_the_average_forgets_the_random_start() -> None:
     assert math.prod(decays[:10]) < 0.02
     optimiser.updates = 10**6
     assert optimiser._decay() == 0.999
+
+
+def test_named_rows_are_updated_as_all_of_them_would_be() -> None:
+    """Without L2, rows without a gradient stay as they are in either way; the average sees all of them."""
+    settings = TrainSettings(l2=0.0, clip=0.7, average=0.9)
+    everywhere, some = (AdaGrad(parameters(), settings) for _ in range(2))
+    for step in range(4):
+        wanted = gradients(step)
+        rows = [[0, 2], [1], [2], [0, 1]][step]
+        wanted["table"][[row for row in range(3) if row not in rows]] = 0.0
+        norms = []
+        for optimiser, named in ((everywhere, None), (some, {"table": rows})):
+            set_gradients(optimiser.parameters, wanted)
+            norms.append(optimiser.update(named))
+        assert norms[0] == norms[1]
+        assert everything(everywhere) == everything(some)
+
+
+def test_l2_does_not_reach_rows_that_are_not_named() -> None:
+    optimiser = AdaGrad(parameters(), TrainSettings(l2=0.1))
+    before = optimiser.parameters.get("table")
+    set_gradients(optimiser.parameters, gradients(0))
+    optimiser.update({"table": [1]})
+    changed = (optimiser.parameters.get("table") != before).any(axis=1)
+    assert changed.tolist() == [False, True, False]

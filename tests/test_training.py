@@ -174,8 +174,8 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(
 ) -> None:
     original = AdaGrad._gradients
 
-    def gradients(self: AdaGrad) -> dict[str, Any]:
-        result = original(self)
+    def gradients(self: AdaGrad, rows: Any) -> dict[str, Any]:
+        result = original(self, rows)
         if self.updates == 4:
             result[self.names[-1]][...] = np.nan
         return result

@@ -7,7 +7,7 @@ the master copy of every weight, DyNet a copy of that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,21 +29,28 @@ class AdaGrad:
         self.averages: dict[str, Array] = {name: value.copy() for name, value in self.values.items()}
         self.updates = 0
 
-    def _gradients(self) -> dict[str, Array]:
+    def _gradients(self, rows: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+        """Gradients by name, of a table in `rows` only those rows; DyNet's are zero afterwards."""
         gradients = {}
         for name in self.names:
             parameter = self.parameters.by_name[name]
-            gradients[name] = np.asarray(parameter.grad_as_array(), dtype=np.float32)
+            read = parameter.rows_grad_as_array(rows[name]) if name in rows else parameter.grad_as_array()
+            gradients[name] = np.asarray(read, dtype=np.float32)
             parameter.scale_gradient(0.0)
         return gradients
 
-    def update(self) -> float:
+    def update(self, rows: Mapping[str, Sequence[int]] | None = None) -> float:
         """One step; gradients are zero afterwards. Returns the joint norm of the gradients before clipping.
+
+        `rows` names, for tables of which an update needs few rows, the ones (each once) that can have a
+        gradient. The others are left as they are: L2 does not reach them, as it does in the released code.
+        Reading and writing a whole table of word vectors would take longer than the gradients themselves.
 
         Raises:
             VdgiError: the gradient is not finite; nothing has been changed.
         """
-        gradients = self._gradients()
+        rows = rows or {}
+        gradients = self._gradients(rows)
         norm = float(np.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values())))
         if not np.isfinite(norm):
             raise VdgiError(f"training diverged: the gradient of update {self.updates + 1} is not finite")
@@ -51,13 +58,19 @@ class AdaGrad:
         scale = np.float32(clip / norm if clip and norm > clip else 1.0)
         self.updates += 1
         for name, gradient in gradients.items():
-            value, square, average = self.values[name], self.squares[name], self.averages[name]
+            place: Any = rows.get(name, slice(None))
+            value, square = self.values[name][place], self.squares[name][place]  # copies where rows are named
             gradient *= scale
             gradient += np.float32(l2) * (value - self.parameters.origins.get(name, np.float32(0.0)))
             square += gradient * gradient
             value -= np.float32(self.settings.lr) * gradient / (np.sqrt(square) + np.float32(1e-10))
-            average += np.float32(1.0 - decay) * (value - average)
-            self.parameters.set(name, value)
+            self.values[name][place], self.squares[name][place] = value, square
+            self.averages[name] += np.float32(1.0 - decay) * (self.values[name] - self.averages[name])
+            if name in rows:
+                for row, vector in zip(rows[name], value.tolist()):
+                    self.parameters.by_name[name].init_row(row, vector)
+            else:
+                self.parameters.set(name, value)
         return norm
 
     def _decay(self) -> float:

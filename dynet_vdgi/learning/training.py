@@ -171,7 +171,9 @@ class Trainer:
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
         engine.accumulate(self.network, sentences, self.phase, rng, train)
-        return self.optimiser.update()
+        words = sorted({word for sentence in sentences for word in sentence.words})
+        parameters = self.network.parameters
+        return self.optimiser.update(dict.fromkeys(parameters.by_word - parameters.frozen, words))
 
     def train(self) -> None:
         """Trains from the present update to the last, evaluating and saving on the way."""

@@ -33,7 +33,8 @@ class Parameters:
         self.collection = dy.ParameterCollection()
         self.rng = rng
         self.by_name: dict[str, Any] = {}
-        self.tables: set[str] = set()  # lookup parameters: updated row by row
+        self.tables: set[str] = set()  # lookup parameters
+        self.by_word: set[str] = set()  # those of them with a row for each word
         self.frozen: set[str] = set()
         self.origins: dict[str, Array] = {}  # where L2 pulls to, if not to zero
 
@@ -67,9 +68,11 @@ class Parameters:
         value = self.rng.normal(0.0, np.sqrt(2.0 / (1 + size)), size)
         return self._add(name, self.collection.add_parameters(size), value)
 
-    def table(self, name: str, value: NDArray[Any], frozen: bool = False) -> Any:
+    def table(self, name: str, value: NDArray[Any], frozen: bool = False, by_word: bool = False) -> Any:
         """A lookup table of `value` (rows, columns)."""
         self.tables.add(name)
+        if by_word:
+            self.by_word.add(name)
         if frozen:
             self.frozen.add(name)
         return self._add(name, self.collection.add_lookup_parameters(value.shape), value)
@@ -133,7 +136,7 @@ class TokenEmbedding:
         if self.lexicalised:
             # Words without a pretrained vector get N(0, 1) entries, as in the released code.
             vectors = rng.normal(0.0, 1.0, (len(vocabulary.words) + 1, settings.vector_dim))
-            self.vectors = parameters.table(f"{name}/vectors", vectors, frozen=frozen_vectors)
+            self.vectors = parameters.table(f"{name}/vectors", vectors, frozen_vectors, by_word=True)
             self.project = parameters.matrix(f"{name}/project", settings.word_dim, settings.vector_dim)
             self.project_bias = parameters.bias(f"{name}/project_bias", settings.word_dim)
             self.from_word = parameters.matrix(f"{name}/from_word", hidden, settings.word_dim, width)

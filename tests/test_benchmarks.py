@@ -1,0 +1,82 @@
+"""Every benchmark script runs, on the demo treebank and with as little work as it can be given."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "resources" / "demo"
+TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
+TINY = ["--set", "train.updates=1", "--set", "model.hidden_dim=6", "--set", "train.samples=2"]
+
+RUNS = {
+    "parse_speed": (
+        [DEV, "--repeats", "1", "--words", "80", "--file-words", "300", "--no-memory"],
+        ["| sentences | words | reference engine | DyNet |", "| whole program | words | CPU s |"],
+    ),
+    "train_speed": (
+        [DEV, "--repeats", "1", "--length", "3", "--sentences", "1", "--epochs", "1", "--no-memory"],
+        ["| engine | batch | sentences / CPU s |", "| epoch | 1 |"],
+    ),
+    "engine_agreement": ([DEV, "--sentences", "1"], ["| engine | log q, log p | gradients |"]),
+    "ud_accuracy": (
+        ["--train", DEV, "--test", DEV, "--seeds", "1", *TINY],
+        ["| system | <=15 | <=40 | all |"],
+    ),
+}
+"""Arguments of each script, and the starts of the tables' headers."""
+
+EVERY = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"measuring", "torch_parser"}
+
+
+def run(script: str, arguments: list[str], folder: Path) -> str:
+    """What a script prints; it must succeed."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, str(ROOT / "benchmarks" / f"{script}.py"), *arguments]
+    environment = {**os.environ, "PYTHONPATH": path}
+    result = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_every_script_is_tested() -> None:
+    assert set(RUNS) == EVERY
+
+
+@pytest.mark.parametrize("script", sorted(RUNS.keys() - {"parse_speed"}))
+def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
+    arguments, headers = RUNS[script]
+    printed = run(script, arguments, tmp_path)
+    assert f"python benchmarks/{script}.py" in printed or script == "engine_agreement"
+    for header in headers:
+        assert header in printed
+    assert str(ROOT) not in printed, "the script shows a folder of the machine"
+
+
+def test_parse_speed_compares_parsers_that_agree(tmp_path: Path) -> None:
+    arguments, headers = RUNS["parse_speed"]
+    printed = run("parse_speed", [*arguments, "--json", "figures.json"], tmp_path)
+    assert all(header in printed for header in headers)
+    content = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    speeds = content["speed"]["unlexicalised"]
+    assert speeds["words_per_cpu_s"]["all"]["arena"] > 0
+    for system, trees in speeds["same_trees"].items():
+        # On another processor rounding may change a tree.
+        assert trees["equal"] >= trees["sentences"] - 1, system
+
+
+def test_memory_is_measured_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import measuring
+
+    nothing = measuring.peak_memory([sys.executable, "-c", ""])
+    much = measuring.peak_memory([sys.executable, "-c", "b'x' * 100_000_000"])
+    assert 85 < much - nothing < 115
