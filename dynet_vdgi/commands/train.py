@@ -17,6 +17,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,9 +135,6 @@ def _prepare(
     train_files: list[str], dev_files: list[str], settings: config.Settings, preset: str
 ) -> tuple[TrainingData, dict[str, Any]]:
     """Sentences, vocabulary and rules of a run, and what the model file will say about it."""
-    import dynet
-    import numpy
-
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.learning.training import TrainingData
 
@@ -169,8 +167,8 @@ def _prepare(
     meta = {
         "version": __version__,
         "python": platform.python_version(),
-        "dynet": str(dynet.__version__),
-        "numpy": numpy.__version__,
+        "dynet": metadata.version("dyNET38"),
+        "numpy": metadata.version("numpy"),
         "machine": platform.machine(),
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": ["vdgi", *sys.argv[1:]],

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import RuleSet
@@ -62,6 +62,12 @@ def minibatches(lengths: Sequence[int], size: int, rng: np.random.Generator) -> 
         by_length.setdefault(lengths[k], []).append(k)
     batches = [ids[i : i + size] for ids in by_length.values() for i in range(0, len(ids), size)]
     return [batches[k] for k in rng.permutation(len(batches)).tolist()]
+
+
+def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
+    """The rows of the trained tables of word vectors that these sentences use, as `AdaGrad.update` takes them."""
+    words = sorted({word for sentence in sentences for word in sentence.words})
+    return dict.fromkeys(network.parameters.by_word - network.parameters.frozen, words)
 
 
 class Trainer:
@@ -171,9 +177,7 @@ class Trainer:
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
         engine.accumulate(self.network, sentences, self.phase, rng, train)
-        words = sorted({word for sentence in sentences for word in sentence.words})
-        parameters = self.network.parameters
-        return self.optimiser.update(dict.fromkeys(parameters.by_word - parameters.frozen, words))
+        return self.optimiser.update(word_rows(self.network, sentences))
 
     def train(self) -> None:
         """Trains from the present update to the last, evaluating and saving on the way."""

@@ -67,6 +67,7 @@ class Decoder:
 
     def __init__(self, parameters: Parameters, vocabulary: Vocabulary, settings: ModelSettings) -> None:
         hidden = settings.hidden_dim
+        self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
         self.embed = TokenEmbedding(parameters, "decoder/embed", vocabulary, settings, frozen_vectors=False)
         self.prefix = Lstm(parameters, "decoder/prefix", settings)
         self.stack = StackLstm(parameters, "decoder/stack", settings)

@@ -28,6 +28,7 @@ class Encoder:
 
     def __init__(self, parameters: Parameters, vocabulary: Vocabulary, settings: ModelSettings) -> None:
         hidden = settings.hidden_dim
+        self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
         self.embed = TokenEmbedding(parameters, "encoder/embed", vocabulary, settings, frozen_vectors=True)
         self.forward = Lstm(parameters, "encoder/forward", settings)
         self.backward = Lstm(parameters, "encoder/backward", settings)
