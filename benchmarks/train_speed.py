@@ -29,7 +29,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.learning.phases import Pretraining
 from dynet_vdgi.learning.posterior import Lambda
-from dynet_vdgi.learning.training import Trainer, TrainingData, minibatches
+from dynet_vdgi.learning.training import Trainer, TrainingData, minibatches, word_rows
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.per_sentence import Network
 from dynet_vdgi.parsing.blas import one_thread

@@ -28,6 +28,10 @@ class DataError(VdgiError):
         place = path if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {message}" + (f" ({hint})" if hint else ""))
 
+    def __reduce__(self) -> tuple[type, tuple[str, int | None, str, str]]:
+        """Errors come back from worker processes."""
+        return type(self), (self.path, self.line, self.message, self.hint)
+
 
 class ConfigError(VdgiError):
     """A setting, preset or rule file is at fault (exit status 4)."""

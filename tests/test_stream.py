@@ -1,4 +1,4 @@
-"""Streams: order, windows, worker processes, memory."""
+"""Streams: order, windows, worker processes, faults, memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.config import ModelSettings, Settings, merge
+from dynet_vdgi.data.conllu import Block, render, sentence_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
-from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.errors import DataError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.learning.checkpoint import ModelFile
 from dynet_vdgi.model.per_sentence import Network
 from dynet_vdgi.parsing import stream as stream_module
-from dynet_vdgi.parsing.parser import Parse, Sampling, load
+from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
 
 TAGS = ("DET", "NOUN", "PUNCT", "VERB")
@@ -34,55 +35,80 @@ def model(tmp_path):
     return str(path)
 
 
-def sentences(count, seed=0):
+def blocks(count, seed=0):
     rng = np.random.default_rng(seed)
-    for _ in range(count):
+    for k in range(count):
         tags = tuple(rng.choice([*TAGS, "SYM"], int(rng.integers(1, 12))).tolist())
-        yield Sentence(tuple(f"w{i}" for i in range(len(tags))), tags)
+        sentence = Sentence(tuple(f"w{i}" for i in range(len(tags))), tags)
+        lines = [f"# sent_id = {k}", *render(sentence, range(len(tags))).strip("\n").split("\n")]
+        yield Block("made.conllu", 100 * k, lines)
+
+
+def text_of(parsed):
+    return "".join(part.text for part in parsed)
 
 
 def test_windows_keep_every_sentence_in_order():
-    texts = list(sentences(200))
+    texts = list(blocks(200))
     parts = list(windows(texts, 50))
-    assert [text for part in parts for text in part] == texts
-    assert all(sum(map(len, part)) >= 50 for part in parts[:-1])
-    assert all(sum(map(len, part[:-1])) < 50 for part in parts)
+    sizes = [[len(block.lines) for block in part] for part in parts]
+    assert [block for part in parts for block in part] == texts
+    assert all(sum(part) >= 50 for part in sizes[:-1])
+    assert all(sum(part[:-1]) < 50 for part in sizes)
     assert list(windows([], 50)) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_stream_gives_what_single_calls_give(model, monkeypatch, jobs):
     monkeypatch.setattr(stream_module.windows, "__defaults__", (300,))  # many windows
-    texts = list(sentences(400))
+    texts = list(blocks(400))
     parser = load(model)
-    expected = [(text, [Parse(parser.parse(text.forms, text.tags))]) for text in texts]
+    expected = []
+    for block in texts:
+        sentence = sentence_of(block)
+        expected.append(render(sentence, parser.parse(sentence.forms, sentence.tags)))
     with Stream(model, jobs) as stream:
-        assert list(stream.parse(iter(texts))) == expected
-        assert list(stream.parse(iter(texts[:3]))) == expected[:3]  # a second stream of the same workers
+        parsed = list(stream.parse(iter(texts)))
+        assert text_of(parsed) == "".join(expected)
+        assert len(parsed) > 5
+        assert sum(part.n_sentences for part in parsed) == 400
+        assert sum(part.n_words for part in parsed) == sum(len(block.lines) - 1 for block in texts)
+        assert stream.unknown_tags == parser.unknown_tags
+        assert text_of(stream.parse(iter(texts[:3]))) == "".join(expected[:3])  # the same workers again
         assert list(stream.parse(iter([]))) == []
-    assert stream.unknown_tags["SYM"] == parser.unknown_tags["SYM"] + sum(
-        t.tags.count("SYM") for t in texts[:3]
-    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fault_ends_the_stream_where_it_stands(model, monkeypatch, jobs):
+    monkeypatch.setattr(stream_module.windows, "__defaults__", (100,))
+    texts = list(blocks(100))
+    texts[70] = Block("made.conllu", 7000, ["1\tword\t_\tNOUN\t_\t_\t_\t_\t_"])
+    parsed = []
+    with Stream(model, jobs) as stream, pytest.raises(DataError) as caught:
+        parsed.extend(stream.parse(texts))
+    assert str(caught.value).startswith("made.conllu:7000: expected 10 tab-separated columns, found 9")
+    assert caught.value.line == 7000
+    assert sum(part.n_sentences for part in parsed) == 70
 
 
 def test_sampled_trees_do_not_depend_on_the_number_of_processes(model, monkeypatch):
     monkeypatch.setattr(stream_module.windows, "__defaults__", (100,))
-    texts = list(sentences(60))
     results = []
     for jobs in (1, 2):
-        with Stream(model, jobs, Sampling(n_samples=20, mbr=True)) as stream:
-            results.append(list(stream.parse(iter(texts))))
+        with Stream(model, jobs, Sampling(n_samples=20, n_best=2)) as stream:
+            results.append(text_of(stream.parse(blocks(60))))
     assert results[0] == results[1]
-    assert any(parse.tree_prob < 1 for _, parses in results[0] for parse in parses)
+    assert "# tree = 2 of 2" in results[0]
+    assert "HeadProb=0." in results[0]
 
 
 def test_a_dead_worker_is_reported(model):
     with Stream(model, 2) as stream:
-        assert len(list(stream.parse(sentences(1)))) == 1
+        assert len(list(stream.parse(blocks(1)))) == 1
         for process in stream._pool._processes.values():
             process.kill()
         with pytest.raises(VdgiError, match="worker process died"):
-            list(stream.parse(sentences(50)))
+            list(stream.parse(blocks(50)))
 
 
 def test_the_input_is_read_no_further_than_needed(model, monkeypatch):
@@ -91,9 +117,9 @@ def test_the_input_is_read_no_further_than_needed(model, monkeypatch):
 
     def counted():
         nonlocal taken
-        for text in sentences(10_000):
+        for block in blocks(10_000):
             taken += 1
-            yield text
+            yield block
 
     with Stream(model, 2) as stream:
         next(stream.parse(counted()))
@@ -106,7 +132,7 @@ def test_memory_does_not_grow_with_the_stream(model, monkeypatch):
 
         def peak(count):
             tracemalloc.start()
-            for _ in stream.parse(sentences(count)):
+            for _ in stream.parse(blocks(count)):
                 pass
             size = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
@@ -123,7 +149,7 @@ def test_a_bad_model_is_found_before_any_worker_starts(tmp_path):
 
 def test_an_error_of_the_reader_comes_through(model):
     def broken():
-        yield from sentences(3)
+        yield from blocks(3)
         raise ValueError("line 7")
 
     with Stream(model, 2) as stream, pytest.raises(ValueError, match="line 7"):

@@ -24,8 +24,6 @@ from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.parsing.parser import Parse
     from dynet_vdgi.parsing.stream import Stream
 
 logger = logging.getLogger("dynet_vdgi")
@@ -92,23 +90,14 @@ def run(arguments: argparse.Namespace) -> None:
         sampling = Sampling(arguments.samples, arguments.seed, arguments.mbr, arguments.nbest)
     with Stream(arguments.model, arguments.jobs, sampling) as stream:
         for inputs, output in outputs:
-            parse_files(stream, inputs, output, bool(arguments.nbest))
+            parse_files(stream, inputs, output)
     for tag, count in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
         )
 
 
-def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
-    """The sentence's block with this tree, and with its probabilities if it has any."""
-    if parse.head_probs is not None:
-        comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
-        misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
-        sentence = conllu.with_notes(sentence, comments, misc)
-    return conllu.render(sentence, parse.heads)
-
-
-def parse_files(stream: Stream, names: Sequence[str], output: str, n_best: bool = False) -> None:
+def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
     """Parses files one after the other into one output; memory does not grow with their size.
 
     Raises:
@@ -118,15 +107,14 @@ def parse_files(stream: Stream, names: Sequence[str], output: str, n_best: bool 
 
     shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     start, n_sentences, n_words = time.perf_counter(), 0, 0
-    sentences = (sentence for name in names for sentence in conllu.read(name))
+    blocks = (block for name in names for block in conllu.blocks(name))
     with files.atomic_writer(output) as handle, tqdm(
         unit=" sentences", disable=not shown, leave=False
     ) as progress:  # fmt: skip
-        for sentence, parses in stream.parse(sentences):
-            for rank, parse in enumerate(parses, 1):
-                handle.write(_rendered(sentence, parse, rank, len(parses), n_best))
-            n_sentences, n_words = n_sentences + 1, n_words + len(sentence)
-            progress.update()
+        for parsed in stream.parse(blocks):
+            handle.write(parsed.text)
+            n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
+            progress.update(parsed.n_sentences)
     elapsed = max(time.perf_counter() - start, 1e-9)
     logger.info(
         "%d sentences, %d words parsed in %.1f s (%.0f words/s)",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from ..errors import DataError
 from .files import AnyPath, open_text, shown
@@ -88,8 +88,49 @@ def _read(path: AnyPath, heads: Heads, on_error: OnFault | None, on_repair: OnFa
             raise item
 
 
+class Block(NamedTuple):
+    """The lines of one sentence, without line ends, before anything is checked."""
+
+    path: str
+    line: int  # number of its first line in the file
+    lines: list[str]
+
+
+def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
+    """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
+
+    Raises: `DataError` where the file cannot be read, and for a file without sentences.
+    """
+    for item in _raw_items(path):
+        if isinstance(item, Block):
+            yield item
+        elif isinstance(item, Repair):
+            (on_repair or _warn)(item)
+        else:
+            raise item
+
+
+def sentence_of(block: Block, heads: Heads = "optional") -> Sentence:
+    """The checked sentence of a block; `heads` as in `read`. Raises: `DataError` for a fault in form."""
+    return _sentence(block.path, block.line, block.lines, heads)
+
+
 def _items(path: AnyPath, heads: Heads) -> Iterator[Sentence | DataError]:
     """Sentences, faults and repairs in file order, as objects, so that callbacks run outside any `try`."""
+    for item in _raw_items(path):
+        if not isinstance(item, Block):
+            yield item
+            continue
+        try:
+            sentence = sentence_of(item, heads)
+        except DataError as error:
+            yield error
+        else:
+            yield sentence
+
+
+def _raw_items(path: AnyPath) -> Iterator[Block | DataError]:
+    """Blocks, faults of the file and repairs, in file order."""
     name = shown(path)
     hint = "file is empty; a Git LFS or partial checkout?"
     try:
@@ -100,12 +141,7 @@ def _items(path: AnyPath, heads: Heads) -> Iterator[Sentence | DataError]:
                     yield item
                     continue
                 hint = ""
-                try:
-                    sentence = _sentence(name, *item, heads)
-                except DataError as error:
-                    yield error
-                else:
-                    yield sentence
+                yield Block(name, *item)
     except DataError as error:
         yield error
     else:

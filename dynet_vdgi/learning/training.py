@@ -65,7 +65,7 @@ def minibatches(lengths: Sequence[int], size: int, rng: np.random.Generator) -> 
 
 
 def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
-    """The rows of the trained tables of word vectors that these sentences use, as `AdaGrad.update` takes them."""
+    """The rows of trained word-vector tables that these sentences use, as `AdaGrad.update` takes them."""
     words = sorted({word for sentence in sentences for word in sentence.words})
     return dict.fromkeys(network.parameters.by_word - network.parameters.frozen, words)
 
