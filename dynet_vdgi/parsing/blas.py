@@ -5,14 +5,21 @@ The matrices here are so small that more threads wait for each other: on a busy 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+_lock = threading.Lock()
+_inside = 0  # Python threads that are in a block
+_before: Any = None  # what the first of them found
+_here = threading.local()
 
-@cache
+
+@lru_cache(maxsize=None)
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process; looking for them takes milliseconds, so it is done once."""
     return ThreadpoolController()
@@ -20,6 +27,25 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A block in which BLAS uses one thread."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """A block in which BLAS uses one thread; blocks may be nested.
+
+    Those of several Python threads may overlap. Some versions of OpenBLAS keep the number for each Python
+    thread, others for the process; so each thread gives back what the first one found.
+    """
+    global _inside, _before
+    if getattr(_here, "inside", False):
         yield
+        return
+    with _lock:
+        limit = _controller().limit(limits=1, user_api="blas")
+        if not _inside:
+            _before = limit
+        _inside += 1
+    _here.inside = True
+    try:
+        yield
+    finally:
+        _here.inside = False
+        with _lock:
+            _inside -= 1
+            _before.restore_original_limits()
