@@ -60,16 +60,22 @@ def treebanks(data_dir: Path) -> list[Path]:
     return paths
 
 
-@pytest.fixture
-def vdgi(capsys: pytest.CaptureFixture[str]) -> Iterator[Vdgi]:
-    """The command, in this process; the logger is afterwards as it was."""
-    from shell import Vdgi
-
+@pytest.fixture(autouse=True)
+def logger_as_it_was() -> Iterator[None]:
+    """The command sets the package's logger up for itself; other tests want to see its records."""
     logger = logging.getLogger("dynet_vdgi")
     handlers, propagate, level = logger.handlers[:], logger.propagate, logger.level
-    yield Vdgi(capsys)
+    yield
     logger.handlers[:], logger.propagate = handlers, propagate
     logger.setLevel(level)
+
+
+@pytest.fixture
+def vdgi(capsys: pytest.CaptureFixture[str]) -> Vdgi:
+    """The command, in this process."""
+    from shell import Vdgi
+
+    return Vdgi(capsys)
 
 
 @pytest.fixture(scope="session")

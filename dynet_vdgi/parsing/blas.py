@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -19,7 +19,7 @@ _before: Any = None  # what the first of them found
 _here = threading.local()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _controller() -> ThreadpoolController:
     """The BLAS libraries of this process; looking for them takes milliseconds, so it is done once."""
     return ThreadpoolController()
