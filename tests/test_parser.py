@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import brute_force
+import numpy as np
 import pytest
 import tiny
 from hypothesis import given
@@ -16,7 +18,7 @@ from dynet_vdgi.commands.train import train
 from dynet_vdgi.data.treebank import is_projective
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 
@@ -180,3 +182,15 @@ def test_weights_that_do_not_fit_the_settings_name_the_file(model: Path, tmp_pat
     checkpoint.save(tmp_path / "model.vdgi", misfit)
     with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
         vdgi.load(tmp_path / "model.vdgi")
+
+
+def test_the_mbr_tree_has_the_most_heads_expected_to_be_right() -> None:
+    rng = np.random.default_rng(0)
+    trees = brute_force.projective_trees(4)
+    for _ in range(20):
+        drawn = np.array([trees[k] for k in rng.choice(len(trees), 15)])
+        best = max(int((drawn == np.array(tree)).sum()) for tree in trees)
+        chosen = _most_probable_heads(drawn)
+        assert chosen in trees
+        assert int((drawn == np.array(chosen)).sum()) == best
+    assert _most_probable_heads(np.zeros((5, 0), np.int32)) == ()
