@@ -24,6 +24,9 @@ else:
 
 DEFAULT_PRESET = "default"
 
+# What a run writes into its folder.
+MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
+
 
 def _at_least(low: float) -> dict[str, Any]:
     return {"low": low, "high": float("inf")}

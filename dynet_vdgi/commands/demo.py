@@ -54,4 +54,4 @@ def run(arguments: argparse.Namespace) -> None:
         baselines=True,
     )
     print(evaluate.format_reports(reports))
-    print(f"\nwritten: {model}, {out / 'log.jsonl'}, {out / 'settings.toml'}, {parsed}")
+    print(f"\nwritten: {model}, {out / config.LOG_NAME}, {out / config.SETTINGS_NAME}, {parsed}")

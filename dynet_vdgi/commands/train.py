@@ -98,19 +98,19 @@ def train(
     if dry_run:
         logger.info("dry run: nothing trained, nothing written")
         return out
-    from dynet_vdgi.learning.training import MODEL_NAME, SETTINGS_NAME, Trainer
+    from dynet_vdgi.learning.training import Trainer
 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
     trainer = Trainer(settings, data, meta, out)
-    if resume and (out / MODEL_NAME).exists():
+    if resume and (out / config.MODEL_NAME).exists():
         trainer.resume()
         logger.info("resuming after update %d", trainer.optimiser.updates)
     else:
         trainer.log.restart(after_update=-1)
-        with files.atomic_writer(out / SETTINGS_NAME) as handle:
+        with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
             handle.write(settings.to_toml())
     try:
         trainer.train()
@@ -126,7 +126,7 @@ def train(
 def _check_folder(out: Path, resume: bool) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is not a folder")
-    model = out / "model.vdgi"
+    model = out / config.MODEL_NAME
     if model.exists() and not resume:
         raise UsageError(f"{model}: exists already; go on with --resume, or choose another --out")
 

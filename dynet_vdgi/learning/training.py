@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from dynet_vdgi.config import Settings
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
@@ -34,9 +34,6 @@ from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.per_sentence import Network
 from dynet_vdgi.parsing.arena import Arena
 
-MODEL_NAME = "model.vdgi"
-LOG_NAME = "log.jsonl"
-SETTINGS_NAME = "settings.toml"
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this do not write a checkpoint each; the last one always does."""
 
@@ -95,8 +92,10 @@ class Trainer:
 
     def _parameters(self) -> Arrays:
         """The weights to parse with."""
-        if self.best_parameters:
-            return self.best_parameters
+        return self.best_parameters or self._present()
+
+    def _present(self) -> Arrays:
+        """The weights as they are now, averaged if the settings say so."""
         return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
 
     def save(self, complete: bool) -> None:
@@ -236,7 +235,7 @@ class Trainer:
     def _dev_dda(self) -> float:
         """DDA on the dev sentences; with `select = dev` the best weights so far are kept."""
         train = self.settings.train
-        candidate: Arrays = dict(self.optimiser.averaged() if train.average else self.optimiser.current())
+        candidate = self._present()
         heads = Arena(candidate, self.settings.model).parse(self.dev)
         dda = score(self.data.dev, heads).dda
         if train.select == "dev" and (self.best_dev is None or dda > self.best_dev):

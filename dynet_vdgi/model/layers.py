@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import ModelError, VdgiError
 
 Array = NDArray[np.float32]
 Expression = Any  # dy.Expression; DyNet has no type stubs
@@ -259,3 +259,15 @@ def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, mas
     """Logits (3,) for a step where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
     logits = layer.logits(embedding)
     return logits if can_shift or not masked else logits + dy.inputVector(NO_SHIFT)
+
+
+def finite(expression: Expression) -> NDArray[np.float64]:
+    """All values of an expression.
+
+    Raises:
+        VdgiError: one is not a finite number.
+    """
+    values = np.array(expression.vec_value())
+    if not np.isfinite(values).all():
+        raise VdgiError("training diverged: a score is not a finite number (a smaller train.lr may help)")
+    return values

@@ -30,11 +30,10 @@ import numpy as np
 
 from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
-from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.transitions import Action
 from dynet_vdgi.model.decoder import Decoder, WordSoftmax
 from dynet_vdgi.model.encoder import Encoder
-from dynet_vdgi.model.layers import NO_SHIFT, Expression, Lstm, StackLstm, StateLayer, TokenEmbedding
+from dynet_vdgi.model.layers import NO_SHIFT, Expression, Lstm, StackLstm, StateLayer, TokenEmbedding, finite
 from dynet_vdgi.model.per_sentence import Choose, Network, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
@@ -225,18 +224,6 @@ def word_terms(softmax: WordSoftmax, embedding: Expression, words: Ints, rows: I
         logits = dy.affine_transform([bias, matrix, dy.pick_batch_elems(embedding, members.tolist())])
         terms.append(Terms(dy.pickneglogsoftmax_batch(logits, inside[members].tolist()), rows[members]))
     return terms
-
-
-def finite(expression: Expression) -> Floats:
-    """All values of an expression.
-
-    Raises:
-        VdgiError: one is not a finite number.
-    """
-    values = np.array(expression.vec_value())
-    if not np.isfinite(values).all():
-        raise VdgiError("training diverged: a score is not a finite number (a smaller train.lr may help)")
-    return values
 
 
 @dataclass

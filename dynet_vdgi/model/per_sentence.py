@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import ModelSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
-from dynet_vdgi.model.layers import Expression, Parameters, StackItem
+from dynet_vdgi.model.layers import Expression, Parameters, StackItem, finite
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
@@ -90,11 +89,7 @@ def derive(
             def log_probabilities(
                 choosing: list[int] = choosing, logits: dict[int, Expression] = logits
             ) -> Floats:
-                values = np.array(dy.concatenate_to_batch([logits[k] for k in choosing]).vec_value())
-                if not np.isfinite(values).all():
-                    raise VdgiError(
-                        "training diverged: a score is not a finite number (a smaller train.lr may help)"
-                    )
+                values = finite(dy.concatenate_to_batch([logits[k] for k in choosing]))
                 can_shift = np.array([derivations[k].state.legal()[Action.SHIFT] for k in choosing])
                 return legal_log_probabilities(values.reshape(len(choosing), 3), can_shift)
 
