@@ -1,0 +1,36 @@
+"""Running text as sentences of words: what word vectors and word clusters are learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.files import open_text
+
+
+def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
+    """Words of each sentence of the files, in their order.
+
+    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, its words without those tagged
+    PUNCT; others as plain text, one sentence a line, words between spaces. Empty lines are passed over.
+
+    Raises:
+        DataError: a file is malformed or not UTF-8; the message names file and line.
+        UsageError: there is no such file.
+    """
+    for name in names:
+        for words in _of_treebank(name) if name.endswith((".conllu", ".conllu.gz")) else _of_text(name):
+            if words:
+                yield [word.lower() for word in words] if lowercase else words
+
+
+def _of_treebank(name: str) -> Iterator[list[str]]:
+    for sentence in conllu.read(name):
+        yield [form for form, tag in zip(sentence.forms, sentence.tags) if tag != "PUNCT"]
+
+
+def _of_text(name: str) -> Iterator[list[str]]:
+    with open_text(name) as handle:
+        for line in handle:
+            for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
+                yield sentence.split()
