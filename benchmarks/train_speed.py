@@ -110,7 +110,7 @@ class Bench:
             per_sentence.backward(drawn, encoder_weights / len(batch), decoder_weights / len(batch))
 
     def _in_lockstep(self, batch: Sequence[Encoded], merge: bool) -> None:
-        lockstep.accumulate(self.network, batch, self.phase, self.rng, self.settings, merge)
+        lockstep.accumulate(self.network, batch, self.phase, self.rng, self.settings, merge=merge)
 
     def time(self, engine: str, size: int) -> tuple[float, float]:
         """CPU seconds a sentence for gradients, and CPU seconds an update of the weights."""

@@ -9,7 +9,7 @@ import difflib
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -48,6 +48,8 @@ class DataSettings:
     max_len: int = field(default=10, metadata=_at_least(2))  # longest training sentence, in words
     min_freq: int = field(default=2, metadata=_at_least(1))  # rarer words are unknown words
     lowercase: bool = True
+    vectors: str = ""  # file of word vectors, for lexicalised models; none: random ones
+    clusters: str = ""  # file of word clusters, for lexicalised models; none: classes by frequency
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class ModelSettings:
     """Shape of encoder and decoder; word_dim 0 is the unlexicalised model."""
 
     word_dim: int = field(default=0, metadata=_at_least(0))  # size of the projected word vector
-    vector_dim: int = field(default=300, metadata=_at_least(1))  # size of the word vectors themselves
+    vector_dim: int = field(default=300, metadata=_at_least(1))  # of the word vectors; data.vectors sets it
     tag_dim: int = field(default=80, metadata=_at_least(1))
     hidden_dim: int = field(default=64, metadata=_at_least(1))  # token embeddings, LSTMs, state layer
     forget_bias: float = 0.0  # start value of the LSTMs' forget bias
@@ -69,8 +71,11 @@ class PosteriorSettings:
     """Posterior regularisation: the rules, and how lambda is found."""
 
     rules: str = "ud"  # a file, or the name of one in resources/rules
-    dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released"))
-    strength: float = field(default=2.0, metadata=_at_least(0))  # every lambda, where it is fixed
+    expectations: str = field(
+        default="rules", metadata=_one_of("rules", "trees")
+    )  # trees: of the training text
+    dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released", "off"))
+    strength: float = field(default=2.0, metadata=_at_least(0))  # a fixed lambda, where .5 is expected
     epsilon: float = field(default=0.1, metadata=_at_least(0))  # slack of the constraints
     lr: float = field(default=0.1, metadata=_at_least(0))  # of lambda, in the released dynamics
     momentum: float = field(default=0.9, metadata=_between(0, 1))
@@ -78,7 +83,11 @@ class PosteriorSettings:
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How the networks are trained."""
+    """How the networks are trained; number of updates, step and clipping are those of the first stage.
+
+    The first stage is pretraining, in the paper's words, and what learns from trees. Without updates and
+    epochs it is left out.
+    """
 
     seed: int = field(default=1, metadata=_at_least(0))
     updates: int = field(default=400, metadata=_at_least(0))  # when training ends; 0: see epochs
@@ -97,11 +106,31 @@ class TrainSettings:
     evaluate_every: int = field(default=50, metadata=_at_least(1))  # updates
     dev_max_len: int = field(default=15, metadata=_at_least(1))
 
-    def __post_init__(self) -> None:
-        if not self.updates and not self.epochs:
-            raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0: training would not end"
-            )
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """The second stage, variational inference with a score function; without updates and epochs, none."""
+
+    updates: int = field(default=0, metadata=_at_least(0))
+    epochs: int = field(default=0, metadata=_at_least(0))
+    score: str = field(default="rl-pc", metadata=_one_of("rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"))
+    form: str = field(default="paper", metadata=_one_of("paper", "released"))  # of the score
+    objective: str = field(default="elbo", metadata=_one_of("elbo", "rules"))  # rules: + lambda . counts
+    decoder: str = field(default="score", metadata=_one_of("score", "plain"))  # plain: as in pretraining
+    lr: float = field(default=0.01, metadata=_at_least(0))
+    clip: float = field(default=0.25, metadata=_at_least(0))
+
+
+@dataclass(frozen=True)
+class LanguageModelSettings:
+    """The language model whose log p(x) is the baseline of the score rl-bl."""
+
+    hidden_dim: int = field(default=100, metadata=_at_least(1))
+    epochs: int = field(default=20, metadata=_at_least(1))
+    batch_size: int = field(default=64, metadata=_at_least(1))
+    lr: float = field(default=0.01, metadata=_at_least(0))
+    clip: float = field(default=0.25, metadata=_at_least(0))
+    dropout: float = field(default=0.2, metadata=_between(0, 0.99))
 
 
 @dataclass(frozen=True)
@@ -112,6 +141,21 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     posterior: PosteriorSettings = field(default_factory=PosteriorSettings)
     train: TrainSettings = field(default_factory=TrainSettings)
+    finetune: FinetuneSettings = field(default_factory=FinetuneSettings)
+    language_model: LanguageModelSettings = field(default_factory=LanguageModelSettings)
+
+    def __post_init__(self) -> None:
+        stages = (self.train, self.finetune)
+        if not any(stage.updates or stage.epochs for stage in stages):
+            raise ConfigError(
+                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates or "
+                "epochs: nothing would be trained"
+            )
+        for key in ("vectors", "clusters"):
+            if getattr(self.data, key) and not self.model.word_dim:
+                raise ConfigError(
+                    f"config: 'data.{key}' is for lexicalised models; set model.word_dim, to 80 for example"
+                )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         return asdict(self)
@@ -224,15 +268,28 @@ def from_toml(text: str, where: str, base: Settings | None = None) -> Settings:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def load_settings(preset: str = DEFAULT_PRESET, assignments: Iterable[str] = ()) -> Settings:
-    """A preset (its name, or the path of a TOML file) with single settings changed on top.
+def load_settings(presets: str | Sequence[str] = DEFAULT_PRESET, assignments: Iterable[str] = ()) -> Settings:
+    """A preset (its name, or the path of a TOML file), or several one on top of the other, with single
+    settings changed on top.
 
     Raises:
         ConfigError: no such preset, or see `merge`.
     """
+    settings = Settings()
+    for preset in [presets] if isinstance(presets, str) else presets:
+        settings = from_toml(*_preset_text(preset), settings)
+    changes: dict[str, dict[str, Any]] = {}
+    for assignment in assignments:
+        for section, values in parse_assignment(assignment).items():
+            changes.setdefault(section, {}).update(values)
+    return merge(settings, changes)
+
+
+def _preset_text(preset: str) -> tuple[str, str]:
+    """Text and path of a preset."""
     path = Path(preset) if preset.endswith(".toml") else resources() / "presets" / f"{preset}.toml"
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig"), str(path)
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
     except OSError as error:
@@ -241,11 +298,6 @@ def load_settings(preset: str = DEFAULT_PRESET, assignments: Iterable[str] = ())
         names = preset_names()
         message = f"no preset '{preset}'{_nearest(preset, names)} (there are: {', '.join(names)})"
         raise ConfigError(f"config: {message}") from None
-    changes: dict[str, dict[str, Any]] = {}
-    for assignment in assignments:
-        for section, values in parse_assignment(assignment).items():
-            changes.setdefault(section, {}).update(values)
-    return merge(from_toml(text, str(path)), changes)
 
 
 def rules_path(name: str) -> Path:

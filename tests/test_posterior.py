@@ -82,7 +82,7 @@ def test_fixed_lambda_stays():
     counts, _, e = case(5)
     lam = Lambda(PosteriorSettings(dynamics="fixed", strength=1.5), e)
     lam.update(counts)
-    assert lam.value.tolist() == [1.5] * 4
+    assert lam.value.tolist() == (1.5 * e / 0.5).tolist()
 
 
 def test_released_dynamics_step_by_step():

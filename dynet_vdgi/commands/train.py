@@ -1,10 +1,13 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with the UPOS column filled; heads are not used, unless the protocol or the selection of
-the model says so (the model file records it). Several files and quoted patterns are allowed. In DIR it
-writes model.vdgi (parser and checkpoint in one), log.jsonl and settings.toml.
+Needs CoNLL-U files with the UPOS column filled; heads of --train are not used, unless the protocol, the
+selection of the model or the expectations of the rules say so (the model file records it). Several files
+and quoted patterns are allowed. In DIR it writes model.vdgi (parser and checkpoint in one), log.jsonl and
+settings.toml.
 
   vdgi train --train my.conllu --out runs/my
+  vdgi train --train my.conllu --trees corrected.conllu --out runs/my2      learn from some trees, too
+  vdgi train --train my.conllu --init runs/my/model.vdgi --preset rl-sn --set train.updates=0 --out runs/sn
   vdgi train --train 'xx-ud-train*.conllu' --preset as_released --dev xx-ud-dev.conllu --out runs/xx
   vdgi train --train my.conllu --set train.epochs=3 --set posterior.rules=my-rules.txt --out runs/my3
 """
@@ -17,17 +20,21 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi import __version__, config
+from dynet_vdgi.commands.rules import estimated_rule_file
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import DataError, ModelError, UsageError
 
 if TYPE_CHECKING:
+    from dynet_vdgi.data.embeddings import Embeddings
+    from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.learning.training import TrainingData
 
 logger = logging.getLogger("dynet_vdgi")
@@ -35,17 +42,22 @@ logger = logging.getLogger("dynet_vdgi")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi train`."""
-    parser.add_argument("--train", nargs="+", required=True, metavar="FILE", help="tagged text to learn from")
+    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
+    parser.add_argument(
+        "--trees", nargs="+", default=[], metavar="FILE", help="gold trees to learn from, besides or instead"
+    )
     parser.add_argument(
         "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score while training"
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; made if missing")
     parser.add_argument(
         "--preset",
-        default=config.DEFAULT_PRESET,
+        action="append",
         metavar="NAME",
-        help=f"start from {', '.join(config.preset_names())} or a .toml file (default: %(default)s)",
+        help=f"start from {', '.join(config.preset_names())} or a .toml file (default: "
+        f"{config.DEFAULT_PRESET}); several, one on top of the other, are allowed",
     )
+    parser.add_argument("--init", metavar="MODEL", help="start from the weights of this model")
     parser.add_argument("--rules", metavar="FILE", help="rule file; short for --set posterior.rules=FILE")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting")
     parser.add_argument("--seed", type=int, metavar="N", help="short for --set train.seed=N")
@@ -55,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
-    settings = config.load_settings(arguments.preset, arguments.set)
+    presets = arguments.preset or [config.DEFAULT_PRESET]
+    settings = config.load_settings(presets, arguments.set)
     if arguments.rules is not None:
         settings = config.merge(settings, {"posterior": {"rules": arguments.rules}})
     if arguments.seed is not None:
@@ -63,11 +76,13 @@ def run(arguments: argparse.Namespace) -> None:
     train(
         train_files=arguments.train,
         dev_files=arguments.dev,
+        tree_files=arguments.trees,
         out=Path(arguments.out),
         settings=settings,
+        init=arguments.init,
         resume=arguments.resume,
         dry_run=arguments.dry_run,
-        preset=arguments.preset,
+        preset=" + ".join(presets),
     )
 
 
@@ -77,6 +92,8 @@ def train(
     out: Path,
     settings: config.Settings,
     dev_files: Sequence[str] = (),
+    tree_files: Sequence[str] = (),
+    init: str | None = None,
     resume: bool = False,
     dry_run: bool = False,
     preset: str = "",
@@ -88,13 +105,17 @@ def train(
         UsageError: the folder holds a model already, or a file is missing.
         ConfigError, ModelError: see `config`, `grammar.rules`, `learning.checkpoint`.
     """
-    train_files, dev_files = files.expand(train_files), files.expand(dev_files)
-    if "-" in (*train_files, *dev_files):
+    inputs = Inputs(files.expand(train_files), files.expand(tree_files), files.expand(dev_files), init)
+    if "-" in (*inputs.train, *inputs.trees, *inputs.dev):
         raise UsageError("training reads its files more than once: save standard input (-) to a file first")
+    if not inputs.train and not inputs.trees:
+        raise UsageError(
+            "nothing to learn from: name tagged text with --train, or trees with --trees"
+        )
     _check_folder(out, resume)
-    if settings.train.select == "dev" and not dev_files:
+    if settings.train.select == "dev" and not inputs.dev:
         raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
-    data, meta = _prepare(train_files, dev_files, settings, preset)
+    settings, data, meta = _prepare(inputs, settings, preset)
     if dry_run:
         logger.info("dry run: nothing trained, nothing written")
         return out
@@ -131,38 +152,66 @@ def _check_folder(out: Path, resume: bool) -> None:
         raise UsageError(f"{model}: exists already; go on with --resume, or choose another --out")
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a run."""
+
+    train: list[str]
+    trees: list[str]
+    dev: list[str]
+    init: str | None
+
+    def described(self, settings: config.Settings) -> list[dict[str, str]]:
+        """Role, name and checksum of each file, for the model file."""
+        by_role = {
+            "train": self.train,
+            "trees": self.trees,
+            "dev": self.dev,
+            "init": [self.init] if self.init else [],
+            "vectors": [settings.data.vectors] if settings.data.vectors else [],
+            "clusters": [settings.data.clusters] if settings.data.clusters else [],
+        }
+        return [
+            {"role": role, "name": Path(name).name, "sha256": files.sha256(name)}
+            for role, names in by_role.items()
+            for name in names
+        ]
+
+
 def _prepare(
-    train_files: list[str], dev_files: list[str], settings: config.Settings, preset: str
-) -> tuple[TrainingData, dict[str, Any]]:
-    """Sentences, vocabulary and rules of a run, and what the model file will say about it."""
-    from dynet_vdgi.grammar.rules import load_rules
+    inputs: Inputs, settings: config.Settings, preset: str
+) -> tuple[config.Settings, TrainingData, dict[str, Any]]:
+    """Settings with what follows from the files, sentences, vocabulary and rules of a run, and what the model
+    file will say about it."""
     from dynet_vdgi.learning.training import TrainingData
 
     protocol = treebank.protocol_named(settings.data.protocol)
-    rules = load_rules(config.rules_path(settings.posterior.rules))
+    rules = _rules(inputs.train, settings)
+    nothing = treebank.Prepared([], [], [])
+    text, trees, dev = nothing, nothing, nothing
+    max_len = settings.data.max_len
     # A sentence of one word has one derivation: nothing can be learnt from it.
-    prepared = _read(train_files, protocol, settings.data.max_len, min_len=2, role="training")
-    dev: list[Sentence] = []
-    if dev_files:
-        dev = _read(
-            dev_files, protocol, settings.train.dev_max_len, min_len=1, role="dev", heads="required"
-        ).sentences
-    lexicalised = settings.model.word_dim > 0
-    vocabulary = build_vocabulary(
-        prepared.sentences,
-        lexicalised=lexicalised,
-        min_freq=settings.data.min_freq,
-        lowercase=settings.data.lowercase,
-    )
-    for rule in rules.unused(vocabulary.tags):
-        logger.warning("rule %s can never hold: the training text lacks a tag of it", rule)
-    gold_trees = []
-    if protocol.projective_only and any(sentence.heads is not None for sentence in prepared.sentences):
-        gold_trees.append("training: sentences with crossing arcs left out")
-    if dev:
-        gold_trees.append(
-            f"dev: {'choice of the model' if settings.train.select == 'dev' else 'progress figures only'}"
-        )
+    if inputs.train:
+        text = _read(inputs.train, protocol, max_len, min_len=2, role="training")
+    if inputs.trees:  # only projective trees have derivations
+        with_trees = replace(protocol, projective_only=True)
+        trees = _read(inputs.trees, with_trees, max_len, min_len=2, role="tree", heads="required")
+    if inputs.dev:
+        longest = settings.train.dev_max_len
+        dev = _read(inputs.dev, protocol, longest, min_len=1, role="dev", heads="required")
+    sentences = [*text.sentences, *trees.sentences]
+    start: dict[str, Any] = {}
+    vectors = None
+    if inputs.init:
+        vocabulary, start = _initial(inputs.init, settings, sentences)
+    else:
+        vocabulary, vectors = _vocabulary(sentences, settings)
+    if vectors is not None:
+        settings = config.merge(settings, {"model": {"vector_dim": vectors.dim}})
+    if settings.posterior.dynamics != "off":
+        for rule in rules.unused(vocabulary.tags):
+            logger.warning("rule %s can never hold: the training text lacks a tag of it", rule)
+    gold_trees = _gold_trees_used(settings, protocol, text, trees, dev)
     logger.info("gold trees used: %s", "; ".join(gold_trees) or "none")
     meta = {
         "version": __version__,
@@ -176,15 +225,92 @@ def _prepare(
         "seed": settings.train.seed,
         "protocol": f"{protocol.name}: {protocol.description}",
         "gold_trees": gold_trees,
-        "data": [
-            {"role": role, "name": Path(name).name, "sha256": files.sha256(name)}
-            for role, names in (("train", train_files), ("dev", dev_files))
-            for name in names
-        ],
-        "trained_on": {"sentences": len(prepared.sentences), "words": prepared.n_words},
-        "dropped": [str(dropped) for dropped in prepared.dropped],
+        "data": inputs.described(settings),
+        "trained_on": {"sentences": len(sentences), "words": text.n_words + trees.n_words},
+        "dropped": [str(dropped) for part in (text, trees) for dropped in part.dropped],
     }
-    return TrainingData(prepared.sentences, dev, vocabulary, rules), meta
+    data = TrainingData(text.sentences, dev.sentences, vocabulary, rules, trees.sentences, vectors, start)
+    return settings, data, meta
+
+
+def _rules(train_files: list[str], settings: config.Settings) -> RuleSet:
+    """The rules, their expectations counted in the training text's trees if the settings say so."""
+    from dynet_vdgi.grammar.rules import load_rules, parse_rules
+
+    rules = load_rules(config.rules_path(settings.posterior.rules))
+    if settings.posterior.expectations == "rules":
+        return rules
+    return parse_rules(estimated_rule_file(train_files, rules, settings.data.max_len), "<estimated rules>")
+
+
+def _vocabulary(sentences: list[Sentence], settings: config.Settings) -> tuple[Vocabulary, Embeddings | None]:
+    """Tags; in lexicalised models words, their classes, and their pretrained vectors."""
+    from dynet_vdgi.data import brown, embeddings
+
+    data = settings.data
+    vocabulary = build_vocabulary(
+        sentences,
+        lexicalised=settings.model.word_dim > 0,
+        min_freq=data.min_freq,
+        lowercase=data.lowercase,
+    )
+    vectors = None
+    if data.vectors:
+        vectors = embeddings.load(data.vectors, vocabulary.words)
+        for note in vectors.notes:
+            logger.info("%s", note)
+    if data.clusters:
+        clusters = brown.read(data.clusters)
+        vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
+        known = sum(word in clusters.paths for word in vocabulary.words)
+        n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
+        logger.info("clusters: %d of %d words, %d classes with that of the rest", known, n_words, n_classes)
+    return vocabulary, vectors
+
+
+def _initial(
+    path: str, settings: config.Settings, sentences: list[Sentence]
+) -> tuple[Vocabulary, dict[str, Any]]:
+    """Vocabulary and weights of a model to start from.
+
+    Raises:
+        ModelError: it has another shape, or lacks a tag of the training text.
+    """
+    from dynet_vdgi.learning import checkpoint
+
+    model = checkpoint.load(path)
+    theirs, ours = asdict(model.settings.model), asdict(settings.model)
+    for name, value in ours.items():
+        if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
+            raise ModelError(f"{path}: its model.{name} is {theirs[name]}, not {value} as asked for")
+    lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
+    if lacking:
+        raise ModelError(
+            f"{path}: it does not know these tags: {' '.join(sorted(lacking))}"
+        )
+    return model.vocabulary, model.parameters
+
+
+def _gold_trees_used(
+    settings: config.Settings,
+    protocol: treebank.Protocol,
+    text: treebank.Prepared,
+    trees: treebank.Prepared,
+    dev: treebank.Prepared,
+) -> list[str]:
+    """What gold trees were used for, for the log and the model file."""
+    used = []
+    if protocol.projective_only and any(sentence.heads is not None for sentence in text.sentences):
+        used.append("training: sentences with crossing arcs left out")
+    if settings.posterior.expectations == "trees":
+        used.append("training: expectations of the rules counted in its trees")
+    if trees.sentences:
+        used.append(f"training: {len(trees.sentences)} trees learnt from")
+    if dev.sentences:
+        used.append(
+            f"dev: {'choice of the model' if settings.train.select == 'dev' else 'progress figures only'}"
+        )
+    return used
 
 
 def _read(

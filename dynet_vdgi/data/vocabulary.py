@@ -29,11 +29,16 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """`tags[i]` has id i + 1, `words[i]` has id i + 1; `words` is empty in unlexicalised models."""
+    """`tags[i]` has id i + 1, `words[i]` has id i + 1; `words` is empty in unlexicalised models.
+
+    `classes` holds a class for every word id from 0 on, for the decoder's softmax; empty where no word
+    clusters were given.
+    """
 
     tags: tuple[str, ...]
     words: tuple[str, ...] = ()
     lowercase: bool = True
+    classes: tuple[int, ...] = ()
 
     @cached_property
     def _tag_ids(self) -> dict[str, int]:
@@ -55,12 +60,17 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads back."""
-        return {"tags": list(self.tags), "words": list(self.words), "lowercase": self.lowercase}
+        return {
+            "tags": list(self.tags),
+            "words": list(self.words),
+            "lowercase": self.lowercase,
+            "classes": list(self.classes),
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Vocabulary:
         """The vocabulary saved by `to_json`; KeyError where a field is missing."""
-        return cls(tuple(data["tags"]), tuple(data["words"]), bool(data["lowercase"]))
+        return cls(tuple(data["tags"]), tuple(data["words"]), bool(data["lowercase"]), tuple(data["classes"]))
 
 
 def build_vocabulary(

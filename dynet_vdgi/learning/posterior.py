@@ -59,22 +59,27 @@ def effective_samples(weights: Floats) -> float:
 class Lambda:
     """The dual variables (K,) of a run, one vector for all sentences, and how they move.
 
-    `fixed`: every lambda stays at `settings.strength`.
+    `off`: no regularisation; every lambda is 0.
+    `fixed`: every lambda stays where it starts, in proportion to the rule's expectation: at
+    `settings.strength` where that is .5, which is what all universal rules expect.
     `released`: as in the released code. lambda starts at the expectations and takes one projected gradient
     step with momentum after each sentence. The constraint compares a rate per pair of words with a count
     per sentence, most rules cannot meet it, and lambda grows without bound: training turns into choosing
-    the best of M samples by a weighted rule count.
+    the best of M samples by a weighted rule count. In fine-tuning (`joint`) lambda starts anew, and it is
+    the networks' optimiser that takes the steps, with what `gradient` has added up.
     """
 
     settings: PosteriorSettings
     expectations: Floats
+    joint: bool = False
     value: Floats = field(init=False)
     velocity: Floats = field(init=False)
+    gradient: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        fixed = self.settings.dynamics == "fixed"
-        start = np.full_like(self.expectations, self.settings.strength) if fixed else self.expectations.copy()
-        self.value, self.velocity = start, np.zeros_like(start)
+        per_expectation = {"off": 0.0, "fixed": 2.0 * self.settings.strength, "released": 1.0}
+        self.value = per_expectation[self.settings.dynamics] * self.expectations
+        self.velocity, self.gradient = np.zeros_like(self.value), np.zeros_like(self.value)
 
     def gamma(self, counts: Floats) -> Floats:
         """Multipliers (M,) of one sentence's samples at the present lambda."""
@@ -85,10 +90,13 @@ class Lambda:
 
         Where no rule holds in any sample there is no gradient, but momentum goes on, as in the released code.
         """
-        if self.settings.dynamics == "fixed":
+        if self.settings.dynamics != "released":
             return
         gradient = np.zeros_like(self.value)
         if counts.any():
             gradient = dual_gradient(counts, self.value, self.expectations, self.settings.epsilon)
+        if self.joint:
+            self.gradient += gradient
+            return
         self.velocity = self.settings.momentum * self.velocity + gradient
         self.value = np.maximum(0.0, self.value - self.settings.lr * self.velocity)

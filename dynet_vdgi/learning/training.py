@@ -7,11 +7,10 @@ no generator whose state could be lost.
 from __future__ import annotations
 
 import logging
-import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,19 @@ import numpy as np
 from tqdm import tqdm
 
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
+from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.baseline import Baseline, train_language_model
+from dynet_vdgi.learning.batches import minibatches
 from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
 from dynet_vdgi.learning.optimiser import AdaGrad
-from dynet_vdgi.learning.phases import Diagnostics, Pretraining
+from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
 from dynet_vdgi.learning.posterior import Lambda
 from dynet_vdgi.learning.runlog import RunLog, console_row, heading
 from dynet_vdgi.model import lockstep, per_sentence
@@ -44,21 +47,41 @@ logger = logging.getLogger("dynet_vdgi")
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What is trained on. `dev` holds sentences with gold trees, and is empty unless they are to be used."""
+    """What is trained on: `sentences`, of which no tree is used, and `trees`, of which the trees are learnt.
+
+    `dev` holds sentences with gold trees, and is empty unless they are to be used. `start` are weights to
+    start from instead of random ones.
+    """
 
     sentences: list[Sentence]
     dev: list[Sentence]
     vocabulary: Vocabulary
     rules: RuleSet
+    trees: list[Sentence] = field(default_factory=list)
+    vectors: Embeddings | None = None
+    start: Arrays = field(default_factory=dict)
 
 
-def minibatches(lengths: Sequence[int], size: int, rng: np.random.Generator) -> list[list[int]]:
-    """One epoch: every sentence once, in random batches of at most `size` sentences of equal length."""
-    by_length: dict[int, list[int]] = {}
-    for k in rng.permutation(len(lengths)).tolist():
-        by_length.setdefault(lengths[k], []).append(k)
-    batches = [ids[i : i + size] for ids in by_length.values() for i in range(0, len(ids), size)]
-    return [batches[k] for k in rng.permutation(len(batches)).tolist()]
+@dataclass(frozen=True)
+class Stage:
+    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1."""
+
+    phase: str
+    first: int
+    last: int
+    lr: float
+    clip: float
+
+
+def stages(settings: Settings, per_epoch: int) -> list[Stage]:
+    """The stages of a run, in their order, given the number of batches in an epoch."""
+    found: list[Stage] = []
+    for phase, part in (("pretrain", settings.train), ("finetune", settings.finetune)):
+        if part.updates or part.epochs:
+            ends = [end for end in (part.updates, part.epochs * per_epoch) if end]
+            first = found[-1].last if found else 0
+            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip))
+    return found
 
 
 def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
@@ -68,21 +91,54 @@ def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[
 
 
 class Trainer:
-    """State of a run: networks, optimiser, lambda, and how many updates have been made."""
+    """State of a run: networks, the stage with its phase and optimiser, how many updates have been made."""
 
     def __init__(self, settings: Settings, data: TrainingData, meta: dict[str, Any], run_dir: Path) -> None:
         self.settings, self.data, self.meta, self.run_dir = settings, data, meta, run_dir
-        seed = settings.train.seed
-        self.network = Network(data.vocabulary, settings.model, np.random.default_rng([seed, _START]))
-        self.optimiser = AdaGrad(self.network.parameters, settings.train)
-        self.lam = Lambda(settings.posterior, data.rules.expectations)
-        self.phase = Pretraining(data.rules, data.vocabulary.tags, self.lam)
-        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in data.sentences]
+        rng = np.random.default_rng([settings.train.seed, _START])
+        self.network = Network(data.vocabulary, settings.model, rng, data.vectors)
+        if data.start:
+            self.network.parameters.load(data.start)
+        texts = [*data.sentences, *data.trees]
+        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in texts]
+        self.gold = {k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))}
+        self.kinds = [(len(sentence), k in self.gold) for k, sentence in enumerate(texts)]
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME)
         self.best_dev: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
+        self.per_epoch = len(self._epoch(0))
+        self.stages = stages(settings, self.per_epoch)
+        self.supervised = Supervised()
+        self._enter(self.stages[0])
+
+    def _enter(self, stage: Stage) -> None:
+        """Begins a stage, with the weights the networks have now."""
+        rules, tags = self.data.rules, self.data.vocabulary.tags
+        self.stage = stage
+        if stage.phase == "pretrain":
+            lam = Lambda(self.settings.posterior, rules.expectations)
+            self.phase: Pretraining | Finetuning = Pretraining(rules, tags, lam)
+        else:
+            lam = Lambda(self.settings.posterior, rules.expectations, joint=True)
+            self.phase = Finetuning(rules, tags, lam, self.settings.finetune, self._baseline())
+        train = replace(self.settings.train, lr=stage.lr, clip=stage.clip)
+        self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
+
+    def _baseline(self) -> Baseline | None:
+        """The baseline of RL-BL, whose language model is trained here."""
+        if self.settings.finetune.score != "rl-bl":
+            return None
+        sentences = self.encoded[: len(self.data.sentences)]
+        seed = self.settings.train.seed
+        nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
+        return Baseline(nll, joint=self.settings.finetune.form == "released")
+
+    @property
+    def updates(self) -> int:
+        """Updates made so far, in all stages."""
+        return self.stage.first + self.optimiser.updates
 
     # ------------------------------------------------------------------------------------- checkpoints
     @property
@@ -103,7 +159,7 @@ class Trainer:
         model = ModelFile(
             meta={
                 **self.meta,
-                "updates": self.optimiser.updates,
+                "updates": self.updates,
                 "complete": complete,
                 "dev_dda": self.best_dev,
             },
@@ -111,13 +167,10 @@ class Trainer:
             vocabulary=self.data.vocabulary,
             rules=self.data.rules,
             parameters=self._parameters(),
-            training={
-                **self.optimiser.state(),
-                "lambda": self.lam.value,
-                "lambda_velocity": self.lam.velocity,
-            },
+            training={**self.optimiser.state(), **self.phase.state()},
             progress={
-                "update": self.optimiser.updates,
+                "update": self.updates,
+                "stage": self.stages.index(self.stage),
                 "seed": self.settings.train.seed,
                 "best_dev": self.best_dev,
             },
@@ -152,8 +205,11 @@ class Trainer:
                     "choose another folder"
                 )
         try:
+            stage = self.stages[model.progress["stage"]]
+            if stage is not self.stage:
+                self._enter(stage)
             self.optimiser.load_state(model.training)
-            self.lam.value, self.lam.velocity = model.training["lambda"], model.training["lambda_velocity"]
+            self.phase.load_state(model.training)
             self.best_dev = model.progress["best_dev"]
             for name in self.network.parameters.frozen:  # follow from the seed, if NumPy is the same
                 self.network.parameters.set(name, model.parameters[name])
@@ -161,72 +217,92 @@ class Trainer:
             raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
         if self.best_dev is not None:
             self.best_parameters = model.parameters
-        self.log.restart(self.optimiser.updates)
+        self.log.restart(self.updates)
 
     # ------------------------------------------------------------------------------------- training
     def _epoch(self, epoch: int) -> list[list[int]]:
         """The batches of one epoch, in their order; as many in every epoch."""
         rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
-        return minibatches([len(s) for s in self.encoded], self.settings.train.batch_size, rng)
+        return minibatches(self.kinds, self.settings.train.batch_size, rng)
 
     def update(self, batch: Sequence[int]) -> float:
         """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
         train = self.settings.train
-        rng = np.random.default_rng([train.seed, _SAMPLES, self.optimiser.updates])
+        rng = np.random.default_rng([train.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
-        engine.accumulate(self.network, sentences, self.phase, rng, train)
-        return self.optimiser.update(word_rows(self.network, sentences))
+        if batch[0] in self.gold:
+            derivations = [self.gold[k] for k in batch]
+            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+        else:
+            engine.accumulate(self.network, sentences, self.phase, rng, train)
+        norm = self.optimiser.update(
+            word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
+        )
+        self.phase.take(self.optimiser.values)
+        return norm
 
     def train(self) -> None:
         """Trains from the present update to the last, evaluating and saving on the way."""
-        train, progress_shown = self.settings.train, sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
-        batches, loaded = self._epoch(0), 0
-        per_epoch = len(batches)
-        total = min(train.updates or math.inf, train.epochs * per_epoch if train.epochs else math.inf)
-        norms: list[float] = []
-        clock = _Clock()
+        shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+        total = self.stages[-1].last
         logger.info(heading())
         with tqdm(
-            total=total,
-            initial=self.optimiser.updates,
-            unit="update",
-            disable=not progress_shown,
-            leave=False,
+            total=total, initial=self.updates, unit="update", disable=not shown, leave=False
         ) as progress:
-            while self.optimiser.updates < total:
-                epoch, position = divmod(self.optimiser.updates, per_epoch)
-                if epoch != loaded:
-                    batches, loaded = self._epoch(epoch), epoch
-                norms.append(self.update(batches[position]))
-                progress.update()
-                done = self.optimiser.updates
-                if done % train.evaluate_every == 0 or done == total:
-                    row = self._evaluate(done / per_epoch, norms, clock)
-                    self.log.append(row)
-                    progress.clear()
-                    logger.info(console_row(row))
-                    norms, clock = [], _Clock()
-                    if done == total or time.monotonic() - self.saved_at > SAVE_EVERY_S:
-                        self.save(complete=done == total)
+            for stage in self.stages[self.stages.index(self.stage) :]:
+                if stage is not self.stage:
+                    self.network.parameters.load(self._parameters())
+                    self.best_dev, self.best_parameters = None, {}
+                    self._enter(stage)
+                self._train_stage(progress)
 
-    def _evaluate(self, epoch: float, norms: list[float], clock: _Clock) -> dict[str, Any]:
+    def _train_stage(self, progress: Any) -> None:
+        """The rest of the present stage."""
+        train, last = self.settings.train, self.stage.last
+        norms: list[dict[str, float]] = []
+        clock, loaded, batches = _Clock(), -1, []
+        while self.updates < last:
+            epoch, position = divmod(self.updates, self.per_epoch)
+            if epoch != loaded:
+                batches, loaded = self._epoch(epoch), epoch
+            norm = self.update(batches[position])
+            norms.append({"": norm, **self.optimiser.norms})
+            progress.update()
+            done = self.updates
+            if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
+                row = self._evaluate(done / self.per_epoch, norms, clock)
+                self.log.append(row)
+                progress.clear()
+                logger.info(console_row(row))
+                norms, clock = [], _Clock()
+                if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
+                    self.save(complete=done == self.stages[-1].last)
+
+    def _evaluate(self, epoch: float, norms: list[dict[str, float]], clock: _Clock) -> dict[str, Any]:
         """Figures since the last evaluation, and dev DDA where gold dev trees are in use."""
-        diagnostics, self.phase.diagnostics = self.phase.diagnostics, Diagnostics()
+        figures, sentences, words = {}, 0, 0
+        for phase in (self.phase, self.supervised):
+            figures.update(phase.diagnostics.averages())
+            sentences += phase.diagnostics.sentences
+            words += phase.diagnostics.words
+            phase.diagnostics = Diagnostics()
+        for part in norms[0]:
+            name = f"gradient_norm_{part}" if part else "gradient_norm"
+            figures[name] = float(np.mean([norm.get(part, 0.0) for norm in norms]))
         cpu, wall = clock.elapsed()
         row: dict[str, Any] = {
             "phase": self.phase.name,
             "epoch": round(epoch, 3),
-            "update": self.optimiser.updates,
-            "sentences": diagnostics.sentences,
-            "words": diagnostics.words,
-            **{name: round(value, 5) for name, value in diagnostics.averages().items()},
-            "lambda_norm": round(float(np.linalg.norm(self.lam.value)), 5),
-            "gradient_norm": round(float(np.mean(norms)), 5),
+            "update": self.updates,
+            "sentences": sentences,
+            "words": words,
+            **{name: round(value, 5) for name, value in figures.items()},
+            "lambda_norm": round(float(np.linalg.norm(self.phase.lam.value)), 5),
             "dev_dda": None,
             "cpu_s": round(cpu, 2),
             "wall_s": round(wall, 2),
-            "sentences_per_cpu_s": round(diagnostics.sentences / max(cpu, 1e-9), 1),
+            "sentences_per_cpu_s": round(sentences / max(cpu, 1e-9), 1),
         }
         if self.dev:
             row["dev_dda"] = round(self._dev_dda(), 5)

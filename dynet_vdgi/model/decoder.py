@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import dynet as dy
 
 from dynet_vdgi.config import ModelSettings
+from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.layers import (
@@ -53,6 +54,16 @@ class WordSoftmax:
         ]
 
 
+def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
+    """Word ids 0..V by class: the vocabulary's classes if it has any, otherwise by frequency."""
+    if not vocabulary.classes:
+        return frequency_classes(len(vocabulary.words))
+    members: list[list[int]] = [[] for _ in range(max(vocabulary.classes) + 1)]
+    for word, k in enumerate(vocabulary.classes):
+        members[k].append(word)
+    return members
+
+
 def frequency_classes(n_words: int) -> list[list[int]]:
     """Word ids 0..n_words in classes of about sqrt(n_words), neighbours in frequency together.
 
@@ -65,10 +76,16 @@ def frequency_classes(n_words: int) -> list[list[int]]:
 class Decoder:
     """Parameters of p and the loss of one derivation."""
 
-    def __init__(self, parameters: Parameters, vocabulary: Vocabulary, settings: ModelSettings) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        vocabulary: Vocabulary,
+        settings: ModelSettings,
+        vectors: Embeddings | None = None,
+    ) -> None:
         hidden = settings.hidden_dim
         self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
-        self.embed = TokenEmbedding(parameters, "decoder/embed", vocabulary, settings, frozen_vectors=False)
+        self.embed = TokenEmbedding(parameters, "decoder/embed", vocabulary, settings, False, vectors)
         self.prefix = Lstm(parameters, "decoder/prefix", settings)
         self.stack = StackLstm(parameters, "decoder/stack", settings)
         self.state = StateLayer(parameters, "decoder/state", settings, hidden, settings.decoder_dropout)
@@ -79,9 +96,7 @@ class Decoder:
         self.masked = settings.mask_illegal
         self.words = None
         if settings.word_dim:
-            self.words = WordSoftmax(
-                parameters, "decoder/words", frequency_classes(len(vocabulary.words)), hidden
-            )
+            self.words = WordSoftmax(parameters, "decoder/words", word_classes(vocabulary), hidden)
 
     def read(self, sentence: Encoded) -> tuple[list[Expression], list[Expression]]:
         """Token embeddings e_1..e_n, and the buffer's part of the state layer at 0..n words generated."""

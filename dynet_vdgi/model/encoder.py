@@ -10,6 +10,7 @@ from __future__ import annotations
 import dynet as dy
 
 from dynet_vdgi.config import ModelSettings
+from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.layers import (
     Expression,
@@ -26,10 +27,16 @@ from dynet_vdgi.model.layers import (
 class Encoder:
     """Parameters of q and the expressions for one parser state."""
 
-    def __init__(self, parameters: Parameters, vocabulary: Vocabulary, settings: ModelSettings) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        vocabulary: Vocabulary,
+        settings: ModelSettings,
+        vectors: Embeddings | None = None,
+    ) -> None:
         hidden = settings.hidden_dim
         self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
-        self.embed = TokenEmbedding(parameters, "encoder/embed", vocabulary, settings, frozen_vectors=True)
+        self.embed = TokenEmbedding(parameters, "encoder/embed", vocabulary, settings, True, vectors)
         self.forward = Lstm(parameters, "encoder/forward", settings)
         self.backward = Lstm(parameters, "encoder/backward", settings)
         self.stack = StackLstm(parameters, "encoder/stack", settings)

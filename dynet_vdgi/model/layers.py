@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config import ModelSettings
+from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 
@@ -124,6 +125,7 @@ class TokenEmbedding:
         vocabulary: Vocabulary,
         settings: ModelSettings,
         frozen_vectors: bool,
+        pretrained: Embeddings | None,
     ) -> None:
         hidden, n_tags = settings.hidden_dim, len(vocabulary.tags)
         rng = parameters.rng
@@ -136,6 +138,8 @@ class TokenEmbedding:
         if self.lexicalised:
             # Words without a pretrained vector get N(0, 1) entries, as in the released code.
             vectors = rng.normal(0.0, 1.0, (len(vocabulary.words) + 1, settings.vector_dim))
+            if pretrained is not None:
+                vectors[1:][pretrained.found] = pretrained.values[pretrained.found]
             self.vectors = parameters.table(f"{name}/vectors", vectors, frozen_vectors, by_word=True)
             self.project = parameters.matrix(f"{name}/project", settings.word_dim, settings.vector_dim)
             self.project_bias = parameters.bias(f"{name}/project_bias", settings.word_dim)

@@ -34,7 +34,14 @@ from dynet_vdgi.grammar.transitions import Action
 from dynet_vdgi.model.decoder import Decoder, WordSoftmax
 from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import NO_SHIFT, Expression, Lstm, StackLstm, StateLayer, TokenEmbedding, finite
-from dynet_vdgi.model.per_sentence import Choose, Network, legal_log_probabilities, new_graph, sampling
+from dynet_vdgi.model.per_sentence import (
+    Choose,
+    Network,
+    forcing,
+    legal_log_probabilities,
+    new_graph,
+    sampling,
+)
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 
@@ -306,6 +313,7 @@ def accumulate(
     phase: Phase,
     rng: np.random.Generator,
     settings: TrainSettings,
+    derivations: Sequence[Sequence[int]] | None = None,
     merge: bool = True,
 ) -> list[Samples]:
     """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
@@ -317,7 +325,11 @@ def accumulate(
         VdgiError: training diverged.
     """
     dy.reset_random_seed(int(rng.integers(1, 2**31)))
-    drawn = draw(network, sentences, settings.samples, sampling(rng, settings.exponent), merge=merge)
+    if derivations is None:
+        copies, choose = settings.samples, sampling(rng, settings.exponent)
+    else:
+        copies, choose = 1, forcing(derivations)
+    drawn = draw(network, sentences, copies, choose, merge=merge)
     weights = [phase(sentence, samples) for sentence, samples in zip(sentences, drawn.samples)]
     encoder_weights, decoder_weights = (np.concatenate(part) / len(sentences) for part in zip(*weights))
     backward(drawn, encoder_weights, decoder_weights)

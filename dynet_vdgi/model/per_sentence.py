@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config import ModelSettings, TrainSettings
+from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.decoder import Decoder
@@ -43,10 +44,16 @@ class Derivation:
 class Network:
     """Encoder and decoder over one set of parameters."""
 
-    def __init__(self, vocabulary: Vocabulary, settings: ModelSettings, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        settings: ModelSettings,
+        rng: np.random.Generator,
+        vectors: Embeddings | None = None,
+    ) -> None:
         self.parameters = Parameters(rng)
-        self.encoder = Encoder(self.parameters, vocabulary, settings)
-        self.decoder = Decoder(self.parameters, vocabulary, settings)
+        self.encoder = Encoder(self.parameters, vocabulary, settings, vectors)
+        self.decoder = Decoder(self.parameters, vocabulary, settings, vectors)
 
 
 def new_graph(autobatch: bool) -> None:
@@ -187,16 +194,22 @@ def accumulate(
     phase: Phase,
     rng: np.random.Generator,
     settings: TrainSettings,
+    derivations: Sequence[Sequence[int]] | None = None,
 ) -> list[Samples]:
     """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
 
-    Dropout follows DyNet's own random numbers, which are seeded from `rng`.
+    With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
+    follows DyNet's own random numbers, which are seeded from `rng`.
     """
     dy.reset_random_seed(int(rng.integers(1, 2**31)))
     result = []
-    for sentence in sentences:
+    for k, sentence in enumerate(sentences):
         new_graph(autobatch=True)
-        drawn = draw(network, sentence, settings.samples, sampling(rng, settings.exponent))
+        if derivations is None:
+            copies, choose = settings.samples, sampling(rng, settings.exponent)
+        else:
+            copies, choose = 1, forcing([derivations[k]])
+        drawn = draw(network, sentence, copies, choose)
         encoder_weights, decoder_weights = phase(sentence, drawn.samples)
         backward(drawn, encoder_weights / len(sentences), decoder_weights / len(sentences))
         result.append(drawn.samples)

@@ -1,0 +1,91 @@
+"""Make a rule file with expectations counted in gold trees.
+
+`vdgi rules estimate` gives each rule its share of arcs among all pairs of words that it could hold for, in
+sentences of a treebank that are projective and short, without punctuation. This is the paper's setting
+"WeaklySupervised"; it uses gold trees.
+
+  vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
+  vdgi rules estimate 'xx-ud-*.conllu' --rules ud-propn --max-len 15
+  vdgi train --train my.conllu --rules xx-rules.txt --out runs/my
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dynet_vdgi import config
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from dynet_vdgi.grammar.rules import RuleSet
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi rules`."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    parser = tasks.add_parser(
+        "estimate",
+        help="count expectations in gold trees",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
+    )
+    parser.add_argument("--rules", default="ud", metavar="FILE", help="rules to estimate (default: ud)")
+    parser.add_argument(
+        "--max-len",
+        type=int,
+        default=10,
+        metavar="N",
+        help="longest sentence, in words without punctuation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi rules estimate`, the only task."""
+    from dynet_vdgi.grammar.rules import load_rules
+
+    if arguments.max_len < 1:
+        raise UsageError(f"--max-len {arguments.max_len}: at least 1")
+    names = files.expand(arguments.treebanks)
+    rules = load_rules(config.rules_path(arguments.rules))
+    with files.atomic_writer(arguments.output) as handle:
+        handle.write(estimated_rule_file(names, rules, arguments.max_len))
+
+
+def estimated_rule_file(names: Sequence[str], rules: RuleSet, max_len: int) -> str:
+    """The text of a rule file with the expectations that the trees of these files give.
+
+    Raises:
+        DataError: a file is malformed or has no trees, or no sentence is left to count in.
+    """
+    from dynet_vdgi.grammar import expectations
+
+    sentences = (sentence for name in names for sentence in conllu.read(name, heads="required"))
+    prepared = expectations.sentences_for_estimate(sentences, max_len)
+    logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
+    for dropped in prepared.dropped:
+        logger.info("  dropped %s", dropped)
+    if not prepared.sentences:
+        raise DataError(
+            ", ".join(map(files.shown, names)),
+            None,
+            "no sentence is left to count in",
+            "see what was dropped, and --max-len",
+        )
+    logger.info("gold trees used: expectations of the rules; sentences with crossing arcs left out")
+    estimate = expectations.estimate(prepared.sentences, rules)
+    for rule in estimate.without_pairs:
+        logger.warning("rule %s gets 0: no sentence has words that it could hold for", rule)
+    return estimate.rule_file([Path(files.shown(name)).name for name in names], max_len)

@@ -1,0 +1,91 @@
+"""Learn word vectors from text.
+
+TEXT is plain text, one sentence a line with spaces between words, or CoNLL-U (names in .conllu); both also as
+.gz. Writes FastText vectors in the text format of word2vec, for data.vectors of vdgi train. The same text and
+seed give the same file.
+
+  vdgi vectors my.txt -o my.vec
+  vdgi vectors 'xx-ud-train*.conllu' more.txt.gz -o xx.vec.gz --dim 100
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from dynet_vdgi.data import embeddings, files, text
+from dynet_vdgi.errors import DataError, UsageError
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi vectors`."""
+    parser.add_argument("texts", nargs="+", metavar="TEXT", help="text to learn from; - is standard input")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="file of vectors, .vec or .vec.gz"
+    )
+    parser.add_argument("--dim", type=int, default=300, metavar="N", help="dimensions (default: 300)")
+    parser.add_argument(
+        "--epochs", type=int, default=10, metavar="N", help="times the text is read (default: 10)"
+    )
+    parser.add_argument(
+        "--min-count", type=int, default=2, metavar="N", help="leave rarer words out (default: 2)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (default: 1)")
+    parser.add_argument("--keep-case", action="store_true", help="do not put the words into lower case")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi vectors`."""
+    for option, value in (
+        ("--dim", arguments.dim),
+        ("--epochs", arguments.epochs),
+        ("--min-count", arguments.min_count),
+    ):
+        if value < 1:
+            raise UsageError(f"{option} {value}: at least 1")
+    if not 0 <= arguments.seed < 2**32:
+        raise UsageError(f"--seed {arguments.seed}: from 0 to {2**32 - 1}")
+    names = files.expand(arguments.texts)
+    if any(os.path.realpath(name) == os.path.realpath(arguments.output) for name in names if name != "-"):
+        raise UsageError(f"--output {arguments.output}: this is one of the texts")
+    learn(
+        names,
+        arguments.output,
+        dim=arguments.dim,
+        epochs=arguments.epochs,
+        min_count=arguments.min_count,
+        seed=arguments.seed,
+        lowercase=not arguments.keep_case,
+    )
+
+
+def learn(
+    names: Sequence[str], output: str, *, dim: int, epochs: int, min_count: int, seed: int, lowercase: bool
+) -> None:
+    """Learns vectors from the texts and writes them; `output` is replaced only at the end.
+
+    Raises:
+        DataError: a text is malformed, or there is no word in the texts.
+        UsageError: no word occurs `min_count` times, or the output cannot be written.
+    """
+    from tqdm import tqdm
+
+    start = time.perf_counter()
+    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+    with files.atomic_writer(output) as handle:
+        sentences = list(text.sentences(names, lowercase=lowercase))
+        counts = Counter(word for sentence in sentences for word in sentence)
+        if not counts:
+            raise DataError(", ".join(map(files.shown, names)), None, "there is no word in it")
+        if max(counts.values()) < min_count:
+            raise UsageError(f"--min-count {min_count}: no word of the text occurs so often")
+        with_space = sum(" " in word for word in counts)
+        logger.info("%d sentences, %d words, %d types", len(sentences), counts.total(), len(counts))
+        ...

@@ -1,0 +1,328 @@
+r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram models).
+
+A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each word. Words
+of one cluster share the bit string, the way to the cluster in a binary tree. The string itself is the key:
+taken for numbers, as by the paper's released code, 010 and 10 would be one cluster.
+
+`induce` makes such clusters from text in O(N C^2) time at most, N types and C clusters, with the algorithm
+of Liang (2005, Semi-supervised learning for natural language, section 4.2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.files import AnyPath, atomic_writer, open_text, shown
+from dynet_vdgi.errors import DataError, UsageError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[Iterable[int]], Iterable[int]]
+
+TIE = 1e-9
+"""Losses of mutual information, in nats, that differ by no more than this are equal."""
+
+_BITS, _COUNT = re.compile("[01]*"), re.compile("[0-9]+")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Words with the bit strings of their clusters, and how often each word was seen."""
+
+    paths: Mapping[str, str]
+    counts: Mapping[str, int]
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.paths)
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return len(set(self.paths.values()))
+
+
+# ---------------------------------------------------------------------------------------------- files
+def read(path: AnyPath) -> Clusters:
+    """The clusters of a `paths` file, plain or .gz.
+
+    Raises:
+        DataError: the file cannot be read, is empty, or a line is not BITS, WORD and COUNT with tabs in
+            between; a word is there twice; an empty bit string although there are several clusters.
+    """
+    name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
+    without_bits = None
+    with open_text(path) as handle:
+        for number, line in enumerate(handle, start=1):
+            bits, word, count = _columns(line, name, number)
+            if word in paths:
+                raise DataError(name, number, f"the word {word!r} is here a second time")
+            if not bits and without_bits is None:
+                without_bits = number
+            paths[word], counts[word] = bits, count
+    clusters = Clusters(paths, counts)
+    if not paths:
+        raise DataError(name, None, "no word clusters", "file is empty; a Git LFS or partial checkout?")
+    if without_bits is not None and clusters.n_clusters > 1:
+        hint = "only a single cluster has none"
+        raise DataError(name, without_bits, "the bit string is empty", hint)
+    return clusters
+
+
+def _columns(line: str, name: str, number: int) -> tuple[str, str, int]:
+    """Bit string, word and count of a line."""
+    columns = line.rstrip("\r\n").split("\t")
+    if len(columns) != 3:
+        hint = "bit string, word and count with tabs in between"
+        raise DataError(name, number, f"expected 3 columns, found {len(columns)}", hint)
+    bits, word, count = columns
+    if not _BITS.fullmatch(bits):
+        raise DataError(name, number, f"{bits!r} is not a string of 0 and 1")
+    if not word:
+        raise DataError(name, number, "the word is empty")
+    if not _COUNT.fullmatch(count):
+        raise DataError(name, number, f"the count {count!r} is not a whole number")
+    return bits, word, int(count)
+
+
+def lines(clusters: Clusters) -> Iterator[str]:
+    """The lines of a `paths` file, sorted by bit string, then falling count, then word.
+
+    Words must hold neither tabs nor line ends, which words of `text.sentences` never do.
+    """
+    words = sorted(clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word))
+    return (f"{clusters.paths[word]}\t{word}\t{clusters.counts[word]}\n" for word in words)
+
+
+def write(path: AnyPath, clusters: Clusters) -> None:
+    """Writes a `paths` file, which `read` takes back; atomically, see `files.atomic_writer`.
+
+    Raises:
+        UsageError: the path cannot be written.
+    """
+    with atomic_writer(path) as handle:
+        handle.writelines(lines(clusters))
+
+
+# ------------------------------------------------------------------------------------------- word classes
+def classes(clusters: Clusters, words: Sequence[str]) -> tuple[int, ...]:
+    """The class of every word id 0..len(words): 0 is the unknown word, i + 1 is `words[i]`.
+
+    Words of one cluster share a class. Classes are numbered from 0 in the order of the bit strings of those
+    clusters that have a word in `words`; the last class is that of the unknown word and of all words without
+    a cluster.
+    """
+    bits = [clusters.paths.get(word) for word in words]
+    numbers = {path: k for k, path in enumerate(sorted({path for path in bits if path is not None}))}
+    rest = len(numbers)
+    return (rest, *(rest if path is None else numbers[path] for path in bits))
+
+
+def mutual_information(sentences: Iterable[Sequence[str]], clusters: Clusters) -> float:
+    """Mutual information, in nats, of the clusters of two words that follow each other in the text.
+
+    The text is one stream of words, see `induce`. Words without a cluster make up one more cluster. 0 for a
+    text of fewer than two words.
+    """
+    stream = [clusters.paths.get(word) for word in chain.from_iterable(sentences)]
+    total = max(len(stream) - 1, 1)
+    pairs, left, right = Counter(zip(stream, stream[1:])), Counter(stream[:-1]), Counter(stream[1:])
+    terms = (n * np.log(n * total / (left[a] * right[b])) for (a, b), n in pairs.items())
+    return float(sum(terms) / total)
+
+
+# ---------------------------------------------------------------------------------------------- induction
+def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progress = iter) -> Clusters:
+    """Clusters of all words of a text, at most `n_clusters`, that keep much mutual information of bigrams.
+
+    The `n_clusters` most frequent words start as clusters of their own. The other words join one by one, by
+    falling frequency, each followed by the merge that loses least. In the end the clusters are merged down
+    to one, which gives the bit strings; 0 leads to the cluster of the more frequent word.
+
+    The text is one stream of words: the last word of a sentence and the first of the next are a bigram, as
+    in Liang's program, which does not see line ends. A text with fewer types than `n_clusters` has a cluster
+    for each. `progress` wraps the iterable that the words are counted by, as tqdm does.
+
+    Deterministic: words of equal frequency join in alphabetical order; for merges that lose equally (to
+    `TIE`) see `Agglomeration.best_pair`.
+
+    Raises:
+        UsageError: `n_clusters` is below 1, or the text has no words.
+    """
+    if n_clusters < 1:
+        raise UsageError(f"{n_clusters} clusters: at least 1")
+    stream = list(chain.from_iterable(sentences))
+    if not stream:
+        raise UsageError("the text has no words: there is nothing to cluster")
+    counts = Counter(stream)
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    ids = {word: k for k, word in enumerate(words)}
+    state = Agglomeration([ids[word] for word in stream], n_clusters)
+    for word in progress(range(len(words))):
+        state.add(word)
+        if word >= n_clusters:
+            state.merge(*state.best_pair())
+    leaves = state.slots.tolist()
+    merges = []
+    for _ in range(min(n_clusters, len(words)) - 1):
+        merges.append(state.best_pair())
+        state.merge(*merges[-1])
+    bits = {leaves[0]: ""}  # the most frequent word keeps its slot to the end
+    for kept, freed in reversed(merges):
+        bits[freed] = bits[kept] + "1"
+        bits[kept] += "0"
+    return Clusters({word: bits[slot] for word, slot in zip(words, leaves)}, dict(counts))
+
+
+class Agglomeration:
+    """Clusters that grow and merge, and the mutual information that every possible merge would lose.
+
+    Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot is a cluster whose counts are all 0.
+    T bigrams (i, j), i followed by j, are counted: n (S, S) among the clusters, l and r (S,) of all bigrams
+    that begin, and end, in a cluster, whatever the other word, as in section 4.2 of Liang. So
+
+        T I = sum_ij n_ij log(n_ij T / (l_i r_j))
+            = sum_ij f(n_ij) - sum_i L_i log l_i - sum_j R_j log r_j + constant,    f(n) = n log n
+
+    with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. What a merge of a and b loses needs
+    the sums over all slots c
+
+        merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    own_a = sum_c f(n_ac) + f(n_ca)
+
+    of which a changed count moves few terms: most words have few neighbours, and few losses change.
+    """
+
+    def __init__(self, stream: Sequence[int], n_clusters: int) -> None:
+        n_words, n_slots = max(stream) + 1, n_clusters + 1
+        self._successors = _Neighbours(stream[:-1], stream[1:], n_words)
+        self._predecessors = _Neighbours(stream[1:], stream[:-1], n_words)
+        self.n_bigrams = len(stream) - 1
+        numbers = np.arange(self.n_bigrams + 1)
+        self._table: Floats = numbers * np.log(np.maximum(numbers, 1))
+        self.slots: Ints = np.full(n_words, -1)
+        """The slot of each word; -1 before it is added."""
+        self.counts: Ints = np.zeros((n_slots, n_slots), dtype=np.int64)
+        self._ends: Ints = np.zeros((2, n_slots), dtype=np.int64)  # l and r
+        self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not meant
+        self._own: Floats = np.zeros(n_slots)
+        self._losses: Floats = np.full((n_slots, n_slots), np.inf)
+        self._stale = np.zeros(n_slots, dtype=bool)  # rows of the losses that are out of date
+        self._members: list[list[int]] = [[] for _ in range(n_slots)]
+        self._first: Ints = np.zeros(n_slots, dtype=np.int64)  # the first word of each cluster
+        self._free = list(range(n_slots))[::-1]
+
+    def _f(self, numbers: Ints) -> Floats:
+        """n log n of each; clipped, because diagonals that are not meant exceed the table."""
+        return self._table.take(numbers, mode="clip")
+
+    def add(self, word: int) -> None:
+        """Puts a word into a cluster of its own; there must be an empty slot."""
+        slot = self._free.pop()
+        self.slots[word], self._first[slot], self._members[slot] = slot, word, [word]
+        for axis, neighbours in enumerate((self._successors, self._predecessors)):
+            self._ends[axis, slot] = neighbours.total(word)
+            self._set(axis, slot, neighbours.by_slot(word, self.slots, len(self.counts)))
+
+    def merge(self, kept: int, freed: int) -> None:
+        """Moves the words of one slot to another."""
+        for axis in (0, 1):
+            counts = self.counts if axis == 0 else self.counts.T
+            self._set(axis, kept, counts[kept] + counts[freed])
+            self._set(axis, freed, np.zeros_like(counts[freed]))
+        self._ends[:, kept] += self._ends[:, freed]
+        self._ends[:, freed] = 0
+        self.slots[self._members[freed]] = kept
+        self._members[kept] += self._members[freed]
+        self._members[freed] = []
+        self._first[kept] = min(self._first[kept], self._first[freed])
+        self._free.append(freed)
+
+    def _set(self, axis: int, slot: int, new: Ints) -> None:
+        """Replaces the counts of bigrams that begin (axis 0) or end (axis 1) in a slot."""
+        counts, f, merged = self.counts if axis == 0 else self.counts.T, self._f, self._merged
+        old = counts[slot]
+        self._stale[slot] = True
+        changed = np.flatnonzero(old != new)
+        if not len(changed):
+            return
+        before, after, others = old[changed], new[changed], counts[:, changed]
+        # This slot merged with any other: the terms of the columns that change.
+        merged[slot] += (f(others + after) - f(others + before)).sum(axis=1)
+        merged[:, slot] = merged[slot]
+        # Any two slots merged: the terms of this slot as their neighbour.
+        merged[changed] += f(after[:, None] + new) - f(before[:, None] + old)
+        merged[:, changed] = merged[changed].T
+        terms = f(after) - f(before)
+        self._own[changed] += terms
+        self._own[slot] += terms.sum()
+        counts[slot] = new
+        self._stale[changed] = True
+
+    def losses(self) -> Floats:
+        """What each merge would lose, (S, S), in nats times bigrams; inf where there is none to make."""
+        rows = np.flatnonzero(self._stale)
+        self._losses[rows] = self._losses_of(rows)
+        self._losses[:, rows] = self._losses[rows].T
+        self._losses[rows, rows] = np.inf
+        self._losses[self._free] = self._losses[:, self._free] = np.inf
+        self._stale[:] = False
+        return self._losses
+
+    def _losses_of(self, rows: Ints) -> Floats:
+        """Rows (R, S) of the losses: terms of both clusters before, less the terms of the merged one."""
+        counts, f = self.counts, self._f
+        here, there, itself = counts[rows], counts.T[rows], counts.diagonal()
+        row_itself = itself[rows, None]
+        losses = self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(here) - f(there)
+        outside = self._merged[rows] - f(row_itself + here) - f(row_itself + there)
+        outside -= f(itself + here) + f(itself + there)
+        losses -= outside + f(row_itself + itself + here + there)
+        for inside, ends in zip((counts.sum(axis=1), counts.sum(axis=0)), self._ends):
+            log = np.log(np.maximum(ends, 1))
+            log_of_both = np.log(np.maximum(ends[rows, None] + ends, 1))
+            losses += inside[rows, None] * (log_of_both - log[rows, None]) + inside * (log_of_both - log)
+        return losses
+
+    def best_pair(self) -> tuple[int, int]:
+        """The slots whose merge loses least; there must be two clusters.
+
+        Among merges that lose equally, clusters are ordered by their first words to be added: it is the one
+        whose earlier cluster is earliest, and then whose later cluster is. The earlier one is returned first.
+        """
+        losses = self.losses()
+        best = np.flatnonzero(losses <= losses.min() + TIE * self.n_bigrams)
+        one, other = np.divmod(best, len(losses))
+        first = self._first
+        chosen = np.lexsort((first[other], first[one]))[0]
+        return int(one[chosen]), int(other[chosen])
+
+
+class _Neighbours:
+    """For each word, what stands next to it on one side, and how often."""
+
+    def __init__(self, words: Sequence[int], neighbours: Sequence[int], n_words: int) -> None:
+        pairs = np.array(words, dtype=np.int64) * n_words + np.array(neighbours, dtype=np.int64)
+        unique, self._times = np.unique(pairs, return_counts=True)
+        self._neighbours = unique % n_words
+        self._starts = np.searchsorted(unique, np.arange(n_words + 1) * n_words)
+
+    def _of(self, word: int) -> slice:
+        return slice(self._starts[word], self._starts[word + 1])
+
+    def total(self, word: int) -> int:
+        """The number of neighbours."""
+        return int(self._times[self._of(word)].sum())
+
+    def by_slot(self, word: int, slots: Ints, n_slots: int) -> Ints:
+        """(n_slots,): the number of neighbours in each slot."""
+        span = self._of(word)
+        result = np.zeros(n_slots + 1, dtype=np.int64)  # the last is slot -1: not added yet
+        np.add.at(result, slots[self._neighbours[span]], self._times[span])
+        return result[:-1]
