@@ -116,8 +116,8 @@ class FinetuneSettings:
     score: str = field(default="rl-pc", metadata=_one_of("rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"))
     form: str = field(default="paper", metadata=_one_of("paper", "released"))  # of the score
     objective: str = field(default="elbo", metadata=_one_of("elbo", "rules"))  # rules: + lambda . counts
-    decoder: str = field(default="score", metadata=_one_of("score", "plain"))  # plain: as in pretraining
-    lr: float = field(default=0.01, metadata=_at_least(0))
+    decoder: str = field(default="plain", metadata=_one_of("score", "plain"))  # plain: as in pretraining
+    lr: float = field(default=0.002, metadata=_at_least(0))
     clip: float = field(default=0.25, metadata=_at_least(0))
 
 

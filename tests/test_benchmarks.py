@@ -25,6 +25,7 @@ RUNS = {
         ["| engine | batch | sentences / CPU s |", "| epoch | 1 |"],
     ),
     "engine_agreement": ([DEV, "--sentences", "1"], ["| engine | log q, log p | gradients |"]),
+    "brown_clusters": ([DEV, "-c", "8"], ["| clusters of | types | tokens |", "| dynet_vdgi |"]),
     "ud_accuracy": (
         ["--train", DEV, "--test", DEV, "--seeds", "1", *TINY],
         ["| system | <=15 | <=40 | all |"],

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dim", type=int, default=300, metavar="N", help="dimensions (default: 300)")
     parser.add_argument(
-        "--epochs", type=int, default=10, metavar="N", help="times the text is read (default: 10)"
+        "--epochs", type=int, default=15, metavar="N", help="times the text is read (default: 15)"
     )
     parser.add_argument(
         "--min-count", type=int, default=2, metavar="N", help="leave rarer words out (default: 2)"
@@ -83,9 +83,15 @@ def learn(
         sentences = list(text.sentences(names, lowercase=lowercase))
         counts = Counter(word for sentence in sentences for word in sentence)
         if not counts:
-            raise DataError(", ".join(map(files.shown, names)), None, "there is no word in it")
+            raise DataError(", ".join(map(files.shown, names)), None, "there is no word to learn from")
         if max(counts.values()) < min_count:
             raise UsageError(f"--min-count {min_count}: no word of the text occurs so often")
-        with_space = sum(" " in word for word in counts)
-        logger.info("%d sentences, %d words, %d types", len(sentences), counts.total(), len(counts))
-        ...
+        n_words = sum(counts.values())
+        logger.info("text: %d sentences, %d words, %d different", len(sentences), n_words, len(counts))
+        with tqdm(total=epochs, unit=" epochs", disable=not shown, leave=False) as progress:
+            vectors = embeddings.train(
+                sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=progress.update
+            )
+        n_written = embeddings.write(vectors, handle)
+    elapsed = time.perf_counter() - start
+    logger.info("vectors: %d words, %d dimensions, %.1f s, %s", n_written, dim, elapsed, output)

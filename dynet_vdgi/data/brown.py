@@ -164,6 +164,7 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
     counts = Counter(stream)
     words = sorted(counts, key=lambda word: (-counts[word], word))
     ids = {word: k for k, word in enumerate(words)}
+    n_clusters = min(n_clusters, len(words))
     state = Agglomeration([ids[word] for word in stream], n_clusters)
     for word in progress(range(len(words))):
         state.add(word)
@@ -171,7 +172,7 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
             state.merge(*state.best_pair())
     leaves = state.slots.tolist()
     merges = []
-    for _ in range(min(n_clusters, len(words)) - 1):
+    for _ in range(n_clusters - 1):
         merges.append(state.best_pair())
         state.merge(*merges[-1])
     bits = {leaves[0]: ""}  # the most frequent word keeps its slot to the end
@@ -184,7 +185,7 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
 class Agglomeration:
     """Clusters that grow and merge, and the mutual information that every possible merge would lose.
 
-    Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot is a cluster whose counts are all 0.
+    Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot has no counts.
     T bigrams (i, j), i followed by j, are counted: n (S, S) among the clusters, l and r (S,) of all bigrams
     that begin, and end, in a cluster, whatever the other word, as in section 4.2 of Liang. So
 
@@ -196,19 +197,20 @@ class Agglomeration:
 
         merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    own_a = sum_c f(n_ac) + f(n_ca)
 
-    of which a changed count moves few terms: most words have few neighbours, and few losses change.
+    of which a new word or a merge moves few terms: most words have few neighbours.
     """
 
     def __init__(self, stream: Sequence[int], n_clusters: int) -> None:
         n_words, n_slots = max(stream) + 1, n_clusters + 1
-        self._successors = _Neighbours(stream[:-1], stream[1:], n_words)
-        self._predecessors = _Neighbours(stream[1:], stream[:-1], n_words)
+        after, before = (stream[:-1], stream[1:]), (stream[1:], stream[:-1])
+        self._sides = [_Neighbours(*columns, n_words) for columns in (after, before)]
         self.n_bigrams = len(stream) - 1
         numbers = np.arange(self.n_bigrams + 1)
-        self._table: Floats = numbers * np.log(np.maximum(numbers, 1))
+        self._table: Floats = np.asarray(numbers * np.log(np.maximum(numbers, 1)), dtype=np.float64)
         self.slots: Ints = np.full(n_words, -1)
         """The slot of each word; -1 before it is added."""
-        self.counts: Ints = np.zeros((n_slots, n_slots), dtype=np.int64)
+        self.counts: Ints = np.zeros((n_slots, 2, n_slots), dtype=np.int64)
+        """Bigrams that begin in a slot, by the slot they end in; and the reverse: [i, 0, j] and [j, 1, i]."""
         self._ends: Ints = np.zeros((2, n_slots), dtype=np.int64)  # l and r
         self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not meant
         self._own: Floats = np.zeros(n_slots)
@@ -224,46 +226,57 @@ class Agglomeration:
 
     def add(self, word: int) -> None:
         """Puts a word into a cluster of its own; there must be an empty slot."""
-        slot = self._free.pop()
+        slot, f, counts, merged = self._free.pop(), self._f, self.counts, self._merged
         self.slots[word], self._first[slot], self._members[slot] = slot, word, [word]
-        for axis, neighbours in enumerate((self._successors, self._predecessors)):
-            self._ends[axis, slot] = neighbours.total(word)
-            self._set(axis, slot, neighbours.by_slot(word, self.slots, len(self.counts)))
+        self._ends[:, slot] = [side.total(word) for side in self._sides]
+        new = np.array([side.by_slot(word, self.slots, len(counts)) for side in self._sides])
+        counts[slot], counts[:, :, slot] = new, new[::-1].T
+        sides, near = new.nonzero()
+        times, others = new[sides, near], counts[:, sides, near]
+        np.add.at(self._own, near, f(times))
+        self._own[slot] = f(new).sum()
+        rows = np.unique(near)
+        merged[rows] += f(new[:, rows, None] + new[:, None]).sum(axis=0)
+        merged[:, rows] = merged[rows].T
+        merged[slot] = merged[:, slot] = self._own + (f(others + times) - f(others)).sum(axis=1)
+        self._stale[rows] = self._stale[slot] = True
 
     def merge(self, kept: int, freed: int) -> None:
         """Moves the words of one slot to another."""
-        for axis in (0, 1):
-            counts = self.counts if axis == 0 else self.counts.T
-            self._set(axis, kept, counts[kept] + counts[freed])
-            self._set(axis, freed, np.zeros_like(counts[freed]))
+        self._merge_counts(kept, freed)
         self._ends[:, kept] += self._ends[:, freed]
-        self._ends[:, freed] = 0
         self.slots[self._members[freed]] = kept
         self._members[kept] += self._members[freed]
         self._members[freed] = []
         self._first[kept] = min(self._first[kept], self._first[freed])
         self._free.append(freed)
 
-    def _set(self, axis: int, slot: int, new: Ints) -> None:
-        """Replaces the counts of bigrams that begin (axis 0) or end (axis 1) in a slot."""
-        counts, f, merged = self.counts if axis == 0 else self.counts.T, self._f, self._merged
-        old = counts[slot]
-        self._stale[slot] = True
-        changed = np.flatnonzero(old != new)
-        if not len(changed):
-            return
-        before, after, others = old[changed], new[changed], counts[:, changed]
-        # This slot merged with any other: the terms of the columns that change.
-        merged[slot] += (f(others + after) - f(others + before)).sum(axis=1)
-        merged[:, slot] = merged[slot]
-        # Any two slots merged: the terms of this slot as their neighbour.
-        merged[changed] += f(after[:, None] + new) - f(before[:, None] + old)
-        merged[:, changed] = merged[changed].T
-        terms = f(after) - f(before)
-        self._own[changed] += terms
-        self._own[slot] += terms.sum()
-        counts[slot] = new
-        self._stale[changed] = True
+    def _merge_counts(self, kept: int, freed: int) -> None:
+        """The part of `merge` that concerns bigrams."""
+        f, counts, merged = self._f, self.counts, self._merged
+        one, other = counts[kept].copy(), counts[freed].copy()
+        both = one + other
+        both[:, kept] += both[:, freed]
+        both[:, freed] = 0
+        moved = other > 0
+        moved[:, [kept, freed]] = True
+        sides, near = moved.nonzero()
+        rows = moved.any(axis=0).nonzero()[0]
+        # The slots' terms in the sums of the others.
+        terms = f(both[sides, near]) - f(one[sides, near]) - f(other[sides, near])
+        np.add.at(self._own, near, terms)
+        self._own[kept] = f(both).sum()
+        pairs = f(both[:, rows, None] + both[:, None]) - f(one[:, rows, None] + one[:, None])
+        pairs -= f(other[:, rows, None] + other[:, None])
+        # The terms of the others in the sums of the slot that is kept.
+        row = merged[kept] - f(counts[:, sides, near] + one[sides, near]).sum(axis=1)
+        counts[freed], counts[:, :, freed] = 0, 0
+        counts[kept], counts[:, :, kept] = both, both[::-1].T
+        row += f(counts[:, sides, near] + both[sides, near]).sum(axis=1)
+        merged[rows] += pairs.sum(axis=0)
+        merged[:, rows] = merged[rows].T
+        merged[kept] = merged[:, kept] = row
+        self._stale[rows] = True
 
     def losses(self) -> Floats:
         """What each merge would lose, (S, S), in nats times bigrams; inf where there is none to make."""
@@ -277,17 +290,16 @@ class Agglomeration:
 
     def _losses_of(self, rows: Ints) -> Floats:
         """Rows (R, S) of the losses: terms of both clusters before, less the terms of the merged one."""
-        counts, f = self.counts, self._f
-        here, there, itself = counts[rows], counts.T[rows], counts.diagonal()
+        f, counts, itself = self._f, self.counts[rows], self.counts[:, 0].diagonal()
         row_itself = itself[rows, None]
-        losses = self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(here) - f(there)
-        outside = self._merged[rows] - f(row_itself + here) - f(row_itself + there)
-        outside -= f(itself + here) + f(itself + there)
-        losses -= outside + f(row_itself + itself + here + there)
-        for inside, ends in zip((counts.sum(axis=1), counts.sum(axis=0)), self._ends):
+        before = self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(counts).sum(axis=1)
+        inside = f(counts + row_itself[:, None]) + f(counts + itself)  # have other terms in the merged one
+        after = self._merged[rows] - inside.sum(axis=1) + f(counts.sum(axis=1) + row_itself + itself)
+        losses: Floats = before - after
+        for known, ends in zip(self.counts.sum(axis=2).T, self._ends):
             log = np.log(np.maximum(ends, 1))
             log_of_both = np.log(np.maximum(ends[rows, None] + ends, 1))
-            losses += inside[rows, None] * (log_of_both - log[rows, None]) + inside * (log_of_both - log)
+            losses += known[rows, None] * (log_of_both - log[rows, None]) + known * (log_of_both - log)
         return losses
 
     def best_pair(self) -> tuple[int, int]:
@@ -298,10 +310,9 @@ class Agglomeration:
         """
         losses = self.losses()
         best = np.flatnonzero(losses <= losses.min() + TIE * self.n_bigrams)
-        one, other = np.divmod(best, len(losses))
-        first = self._first
-        chosen = np.lexsort((first[other], first[one]))[0]
-        return int(one[chosen]), int(other[chosen])
+        words = np.sort(self._first[np.stack(np.divmod(best, len(losses)))], axis=0)  # (2, pairs)
+        one, other = words[:, np.lexsort(words[::-1])[0]]
+        return int(self.slots[one]), int(self.slots[other])
 
 
 class _Neighbours:

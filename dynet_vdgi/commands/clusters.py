@@ -1,0 +1,82 @@
+"""Make word clusters from text, for models with words.
+
+Brown clustering: words with similar neighbours share a cluster. TEXT is plain text, one sentence a line,
+words between spaces, or CoNLL-U (a name in .conllu), whose punctuation is left out; either may be compressed
+(.gz). The output has a line for each word, as that of other programs for Brown clusters: bit string of the
+cluster, word, count.
+
+  vdgi clusters my.conllu -o my.paths
+  vdgi clusters 'news-*.txt.gz' xx-ud-train.conllu -c 256 -o xx.paths
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import DataError, UsageError
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi clusters`."""
+    parser.add_argument("texts", nargs="+", metavar="TEXT", help="text or CoNLL-U; - is standard input")
+    parser.add_argument(
+        "-c",
+        "--clusters",
+        type=int,
+        default=128,
+        metavar="N",
+        help="number of clusters (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="where to write; - is standard output"
+    )
+    parser.add_argument("--keep-case", action="store_true", help="do not turn words into lower case")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi clusters`."""
+    names = files.expand(arguments.texts)
+    if arguments.clusters < 1:
+        raise UsageError(f"-c {arguments.clusters}: at least 1")
+    cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
+
+
+def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bool = True) -> None:
+    """Clusters the words of some texts and writes them to `output`.
+
+    Raises:
+        DataError: a text is malformed, or there are no words in any; the output is then as it was.
+        UsageError: the output cannot be written.
+    """
+    from tqdm import tqdm
+
+    from dynet_vdgi.data import brown, text
+
+    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+    start = time.perf_counter()
+    with files.atomic_writer(output) as handle:
+        sentences = list(text.sentences(names, lowercase=lowercase))
+        if not sentences:
+            raise DataError(
+                ", ".join(map(files.shown, names)), None, "no words", "there is nothing to cluster"
+            )
+        progress = partial(tqdm, unit=" types", disable=not shown, leave=False)
+        clusters = brown.induce(sentences, n_clusters, progress)
+        handle.writelines(brown.lines(clusters))
+    if clusters.n_clusters < n_clusters:
+        logger.warning("there are fewer than %d types: each is a cluster of its own", n_clusters)
+    logger.info(
+        "%d types in %d clusters, bigram mutual information %.4f nats, %.1f s",
+        len(clusters),
+        clusters.n_clusters,
+        brown.mutual_information(sentences, clusters),
+        time.perf_counter() - start,
+    )

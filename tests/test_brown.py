@@ -1,0 +1,462 @@
+"""Brown clusters: `paths` files, word classes, induction against brute force, and the verb."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+from shell import ROOT, Vdgi, names_in
+
+from dynet_vdgi.data import brown, text
+from dynet_vdgi.data.brown import Agglomeration, Clusters
+from dynet_vdgi.errors import DataError, UsageError
+
+DEMO = ROOT / "resources" / "demo"
+
+# ------------------------------------------------------------------------------------------ brute force
+
+
+def information(stream: Sequence[str], cluster: Mapping[str, str]) -> float:
+    """Mutual information of bigrams, in nats, by its definition; bigrams without two clusters add nothing."""
+    n = len(stream) - 1
+    left = Counter(cluster[word] for word in stream[:-1] if word in cluster)
+    right = Counter(cluster[word] for word in stream[1:] if word in cluster)
+    pairs = Counter((cluster[a], cluster[b]) for a, b in zip(stream, stream[1:]) if {a, b} <= cluster.keys())
+    return math.fsum(
+        count / n * math.log((count / n) / (left[a] / n * right[b] / n)) for (a, b), count in pairs.items()
+    )
+
+
+def merged(cluster: Mapping[str, str], kept: str, gone: str) -> dict[str, str]:
+    """The clusters after a merge."""
+    return {word: kept if name == gone else name for word, name in cluster.items()}
+
+
+def least_loss(stream: Sequence[str], cluster: Mapping[str, str], order: Sequence[str]) -> tuple[str, str]:
+    """The merge that loses least; a cluster is named after its first word in `order`."""
+    names = sorted(set(cluster.values()), key=order.index)
+    before = information(stream, cluster)
+    losses = {pair: before - information(stream, merged(cluster, *pair)) for pair in combinations(names, 2)}
+    least = min(losses.values())
+    return next(pair for pair, loss in losses.items() if loss <= least + 1e-9)
+
+
+def slow_induce(stream: Sequence[str], n_clusters: int) -> dict[str, str]:
+    """Brown clustering, every loss from scratch."""
+    frequency = Counter(stream)
+    order = sorted(frequency, key=lambda word: (-frequency[word], word))
+    cluster: dict[str, str] = {}
+    for k, word in enumerate(order):
+        cluster[word] = word
+        if k >= n_clusters:
+            cluster = merged(cluster, *least_loss(stream, cluster, order))
+    leaves, bits = cluster, dict.fromkeys(cluster.values(), "")
+    while len(set(cluster.values())) > 1:
+        kept, gone = least_loss(stream, cluster, order)
+        for leaf in bits:
+            side = {kept: "0", gone: "1"}.get(cluster[leaf], "")
+            bits[leaf] = side + bits[leaf]
+        cluster = merged(cluster, kept, gone)
+    return {word: bits[leaf] for word, leaf in leaves.items()}
+
+
+streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
+
+
+def as_one_text(stream: Sequence[str]) -> list[list[str]]:
+    """The same words as two sentences."""
+    return [list(stream[:3]), list(stream[3:])]
+
+
+@given(streams, st.integers(1, 8))
+def test_induction_equals_brute_force(stream: list[str], n_clusters: int) -> None:
+    same_as_brute_force(stream, n_clusters)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_induction_of_random_text_equals_brute_force(seed: int) -> None:
+    rng = random.Random(seed)
+    same_as_brute_force(rng.choices("aabbcdefghij", k=rng.randrange(10, 60)), rng.randrange(2, 6))
+
+
+def same_as_brute_force(stream: Sequence[str], n_clusters: int) -> None:
+    """Words, counts and bit strings are those of the slow algorithm."""
+    clusters = brown.induce(as_one_text(stream), n_clusters)
+    assert clusters.paths == slow_induce(stream, n_clusters)
+    assert clusters.counts == Counter(stream)
+    assert clusters.n_clusters == min(n_clusters, len(set(stream)))
+
+
+@given(streams)
+def test_the_first_merge_loses_least(stream: list[str]) -> None:
+    types = sorted(set(stream))
+    if len(types) < 2:
+        return
+    paths = brown.induce([stream], len(types) - 1).paths
+    found = next(pair for pair in combinations(types, 2) if paths[pair[0]] == paths[pair[1]])
+    single = {word: word for word in types}
+    losses = {
+        pair: information(stream, single) - information(stream, merged(single, *pair))
+        for pair in combinations(types, 2)
+    }
+    assert losses[found] == pytest.approx(min(losses.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_loss_is_that_from_scratch(seed: int) -> None:
+    """After every step, also after merges that nobody would choose; and the best merge is the best one."""
+    rng = random.Random(seed)
+    stream = rng.choices("aabbcdefgh", k=rng.randrange(2, 50))
+    n_clusters = rng.randrange(1, 6)
+    words = sorted(set(stream))
+    state = Agglomeration([words.index(word) for word in stream], n_clusters)
+
+    def check() -> None:
+        cluster = {word: str(slot) for word, slot in zip(words, state.slots.tolist()) if slot >= 0}
+        losses, before = state.losses(), information(stream, cluster)
+        live = sorted({int(name) for name in cluster.values()})
+        for a, b in combinations(live, 2):
+            loss = before - information(stream, merged(cluster, str(a), str(b)))
+            for found in (losses[a, b], losses[b, a]):
+                assert found / max(state.n_bigrams, 1) == pytest.approx(loss, abs=1e-12)
+        finite = np.isfinite(losses)
+        assert finite.sum() == len(live) * (len(live) - 1)
+        counts = Counter((cluster.get(a), cluster.get(b)) for a, b in zip(stream, stream[1:]))
+        for a in live:
+            for b in range(n_clusters + 1):
+                assert state.counts[a, 0, b] == state.counts[b, 1, a] == counts[str(a), str(b)]
+
+        if len(live) > 1:
+            named = {word: min(w for w in cluster if cluster[w] == cluster[word]) for word in cluster}
+            best = least_loss(stream, named, words)
+            assert state.best_pair() == tuple(int(cluster[name]) for name in best)
+
+    for k in range(len(words)):
+        state.add(k)
+        check()
+        if k >= n_clusters:
+            state.merge(*rng.sample(sorted(set(state.slots[: k + 1].tolist())), 2))
+            check()
+    while len(live := sorted(set(state.slots.tolist()))) > 1:
+        state.merge(*rng.sample(live, 2))
+        check()
+
+
+def test_losses_are_exact_after_hundreds_of_steps() -> None:
+    stream = list(chain.from_iterable(text.sentences([str(DEMO / "demo-ud-dev.conllu")])))
+    frequency = Counter(stream)
+    words = sorted(frequency, key=lambda word: (-frequency[word], word))
+    ids = {word: k for k, word in enumerate(words)}
+    state = Agglomeration([ids[word] for word in stream], 8)
+    for k in range(len(words)):
+        state.add(k)
+        if k >= 8:
+            state.merge(*state.best_pair())
+    assert len(words) > 200
+    cluster = {word: str(slot) for word, slot in zip(words, state.slots.tolist())}
+    before, losses = information(stream, cluster), state.losses() / state.n_bigrams
+    for a, b in combinations(set(cluster.values()), 2):
+        loss = before - information(stream, merged(cluster, a, b))
+        assert losses[int(a), int(b)] == pytest.approx(loss, abs=1e-11)
+
+
+def test_obvious_classes_are_found() -> None:
+    rng = random.Random(1)
+    kinds = {
+        "det": ["the", "a", "some"],
+        "noun": ["dog", "cat", "cow", "pig"],
+        "verb": ["sees", "hears", "bites"],
+    }
+    frame = ("det", "noun", "verb", "det", "noun")
+    sentences = [[rng.choice(kinds[kind]) for kind in frame] for _ in range(300)]
+    clusters = brown.induce(sentences, 3)
+    found = {
+        frozenset(w for w in clusters.paths if clusters.paths[w] == bits) for bits in clusters.paths.values()
+    }
+    assert found == {frozenset(words) for words in kinds.values()}
+
+
+def test_bit_strings_are_ways_in_a_binary_tree() -> None:
+    sentences = text.sentences([str(DEMO / "demo-ud-dev.conllu")])
+    bits = sorted(set(brown.induce(sentences, 20).paths.values()))
+    assert len(bits) == 20
+    assert not any(b.startswith(a) for a, b in zip(bits, bits[1:]))
+    assert sum(2.0 ** -len(path) for path in bits) == 1
+
+
+def test_sentences_follow_each_other_in_one_stream() -> None:
+    words = ["the", "dog", "sees", "a", "cat", "the", "cow", "hears", "the", "dog"]
+    assert brown.induce([words], 3) == brown.induce([words[:4], [], words[4:]], 3)
+    one, two = Clusters({"a": "0", "b": "1"}, {}), [["a"], ["b"], ["a", "b"]]
+    assert brown.mutual_information(two, one) == brown.mutual_information([["a", "b", "a", "b"]], one)
+
+
+def test_small_texts() -> None:
+    assert brown.induce([["a"]], 5) == Clusters({"a": ""}, {"a": 1})
+    assert brown.induce([["a", "a"], ["a"]], 1) == Clusters({"a": ""}, {"a": 3})
+    assert brown.induce([["b", "a"]], 10**9).paths == {"a": "0", "b": "1"}
+    assert brown.induce([list("abcab")], 1).paths == {"a": "", "b": "", "c": ""}
+    assert len(brown.induce([list("abcab")], 2)) == 3
+
+
+def test_nothing_to_cluster() -> None:
+    for sentences in ([], [[]]):
+        with pytest.raises(UsageError, match="the text has no words: there is nothing to cluster"):
+            brown.induce(sentences, 2)
+    with pytest.raises(UsageError, match="0 clusters: at least 1"):
+        brown.induce([["a"]], 0)
+
+
+def test_progress_wraps_the_words() -> None:
+    seen: list[int] = []
+    brown.induce([list("abcab")], 2, lambda words: (seen.append(word) or word for word in words))
+    assert seen == [0, 1, 2]
+
+
+# ------------------------------------------------------------------------------------ mutual information
+
+
+def test_mutual_information_of_a_small_text() -> None:
+    clusters = Clusters({"a": "0", "b": "1"}, {"a": 2, "b": 2})
+    expected = 2 / 3 * math.log(3 / 2) + 1 / 3 * math.log(3)
+    assert brown.mutual_information([["a", "b"], ["a", "b"]], clusters) == pytest.approx(expected)
+    assert brown.mutual_information([["a"]], clusters) == 0
+    assert brown.mutual_information([], clusters) == 0
+
+
+def test_words_without_a_cluster_are_one_more() -> None:
+    sentences = [list("abxayb")]
+    with_rest = Clusters({"a": "0", "b": "10", "x": "11", "y": "11"}, {})
+    clusters = Clusters({"a": "0", "b": "10"}, {})
+    assert brown.mutual_information(sentences, clusters) == brown.mutual_information(sentences, with_rest)
+
+
+@given(streams, st.integers(1, 5))
+def test_mutual_information_equals_brute_force(stream: list[str], n_clusters: int) -> None:
+    clusters = brown.induce([stream], n_clusters)
+    expected = information(stream, clusters.paths) if len(stream) > 1 else 0
+    assert brown.mutual_information([stream], clusters) == pytest.approx(expected, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def test_clusters_of_the_french_file(data_dir: Path) -> None:
+    clusters = brown.read(data_dir / "authors_fr" / "fr_cluster")
+    assert (len(clusters), clusters.n_clusters) == (33_051, 128)
+    assert clusters.paths["coupe"] == "11111111"
+    assert clusters.counts["région"] == 204
+    assert len({int(bits, 2) for bits in clusters.paths.values()}) == 113  # what keys by number would give
+    sentences = text.sentences([str(data_dir / "authors_fr" / "fr_train.txt")], lowercase=False)
+    assert brown.mutual_information(sentences, clusters) == pytest.approx(1.2611, abs=5e-5)
+
+
+def test_leading_zeros_keep_clusters_apart(tmp_path: Path) -> None:
+    path = tmp_path / "paths"
+    path.write_text("0010\ta\t1\n010\tb\t1\n10\tc\t1\n", encoding="utf-8")
+    clusters = brown.read(path)
+    assert clusters.n_clusters == 3
+    assert brown.classes(clusters, ["a", "b", "c"]) == (3, 0, 1, 2)
+
+
+words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
+entries = st.dictionaries(
+    words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1
+)
+
+
+@given(entries)
+def test_written_clusters_are_read_back(tmp_path_factory: pytest.TempPathFactory, entries: dict) -> None:
+    clusters = Clusters(
+        {w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()}
+    )
+    path = tmp_path_factory.mktemp("clusters") / "paths.gz"
+    brown.write(path, clusters)
+    assert brown.read(path) == clusters
+
+
+def test_lines_are_sorted_by_bits_count_and_word(tmp_path: Path) -> None:
+    paths = {"d": "1", "c": "01", "b": "01", "a": "01", "e": "00"}
+    clusters = Clusters(paths, {"a": 1, "b": 1, "c": 2, "d": 9, "e": 1})
+    brown.write(tmp_path / "paths", clusters)
+    expected = "00\te\t1\n01\tc\t2\n01\ta\t1\n01\tb\t1\n1\td\t9\n"
+    assert (tmp_path / "paths").read_bytes() == expected.encode()
+
+
+def test_a_single_cluster_needs_no_bits(tmp_path: Path) -> None:
+    clusters = brown.induce([["a", "b", "a"]], 1)
+    brown.write(tmp_path / "paths", clusters)
+    assert (tmp_path / "paths").read_text(encoding="utf-8") == "\ta\t2\n\tb\t1\n"
+    assert brown.read(tmp_path / "paths") == clusters
+
+
+def test_windows_line_ends_and_no_last_line_end(tmp_path: Path) -> None:
+    (tmp_path / "paths").write_bytes(b"0\ta\t1\r\n1\tb c\t2")
+    assert brown.read(tmp_path / "paths") == Clusters({"a": "0", "b c": "1"}, {"a": 1, "b c": 2})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ": no word clusters (file is empty; a Git LFS or partial checkout?)"),
+        ("0\ta\n", ":1: expected 3 columns, found 2 (bit string, word and count with tabs in between)"),
+        ("0\ta\t1\n0\tb\t1\tx\n", ":2: expected 3 columns, found 4 (bit string, word and count with tabs "),
+        ("0\ta\t1\n\n", ":2: expected 3 columns, found 1 (bit string, word and count with tabs in between)"),
+        ("0 a 1\n", ":1: expected 3 columns, found 1 (bit string, word and count with tabs in between)"),
+        ("012\ta\t1\n", ":1: '012' is not a string of 0 and 1"),
+        ("-1\ta\t1\n", ":1: '-1' is not a string of 0 and 1"),
+        ("\ufeff0\ta\t1\n", ":1: '\\ufeff0' is not a string of 0 and 1"),
+        ("0\t\t1\n", ":1: the word is empty"),
+        ("0\ta\tone\n", ":1: the count 'one' is not a whole number"),
+        ("0\ta\t1.5\n", ":1: the count '1.5' is not a whole number"),
+        ("0\ta\t-1\n", ":1: the count '-1' is not a whole number"),
+        ("0\ta\t\n", ":1: the count '' is not a whole number"),
+        ("0\ta\t1\n1\tb\t1\n1\ta\t1\n", ":3: the word 'a' is here a second time"),
+        ("0\ta\t1\n\tb\t1\n\tc\t1\n", ":2: the bit string is empty (only a single cluster has none)"),
+    ],
+)
+def test_malformed_files(folder: Path, content: str, message: str) -> None:
+    Path("paths").write_text(content, encoding="utf-8", newline="")
+    with pytest.raises(DataError) as caught:
+        brown.read("paths")
+    assert str(caught.value).startswith("paths" + message)
+
+
+def test_unreadable_files(folder: Path) -> None:
+    with pytest.raises(DataError, match="^paths: no such file"):
+        brown.read("paths")
+    Path("paths").write_bytes(b"0\ta\t1\n1\t\xe9\t1\n")
+    with pytest.raises(DataError, match="^paths:2: byte 0xe9 is not UTF-8"):
+        brown.read("paths")
+
+
+# ---------------------------------------------------------------------------------------------- classes
+
+
+def test_classes_of_a_vocabulary() -> None:
+    clusters = Clusters({"dog": "10", "cat": "10", "the": "0", "a": "0", "sees": "110", "of": "111"}, {})
+    assert brown.classes(clusters, ["of", "the", "dog", "cow", "cat", "a"]) == (3, 2, 0, 1, 3, 1, 0)
+    assert brown.classes(clusters, ["cow", "dog"]) == (1, 1, 0)
+    assert brown.classes(clusters, ["cow"]) == (0, 0)
+    assert brown.classes(clusters, []) == (0,)
+
+
+@given(entries, st.lists(words, unique=True))
+def test_classes_are_clusters_and_the_rest(entries: dict, others: list[str]) -> None:
+    clusters = Clusters({word: bits for word, (bits, _) in entries.items()}, {})
+    vocabulary = sorted({*entries, *others})
+    numbers = brown.classes(clusters, vocabulary)
+    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+    names = [None, *map(clusters.paths.get, vocabulary)]
+    assert len({*zip(names, numbers)}) == len(set(names)) == len(set(numbers))
+    assert numbers[0] == max(numbers)
+    ordered = sorted({(number, name) for number, name in zip(numbers, names) if name is not None})
+    assert [name for _, name in ordered] == sorted(name for _, name in ordered)
+
+
+# --------------------------------------------------------------------------------------------- the verb
+
+TEXT = "The dog sees a cat\n\nthe cow hears The dog\na dog bites the cat\n"
+
+
+def test_the_verb_writes_clusters(vdgi: Vdgi, folder: Path) -> None:
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    result = vdgi.good("clusters", "a.txt", "-c", "3", "-o", "a.paths")
+    assert result.out == ""
+    sentences = [line.lower().split() for line in TEXT.splitlines()]
+    clusters = brown.read("a.paths")
+    assert clusters == brown.induce(sentences, 3)
+    figure = f"{brown.mutual_information(sentences, clusters):.4f}"
+    pattern = rf"8 types in 3 clusters, bigram mutual information {figure} nats, \d+\.\d s\n"
+    assert re.fullmatch(pattern, result.err)
+    assert vdgi.good("-q", "clusters", "a.txt", "-c", "3", "-o", "-") == (
+        0,
+        "".join(brown.lines(clusters)),
+        "",
+    )
+    vdgi.good("clusters", "a.txt", "-c", "3", "--keep-case", "-o", "b.paths.gz")
+    assert brown.read("b.paths.gz").counts["The"] == 2
+
+
+def test_the_verb_reads_treebanks_and_standard_input(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny.write(folder / "a.conllu", 4)
+    Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"more words")))
+    vdgi.good("clusters", "*.conllu", "b.txt.gz", "-", "-c", "2", "-o", "c.paths")
+    counts = brown.read("c.paths").counts
+    assert {"noun0", "the", "more"} <= counts.keys()
+    assert not any(word.startswith("punct") for word in counts)
+
+
+def test_more_clusters_than_types(vdgi: Vdgi, folder: Path) -> None:
+    Path("a.txt").write_text(TEXT, encoding="utf-8")
+    result = vdgi.good("clusters", "a.txt", "-o", "a.paths")
+    assert result.err.startswith(
+        "warning: there are fewer than 128 types: each is a cluster of its own\n8 types "
+    )
+    assert brown.read("a.paths").n_clusters == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: at least 1\n"),
+        (["a.txt"], 2, "vdgi clusters: error: the following arguments are required: -o/--output"),
+        (["nix.txt", "-o", "out"], 2, "no such file: 'nix.txt'"),
+        (["a.txt", "-o", "no/where"], 2, "cannot write 'no/where': the directory "),
+        (["empty.txt", "-o", "out"], 3, "empty.txt: no words (there is nothing to cluster)\n"),
+        (["empty.txt", "blank.txt", "-o", "a.txt"], 3, "empty.txt, blank.txt: no words (there is nothing "),
+        (["latin.txt", "-o", "a.txt"], 3, "latin.txt:1: byte 0xe9 is not UTF-8"),
+        (["a.txt", "bad.conllu", "-o", "a.txt"], 3, "bad.conllu:1: "),
+    ],
+)
+def test_what_the_verb_refuses(
+    vdgi: Vdgi, folder: Path, arguments: list[str], status: int, message: str
+) -> None:
+    for name, content in (
+        ("a.txt", TEXT),
+        ("empty.txt", ""),
+        ("blank.txt", " \n\n"),
+        ("bad.conllu", "1\n\n"),
+    ):
+        Path(name).write_text(content, encoding="utf-8")
+    Path("latin.txt").write_bytes("é".encode("latin-1"))
+    before = names_in(folder)
+    result = vdgi("clusters", *arguments)
+    assert (result.status, result.out) == (status, "")
+    assert message in result.err
+    assert names_in(folder) == before
+    assert Path("a.txt").read_text(encoding="utf-8") == TEXT
+
+
+def test_the_result_is_the_same_in_every_process(folder: Path) -> None:
+    arguments = ["-q", "clusters", str(DEMO / "demo-ud-dev.conllu"), "-c", "16", "-o", "-"]
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-m", "dynet_vdgi", *arguments],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    sentences = list(text.sentences([arguments[2]]))
+    ours = "".join(brown.lines(brown.induce(sentences, 16)))
+    assert outputs == {ours.encode()}
