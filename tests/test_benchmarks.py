@@ -26,6 +26,13 @@ RUNS = {
     ),
     "engine_agreement": ([DEV, "--sentences", "1"], ["| engine | log q, log p | gradients |"]),
     "brown_clusters": ([DEV, "-c", "8"], ["| clusters of | types | tokens |", "| dynet_vdgi |"]),
+    "score_functions": (
+        [
+            *("--treebank", "standard", "xx", DEV, "-", DEV, "--seeds", "1", "--out", "runs", *TINY),
+            *("--set", "finetune.updates=1", "--only", "pretraining only", "rl-sn"),
+        ],
+        ["| system | rules | <=15 | <=40 | all |", "| rl-sn | UniversalRules |"],
+    ),
     "ud_accuracy": (
         ["--train", DEV, "--test", DEV, "--seeds", "1", *TINY],
         ["| system | <=15 | <=40 | all |"],

@@ -21,7 +21,7 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.learning import checkpoint, training
 
 MALFORMED = ROOT / "tests" / "malformed"
-VERBS = ("train", "parse", "evaluate", "check", "info", "demo")
+VERBS = dynet_vdgi.cli.VERBS
 
 # Help, version, wrong use
 

@@ -1,11 +1,15 @@
 """Score parses against gold trees.
 
 Prints the policy first, since figures under different policies cannot be compared, then directed (DDA),
-undirected (UDA) and root accuracy by sentence length. With --baselines, parsers that learn nothing are
-scored beside: left and right branching, random transitions, rules only (ties broken at random, mean of 5).
+undirected (UDA) and root accuracy by sentence length. Every DDA has a 95 % interval, and every parse but the
+first its difference to the first with a p value: bootstraps over the sentences, which say how far a figure
+would move with other test sentences, not with another training run. With --baselines, parsers that learn
+nothing are scored beside: left and right branching, random transitions, rules only (ties broken at random,
+mean of 5). Under --protocol every_word, DDA is the UAS of the official UD scorer.
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
-  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --json
+  vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --format markdown
+  vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --format json
 """
 
 from __future__ import annotations
@@ -19,16 +23,19 @@ from typing import TYPE_CHECKING, Optional
 
 from dynet_vdgi import config
 from dynet_vdgi.data import conllu, files, treebank
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
 if TYPE_CHECKING:
     from dynet_vdgi.evaluation.attachment import Report
+    from dynet_vdgi.evaluation.tables import Comparison
     from dynet_vdgi.grammar.rules import RuleSet
 
 logger = logging.getLogger("dynet_vdgi")
 
 RANDOM_DRAWS = 10
 """Over how many draws the random baseline is averaged."""
+
+PROTOCOLS = (*treebank.PROTOCOLS, "every_word")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--protocol",
         default="standard",
         metavar="NAME",
-        help=f"{' or '.join(treebank.PROTOCOLS)} (default: %(default)s)",
+        help=f"{', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]} (default: %(default)s)",
     )
     parser.add_argument(
         "--by", default="", metavar="WHAT,WHAT", help="break down by tag, rule, distance, length"
@@ -54,7 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--baselines", action="store_true", help="score parsers that learn nothing beside")
     parser.add_argument(
-        "--json", action="store_true", help="print everything as JSON, accuracies from 0 to 1"
+        "--bootstrap",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="draws for intervals and p values; 0 leaves them out (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        const="json",
+        dest="format",
+        help="the same as --format json: everything, accuracies from 0 to 1",
     )
 
 
@@ -64,12 +85,14 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
     if [arguments.gold, *arguments.parses].count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
+    if arguments.bootstrap < 0:
+        raise UsageError(f"--bootstrap {arguments.bootstrap}: a number of draws, or 0 for none")
     by = [name.strip() for name in arguments.by.split(",") if name.strip()]
-    files.expand([arguments.gold])  # a missing file is wrong use, as for every verb
+    gold = _one_file(arguments.gold)
     reports, rules_text = score_files(
-        arguments.gold,
+        gold,
         files.expand(arguments.parses),
-        protocol=treebank.protocol_named(arguments.protocol),
+        protocol=_protocol(arguments.protocol),
         max_lens=_max_lens(arguments.max_len),
         by=by,
         rules=arguments.rules,
@@ -77,23 +100,50 @@ def run(arguments: argparse.Namespace) -> None:
     )
     from dynet_vdgi.evaluation import tables
 
-    if arguments.json:
-        print(
-            json.dumps(
-                {"gold": arguments.gold, "rules": rules_text, **tables.reports_to_dict(reports)}, indent=1
-            )
-        )
+    comparison = tables.compare(reports, arguments.bootstrap) if arguments.bootstrap else None
+    if arguments.format == "json":
+        content = tables.reports_to_dict(reports, comparison)
+        print(json.dumps({"gold": gold, "rules": rules_text, **content}, indent=1))
     else:
-        print(format_reports(reports, by))
+        print(format_reports(reports, by, comparison, markdown=arguments.format == "markdown"))
 
 
-def format_reports(reports: dict[str, Report], by: Sequence[str] = ()) -> str:
-    """Policy, the three tables of accuracy in per cent, and the break-downs asked for."""
+def _one_file(pattern: str) -> str:
+    names = files.expand([pattern])
+    if len(names) > 1:
+        raise UsageError(f"GOLD must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}")
+    return names[0]
+
+
+def _protocol(name: str) -> treebank.Protocol:
+    from dynet_vdgi.evaluation.attachment import EVERY_WORD
+
+    if name not in PROTOCOLS:
+        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(PROTOCOLS)})")
+    return EVERY_WORD if name == EVERY_WORD.name else treebank.protocol_named(name)
+
+
+def format_reports(
+    reports: dict[str, Report],
+    by: Sequence[str] = (),
+    comparison: Optional[Comparison] = None,  # noqa: UP045 - Python 3.9
+    markdown: bool = False,
+) -> str:
+    """Policy, the three tables of accuracy in per cent, and the break-downs asked for.
+
+    With a comparison, intervals and differences stand in the table of DDA (Markdown) or below it (text).
+    """
     from dynet_vdgi.evaluation import tables
 
-    parts = [next(iter(reports.values())).policy]
-    parts += [tables.format_table(reports, measure) for measure in ("dda", "uda", "root")]
-    parts += [tables.format_breakdown(reports, name) for name in by]
+    if comparison is None:
+        dda = tables.format_table(reports, markdown=markdown)
+    elif markdown:
+        dda = tables.format_markdown_dda(reports, comparison)
+    else:
+        dda = f"{tables.format_table(reports)}\n{tables.format_comparison(reports, comparison)}"
+    parts = [next(iter(reports.values())).policy, dda]
+    parts += [tables.format_table(reports, measure, markdown=markdown) for measure in ("uda", "root")]
+    parts += [tables.format_breakdown(reports, name, markdown=markdown) for name in by]
     return "\n\n".join(parts)
 
 

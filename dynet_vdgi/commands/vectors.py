@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dim", type=int, default=300, metavar="N", help="dimensions (default: 300)")
     parser.add_argument(
-        "--epochs", type=int, default=15, metavar="N", help="times the text is read (default: 15)"
+        "--epochs", type=int, metavar="N", help="times the text is read (default: 50 for small texts to 5)"
     )
     parser.add_argument(
         "--min-count", type=int, default=2, metavar="N", help="leave rarer words out (default: 2)"
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         ("--epochs", arguments.epochs),
         ("--min-count", arguments.min_count),
     ):
-        if value < 1:
+        if value is not None and value < 1:
             raise UsageError(f"{option} {value}: at least 1")
     if not 0 <= arguments.seed < 2**32:
         raise UsageError(f"--seed {arguments.seed}: from 0 to {2**32 - 1}")
@@ -67,9 +67,18 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def learn(
-    names: Sequence[str], output: str, *, dim: int, epochs: int, min_count: int, seed: int, lowercase: bool
+    names: Sequence[str],
+    output: str,
+    *,
+    dim: int = 300,
+    epochs: int | None = None,
+    min_count: int = 2,
+    seed: int = 1,
+    lowercase: bool = True,
 ) -> None:
     """Learns vectors from the texts and writes them; `output` is replaced only at the end.
+
+    Without `epochs`, the text is read as often as `embeddings.usual_epochs` says.
 
     Raises:
         DataError: a text is malformed, or there is no word in the texts.
@@ -87,7 +96,14 @@ def learn(
         if max(counts.values()) < min_count:
             raise UsageError(f"--min-count {min_count}: no word of the text occurs so often")
         n_words = sum(counts.values())
-        logger.info("text: %d sentences, %d words, %d different", len(sentences), n_words, len(counts))
+        epochs = epochs or embeddings.usual_epochs(n_words)
+        logger.info(
+            "text: %d sentences, %d words, %d different; it is read %d times",
+            len(sentences),
+            n_words,
+            len(counts),
+            epochs,
+        )
         with tqdm(total=epochs, unit=" epochs", disable=not shown, leave=False) as progress:
             vectors = embeddings.train(
                 sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=progress.update

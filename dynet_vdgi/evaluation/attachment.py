@@ -19,6 +19,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import Protocol, heads_without, is_projective, without_punctuation
 from dynet_vdgi.errors import DataError, UsageError
 
+EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
+"""For scoring only: every word of every tree counts, so `dda` is the UAS of the official UD scorer (udeval)."""
+
 BREAKDOWNS = ("tag", "rule", "distance", "length")
 MAX_LENS: tuple[int | None, ...] = (10, 15, 40, None)
 
@@ -183,7 +186,8 @@ class Report:
     """All figures of one system on one treebank.
 
     `by_length[m]` is over sentences of at most m words (None: all); `total` over all of them, and so are the
-    break-downs. `breakdowns["length"]` holds Scores, the others Tally.
+    break-downs. `breakdowns["length"]` holds Scores, the others Tally. `per_sentence` are the words right and the
+    words of each sentence, for `significance`.
     """
 
     protocol: Protocol
@@ -191,6 +195,7 @@ class Report:
     total: Scores
     by_length: dict[int | None, Scores]
     breakdowns: dict[str, dict[str, Tally] | dict[str, Scores]] = field(default_factory=dict)
+    per_sentence: tuple[tuple[float, int], ...] = ()
 
     @property
     def policy(self) -> str:
@@ -245,9 +250,11 @@ def evaluate(
     by_length: dict[int | None, Scores] = {max_len: Scores() for max_len in max_lens}
     bands = {label: Scores() for label, _ in _LENGTHS}
     counters = _word_counters(by, rules)
+    per_sentence: list[tuple[float, int]] = []
     for sentence, heads in _zip_equal(gold_sentences, predicted_heads):
         scores = score_sentence(sentence, heads)
         total += scores
+        per_sentence.append((scores.directed, scores.words))
         for max_len in by_length:
             if max_len is None or len(sentence) <= max_len:
                 by_length[max_len] += scores
@@ -260,7 +267,7 @@ def evaluate(
         if name == "length" or name in counters
     }
     n_all = total.sentences if all_sentences is None else all_sentences
-    return Report(protocol, n_all, total, by_length, breakdowns)
+    return Report(protocol, n_all, total, by_length, breakdowns, tuple(per_sentence))
 
 
 def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:

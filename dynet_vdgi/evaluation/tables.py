@@ -1,15 +1,19 @@
-"""Reports of several systems side by side: text tables in per cent, JSON, means over draws."""
+"""Reports of several systems side by side: tables in per cent (text or Markdown), JSON, means over draws."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from dynet_vdgi.evaluation import significance
 from dynet_vdgi.evaluation.attachment import Report, Scores, Tally, length_label
+from dynet_vdgi.evaluation.significance import Difference, Interval
 
 _Counts = TypeVar("_Counts", Tally, Scores)
+_LEVEL = f"{100 * significance.LEVEL:.0f} %"
 
 
 def mean(draws: Sequence[Report]) -> Report:
@@ -30,8 +34,58 @@ def mean(draws: Sequence[Report]) -> Report:
         name: {key: average([report.breakdowns[name][key] for report in draws]) for key in table}  # type: ignore[type-var]
         for name, table in first.breakdowns.items()
     }
-    by_length = {m: average([report.by_length[m] for report in draws]) for m in first.by_length}
-    return replace(first, total=average([r.total for r in draws]), by_length=by_length, breakdowns=breakdowns)
+    return replace(
+        first,
+        total=average([report.total for report in draws]),
+        by_length={m: average([report.by_length[m] for report in draws]) for m in first.by_length},
+        breakdowns=breakdowns,
+        per_sentence=tuple(
+            (sum(right for right, _ in cells) / len(cells), cells[0][1])
+            for cells in zip(*(report.per_sentence for report in draws))
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Bootstrap of the DDA of several systems, by length limit as in `Report.by_length`; see `significance`.
+
+    `intervals[m][name]` is of every system, `differences[m][name]` of every system but the first, to the first.
+    """
+
+    draws: int
+    intervals: dict[int | None, dict[str, Interval]]
+    differences: dict[int | None, dict[str, Difference]]
+
+    @property
+    def note(self) -> str:
+        """What the intervals cover, for readers."""
+        text = (
+            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of test "
+            "sentences, not another training run"
+        )
+        if any(self.differences.values()):
+            text += "; differences are to the first row, p is two-sided (paired bootstrap)"
+        return text
+
+
+def compare(reports: Mapping[str, Report], draws: int = significance.DRAWS) -> Comparison:
+    """Intervals of the DDA of every system, and differences to the first.
+
+    Raises: ValueError if the systems were scored on different words.
+    """
+    names, first = list(reports), _common_ground(reports)
+    comparison = Comparison(draws, {}, {})
+    for max_len in first.by_length:
+        rows = [
+            [right for right, words in report.per_sentence if max_len is None or words <= max_len]
+            for report in reports.values()
+        ]
+        lengths = [words for _, words in first.per_sentence if max_len is None or words <= max_len]
+        intervals, differences = significance.compare(rows, lengths, draws=draws)
+        comparison.intervals[max_len] = dict(zip(names, intervals))
+        comparison.differences[max_len] = dict(zip(names[1:], differences))
+    return comparison
 
 
 _MEASURES: dict[str, tuple[str, Callable[[Scores], float]]] = {
@@ -50,45 +104,119 @@ def percent(fraction: float) -> str:
     return "-" if math.isnan(fraction) else f"{100 * fraction:.1f}"
 
 
-def format_table(reports: Mapping[str, Report], measure: str = "dda") -> str:
-    """Systems x length buckets in per cent, aligned, below the numbers of sentences and words.
+def format_table(reports: Mapping[str, Report], measure: str = "dda", *, markdown: bool = False) -> str:
+    """Systems x length buckets in per cent, below the numbers of sentences and words.
 
     `measure` is "dda", "uda" or "root". Raises: ValueError if the systems were scored on different words.
     """
     title, value_of = _MEASURES[measure]
+    rows = _heading(reports, title)
+    for name, report in reports.items():
+        rows.append([name, *(percent(value_of(scores)) for scores in report.by_length.values())])
+    return _laid_out(rows, markdown)
+
+
+def _heading(reports: Mapping[str, Report], title: str) -> list[list[str]]:
     first = _common_ground(reports)
-    lines = [
+    return [
         [title, *map(length_label, first.by_length)],
         ["sentences", *(str(scores.sentences) for scores in first.by_length.values())],
         ["words", *(str(scores.words) for scores in first.by_length.values())],
     ]
-    for name, report in reports.items():
-        lines.append([name, *(percent(value_of(scores)) for scores in report.by_length.values())])
-    return _align(lines)
 
 
-def format_breakdown(reports: Mapping[str, Report], name: str) -> str:
-    """One break-down as an aligned table: words, then the DDA of each system in per cent.
+def format_comparison(reports: Mapping[str, Report], comparison: Comparison) -> str:
+    """Intervals, then differences to the first system with p, as aligned tables; below them what they cover."""
+    rows = [[f"{_LEVEL} interval", *map(length_label, comparison.intervals)]]
+    for name in reports:
+        rows.append([name, *(_range(cells[name]) for cells in comparison.intervals.values())])
+    parts = [_align(rows)]
+    rows = [["difference", *map(length_label, comparison.differences)]]
+    for name in list(reports)[1:]:
+        cells = [cells[name] for cells in comparison.differences.values()]
+        rows.append([name, *(f"{_signed(cell.estimate)} {_p_text(cell.p)}".strip() for cell in cells)])
+    if len(rows) > 1:
+        parts.append(_align(rows))
+    return "\n".join([*parts, comparison.note])
+
+
+def format_markdown_dda(reports: Mapping[str, Report], comparison: Comparison) -> str:
+    """DDA with intervals as a Markdown table; a second one has the differences to the first system."""
+    rows = _heading(reports, "DDA")
+    for name in reports:
+        cells = [cells[name] for cells in comparison.intervals.values()]
+        rows.append([name, *(f"{percent(cell.estimate)} ({_range(cell)})" for cell in cells)])
+    parts = [_laid_out(rows, markdown=True)]
+    rows = [["difference", *map(length_label, comparison.differences)]]
+    for name in list(reports)[1:]:
+        row = [name]
+        for differences in comparison.differences.values():
+            cell = differences[name]
+            limits = f"({_signed(cell.low)} to {_signed(cell.high)})"
+            row.append(f"{_signed(cell.estimate)} {limits} {_p_text(cell.p)}".strip())
+        rows.append(row)
+    if len(rows) > 1:
+        parts.append(_laid_out(rows, markdown=True))
+    return "\n\n".join([*parts, comparison.note])
+
+
+def _range(cell: Interval) -> str:
+    return f"{percent(cell.low)}-{percent(cell.high)}" if not math.isnan(cell.low) else "-"
+
+
+def _signed(fraction: float) -> str:
+    return "-" if math.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"  # + 0.0: never -0.0
+
+
+def _p_text(p: float) -> str:
+    if math.isnan(p):
+        return ""
+    return f"p={p:.3f}" if p >= 0.001 else "p<0.001"
+
+
+def format_breakdown(reports: Mapping[str, Report], name: str, *, markdown: bool = False) -> str:
+    """One break-down as a table: words, then the DDA of each system in per cent.
 
     Raises: ValueError if the systems were scored on different words.
     """
     table = _common_ground(reports).breakdowns[name]
-    lines = [[name, "words", *reports]]
+    rows = [[name, "words", *reports]]
     for key, cell in table.items():
         values = (percent(report.breakdowns[name][key].dda) for report in reports.values())
-        lines.append([key, str(cell.words), *values])
-    return _align(lines)
+        rows.append([key, str(cell.words), *values])
+    return _laid_out(rows, markdown)
 
 
-def reports_to_dict(reports: Mapping[str, Report]) -> dict[str, Any]:
+def reports_to_dict(reports: Mapping[str, Report], comparison: Comparison | None = None) -> dict[str, Any]:
     """Everything about several systems on one treebank, ready for JSON.
+
+    With a comparison, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing), and
+    "bootstrap" says how it was made and holds the differences to the first system.
 
     Raises: ValueError if the systems were scored on different words.
     """
-    return {
-        "policy": _common_ground(reports).policy,
-        "systems": {name: report.to_dict() for name, report in reports.items()},
+    policy = _common_ground(reports).policy
+    systems = {name: report.to_dict() for name, report in reports.items()}
+    if comparison is None:
+        return {"policy": policy, "systems": systems}
+    for max_len, intervals in comparison.intervals.items():
+        for name, cell in intervals.items():
+            limits = None if math.isnan(cell.low) else [cell.low, cell.high]
+            systems[name]["by_length"][length_label(max_len)]["dda_interval"] = limits
+    names = list(reports)
+    differences = {
+        name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
+        for name in names[1:]
     }
+    bootstrap = {
+        "draws": comparison.draws,
+        "level": significance.LEVEL,
+        "seed": significance.SEED,
+        "note": comparison.note,
+        "differences_to": names[0],
+        "differences": differences,
+    }
+    return {"policy": policy, "systems": systems, "bootstrap": bootstrap}
 
 
 def _common_ground(reports: Mapping[str, Report]) -> Report:
@@ -110,6 +238,17 @@ def _common_ground(reports: Mapping[str, Report]) -> Report:
         if ground(reports[name]) != ground(first):
             raise ValueError(f"{names[0]} and {name} were not scored on the same words")
     return first
+
+
+def _laid_out(rows: Sequence[Sequence[str]], markdown: bool) -> str:
+    return _markdown(rows) if markdown else _align(rows)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table: the first column is text, the others are numbers."""
+    lines = [[re.sub(r"([\\`*|\[]|<(?=[A-Za-z/!?]))", r"\\\1", cell) for cell in row] for row in rows]
+    lines.insert(1, ["---", *["---:"] * (len(rows[0]) - 1)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _align(lines: Sequence[Sequence[str]]) -> str:

@@ -1,0 +1,156 @@
+"""How far a score would move on other test sentences: bootstrap intervals, and tests between two systems.
+
+What is drawn again, with replacement and as many times as there are, are whole sentences, since the words of
+one sentence are not independent. A draw's DDA is the words right in it over the words in it, as in `Scores`.
+
+Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile interval,
+Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat too narrow for few
+sentences, and says nothing for one.
+
+Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
+difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
+form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who moves the draws to the null hypothesis of
+no difference; Koehn counts the draws in which the order is reversed, which is half of it where the draws are
+symmetric. The observed sentences count as one draw more, so p is never below 1 / (draws + 1).
+
+All this is about the choice of test sentences. It does not cover what another training run would give: with
+several seeds, give each its own row and look at their spread as well. Counts of words right may be means over
+runs; the interval is then that of the mean over these very runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+DRAWS, LEVEL, SEED = 10_000, 0.95, 1
+
+_CELLS = 1 << 17  # sentences drawn in one go, small enough for a cache
+_ROUNDING = 1e-12  # differences nearer than this are equal
+
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score and its interval, as fractions; all NaN where there is nothing to score."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A score minus another, its interval, and the two-sided p of no difference; NaN as in `Interval`."""
+
+    estimate: float
+    low: float
+    high: float
+    p: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Ready for JSON: null for NaN."""
+        return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
+
+
+def interval(
+    correct: npt.ArrayLike,
+    words: npt.ArrayLike,
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> Interval:
+    """The DDA of one system and its interval, from words right and words of each sentence, both (n,).
+
+    >>> interval([3, 1, 2, 2], [4, 4, 4, 4])
+    Interval(estimate=0.5, low=0.3125, high=0.6875)
+
+    Raises: ValueError as `compare`.
+    """
+    return compare([correct], words, draws=draws, level=level, seed=seed)[0][0]
+
+
+def difference(
+    correct: npt.ArrayLike,
+    other: npt.ArrayLike,
+    words: npt.ArrayLike,
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> Difference:
+    """The DDA of a system minus that of another on the same sentences; `correct`, `other`, `words` are (n,).
+
+    Raises: ValueError as `compare`.
+    """
+    return compare([other, correct], words, draws=draws, level=level, seed=seed)[1][0]
+
+
+def compare(
+    correct: npt.ArrayLike,
+    words: npt.ArrayLike,
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> tuple[list[Interval], list[Difference]]:
+    """Intervals of S systems, and differences of all but the first to the first (S - 1), on the same draws.
+
+    `correct` (S, n) are the words right in each sentence, `words` (n,) the words in it.
+
+    Raises: ValueError for shapes that do not fit, sentences without words, or more words right than there are.
+    """
+    counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
+    _check(counts, lengths, draws, level)
+    if not lengths.size:
+        nothing = (float("nan"),) * 3
+        return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (len(counts) - 1)
+    observed = counts.sum(axis=1) / lengths.sum()  # (S,)
+    sums = _resampled_sums(np.column_stack([*counts, lengths]), draws, seed)  # (draws, S + 1)
+    drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
+    intervals = [Interval(float(score), *_limits(d, level)) for score, d in zip(observed, drawn.T)]
+    gaps, drawn_gaps = observed[1:] - observed[0], (drawn[:, 1:] - drawn[:, :1]).T
+    differences = [
+        Difference(float(gap), *_limits(d, level), _p_value(float(gap), d)) for gap, d in zip(gaps, drawn_gaps)
+    ]
+    return intervals, differences
+
+
+def _check(counts: _Floats, lengths: _Floats, draws: int, level: float) -> None:
+    if counts.ndim != 2 or not len(counts) or counts.shape[1:] != lengths.shape:
+        raise ValueError(f"counts {counts.shape} do not fit words {lengths.shape}: expected (S, n) and (n,)")
+    if draws < 1 or not 0 < level < 1:
+        raise ValueError(f"draws={draws}, level={level}: expected at least 1 and a fraction")
+    if np.any(lengths < 1):
+        raise ValueError("a sentence without words")
+    if np.any(counts < 0) or np.any(counts > lengths):
+        raise ValueError("words right outside 0..words")
+
+
+def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
+    """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw."""
+    n_rows = len(columns)
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _CELLS // n_rows)
+    sums = []
+    for start in range(0, draws, at_once):
+        n_draws = min(at_once, draws - start)
+        picked = rng.integers(n_rows, size=(n_draws, n_rows), dtype=np.int32)
+        cells = picked + n_rows * np.arange(n_draws)[:, None]
+        times = np.bincount(cells.ravel(), minlength=n_draws * n_rows).reshape(n_draws, n_rows)
+        sums.append(times @ columns)
+    return np.concatenate(sums)
+
+
+def _limits(drawn: _Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _p_value(gap: float, drawn: _Floats) -> float:
+    as_far = np.count_nonzero(np.abs(drawn - gap) >= abs(gap) - _ROUNDING)
+    return float((1 + as_far) / (1 + len(drawn)))

@@ -1,0 +1,342 @@
+"""Plans of experiments: treebanks x systems x seeds, in a TOML file.
+
+    seeds = [1, 2, 3]
+
+    [[treebank]]
+    name = "fr"                          # names a folder of results and a column of tables
+    train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
+    test = ["fr-ud-test.conllu"]         # gold trees to score
+    # optional:
+    dev = ["fr-ud-dev.conllu"]           # gold trees, for systems that choose their model by them, no other
+    expectations = ["fr-ud-dev.conllu"]  # gold trees to count expectations of rules in, for systems with
+                                         # posterior.expectations=trees (default: the training text)
+    set = ["posterior.rules=fr.txt"]     # settings of this treebank, whatever the system
+    protocol = "standard"                # that all parses are scored under (default: the system's own)
+    lengths = [15, 40]                   # limits to report besides all sentences; this is the default
+    published = "UD1.4-French"           # data set of resources/published.csv
+    missing = "licence of LDC"           # why there is no data: its figures are gaps with this reason
+
+    [[system]]
+    name = "UniversalRules"
+    # optional:
+    presets = ["ud-universal"]           # one on top of the other (default: the default preset)
+    set = ["train.updates=0"]
+    after = "pretraining"                # starts from the model of this system, same treebank and seed
+    treebanks = ["fr"]                   # only these
+    published = "UnivRules"              # model of resources/published.csv
+    missing = "needs word vectors"       # why it cannot be run
+
+Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,
+are looked for beside the plan, then in the folder that the environment variable VDGI_DATA names, unless
+another folder is given.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dynet_vdgi import config
+from dynet_vdgi.data import treebank as protocols
+from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.experiments import published
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BASELINES = "baselines"
+"""Name that no system may have."""
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """A treebank of a plan; files as the plan names them."""
+
+    name: str = ""
+    train: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    dev: tuple[str, ...] = ()
+    expectations: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    protocol: str = ""
+    lengths: tuple[int, ...] = (15, 40)
+    published: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class System:
+    """A system of a plan."""
+
+    name: str = ""
+    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    set: tuple[str, ...] = ()
+    after: str = ""
+    treebanks: tuple[str, ...] = ()
+    published: str = ""
+    missing: str = ""
+
+    def covers(self, treebank: str) -> bool:
+        """True if the plan wants this system on this treebank."""
+        return not self.treebanks or treebank in self.treebanks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan whose parts fit together."""
+
+    seeds: tuple[int, ...]
+    treebanks: tuple[Treebank, ...]
+    systems: tuple[System, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shape of the TOML file, complete."""
+        return {
+            "seeds": list(self.seeds),
+            "treebank": [asdict(treebank) for treebank in self.treebanks],
+            "system": [asdict(system) for system in self.systems],
+        }
+
+
+_Part = TypeVar("_Part", Treebank, System)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint with the name most like this one, or an empty text."""
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+# ------------------------------------------------------------------------------------------- reading
+def path_of(name: str) -> Path:
+    """The file of a plan: a path that ends in .toml, or the name of one in resources/experiments.
+
+    Raises:
+        ConfigError: no such name.
+    """
+    if name.endswith(".toml"):
+        return Path(name)
+    folder = config.resources() / "experiments"
+    names = sorted(path.stem for path in folder.glob("*.toml"))
+    if name not in names:
+        there_are = f"(there are: {', '.join(names)}; a file must end in .toml)"
+        raise ConfigError(f"no plan '{name}'{nearest(name, names)} {there_are}")
+    return folder / f"{name}.toml"
+
+
+def load(path: Path) -> Plan:
+    """The plan in a TOML file.
+
+    Raises:
+        ConfigError: the file cannot be read, or see `from_dict`; the message names the file.
+    """
+    try:
+        return from_dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the plan: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: cannot read the plan: not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def from_dict(content: Mapping[str, Any]) -> Plan:
+    """The plan in a mapping of the shape of the TOML file.
+
+    Raises:
+        ConfigError: an unknown key (names the nearest one), a wrong type, parts that do not fit together.
+    """
+    keys = {"seeds": "seeds", "treebank": "[[treebank]]", "system": "[[system]]"}
+    for key in content:
+        if key not in keys:
+            raise ConfigError(f"no key '{key}'" + nearest(key, keys))
+    for key, written in keys.items():
+        if not isinstance(content.get(key, []), list) or not content.get(key):
+            raise ConfigError(f"a plan needs {written}")
+    seeds = content["seeds"]
+    if not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
+        raise ConfigError(f"'seeds' must be whole numbers from 0 upwards, each once, not {seeds}")
+    plan = Plan(
+        tuple(seeds),
+        tuple(_part(Treebank, "treebank", values) for values in content["treebank"]),
+        tuple(_part(System, "system", values) for values in content["system"]),
+    )
+    _check_treebanks(plan)
+    _check_systems(plan)
+    return plan
+
+
+def _part(kind: type[_Part], key: str, values: Any) -> _Part:
+    """One [[treebank]] or [[system]]."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"'{key}' is a list of tables; write [[{key}]]")
+    name = values.get("name")
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.+-]*", name) or name == BASELINES:
+        raise ConfigError(
+            f"{key}: 'name' must be letters, digits and any of . _ + - inside, since it names a folder "
+            f"('{BASELINES}' is taken), not {name!r}"
+        )
+    items = {item.name: item for item in fields(kind)}
+    for other in values:
+        if other not in items:
+            raise ConfigError(f"{key} '{name}': no key '{other}'" + nearest(other, items))
+    return kind(**{k: _value(f"{key} '{name}': '{k}'", items[k].default, v) for k, v in values.items()})
+
+
+def _value(where: str, default: Any, value: Any) -> Any:
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise ConfigError(f"{where} must be a text, not {value!r}")
+        return value
+    if where.endswith("'lengths'"):
+        if not isinstance(value, list) or not all(type(limit) is int and limit > 0 for limit in value):
+            raise ConfigError(f"{where} must be a list of whole numbers from 1 upwards, not {value!r}")
+        return tuple(sorted(set(value)))
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ConfigError(f"{where} must be a list of texts, not {value!r}")
+    return tuple(value)
+
+
+def _check_names(key: str, names: Sequence[str]) -> None:
+    """Names differ in more than upper and lower case, which some file systems do not tell apart."""
+    for name, times in Counter(map(str.casefold, names)).items():
+        if times > 1:
+            raise ConfigError(f"{key}: two are called '{name}'")
+
+
+def _check_treebanks(plan: Plan) -> None:
+    _check_names("treebank", [treebank.name for treebank in plan.treebanks])
+    datasets = _published("dataset", plan.treebanks)
+    for treebank in plan.treebanks:
+        where = f"treebank '{treebank.name}'"
+        if treebank.protocol:
+            try:
+                protocols.protocol_named(treebank.protocol)
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from None
+        if treebank.published and treebank.published not in datasets:
+            raise ConfigError(
+                f"{where}: nothing is published on '{treebank.published}'"
+                + nearest(treebank.published, datasets)
+            )
+        for key in ("train", "test"):
+            if not treebank.missing and not getattr(treebank, key):
+                raise ConfigError(f"{where}: it needs '{key}', or 'missing' with the reason")
+
+
+def _check_systems(plan: Plan) -> None:
+    _check_names("system", [system.name for system in plan.systems])
+    models = _published("model", plan.systems)
+    systems = {system.name: system for system in plan.systems}
+    treebanks = [treebank.name for treebank in plan.treebanks]
+    for system in plan.systems:
+        where = f"system '{system.name}'"
+        for name in system.treebanks:
+            if name not in treebanks:
+                raise ConfigError(f"{where}: no treebank '{name}'" + nearest(name, treebanks))
+        if system.published and system.published not in models:
+            raise ConfigError(
+                f"{where}: no model '{system.published}' is published" + nearest(system.published, models)
+            )
+        if not system.after:
+            continue
+        if system.after not in systems:
+            raise ConfigError(f"{where}: no system '{system.after}'" + nearest(system.after, systems))
+        for name in treebanks:
+            if system.covers(name) and not systems[system.after].covers(name):
+                raise ConfigError(
+                    f"{where}: it comes after '{system.after}', which leaves out treebank '{name}'"
+                )
+        ancestors(plan, system)
+
+
+def _published(attribute: str, parts: Sequence[Treebank | System]) -> set[str]:
+    """Data sets or models of the published figures; read only if a part names one."""
+    if not any(part.published for part in parts):
+        return set()
+    return {getattr(figure, attribute) for figure in published.read()}
+
+
+def ancestors(plan: Plan, system: System) -> list[System]:
+    """The systems that a system comes after, the nearest first.
+
+    Raises:
+        ConfigError: they come after one another in a circle.
+    """
+    systems = {other.name: other for other in plan.systems}
+    chain: list[System] = []
+    while system.after:
+        system = systems[system.after]
+        if system in chain:
+            raise ConfigError(f"system '{system.name}': it comes after itself")
+        chain.append(system)
+    return chain
+
+
+# ------------------------------------------------------------------------------------------- choosing
+def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
+    """What is to be run, systems after those that they start from; `only` names treebanks, systems or both.
+
+    Raises:
+        UsageError: `only` holds a name of neither.
+    """
+    treebanks = {treebank.name for treebank in plan.treebanks}
+    systems = {system.name for system in plan.systems}
+    for name in only:
+        if name not in treebanks | systems:
+            raise UsageError(f"--only {name}: the plan has no such name{nearest(name, treebanks | systems)}")
+    wanted_treebanks = treebanks & set(only) or treebanks
+    wanted = [system for system in plan.systems if system.name in (systems & set(only) or systems)]
+    chains = [[*reversed(ancestors(plan, system)), system] for system in wanted]
+    ordered = list(dict.fromkeys(system for chain in chains for system in chain))
+    return [
+        (treebank, system)
+        for treebank in plan.treebanks
+        if treebank.name in wanted_treebanks and not treebank.missing
+        for system in ordered
+        if system.covers(treebank.name) and not system.missing
+    ]
+
+
+# ------------------------------------------------------------------------------------------- files
+@dataclass(frozen=True)
+class Folders:
+    """Where the files of a plan are looked for, in this order."""
+
+    folders: tuple[str, ...]
+
+    def find(self, name: str) -> str:
+        """The path of a file, or the pattern, in the first folder that has it; in the first one otherwise."""
+        paths = [os.path.join(folder, name) for folder in self.folders]
+        return next((path for path in paths if _exists(path)), paths[0])
+
+
+def _exists(path: str) -> bool:
+    import glob
+
+    return os.path.exists(path) or bool(glob.glob(path, recursive=True))
+
+
+def folders(plan_path: Path, data: str | None) -> Folders:
+    """The folders of a plan's files; `data` is the only one if given.
+
+    Raises:
+        UsageError: there is no folder `data`.
+    """
+    if data is not None:
+        if not os.path.isdir(data):
+            raise UsageError(f"--data {data}: no such folder")
+        return Folders((data,))
+    beside = os.path.relpath(plan_path.parent) if plan_path.parent.is_absolute() else str(plan_path.parent)
+    return Folders(tuple(filter(None, ("" if beside == "." else beside, os.environ.get("VDGI_DATA")))) or ("",))

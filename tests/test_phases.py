@@ -1,0 +1,602 @@
+"""Phases: the weights of samples written out, lambda and baseline updated with the networks, REINFORCE."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+import tiny
+from test_per_sentence import gradients, network
+
+from dynet_vdgi.config import FinetuneSettings, PosteriorSettings, TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.learning.baseline import Baseline
+from dynet_vdgi.learning.optimiser import AdaGrad
+from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
+from dynet_vdgi.learning.posterior import Lambda, dual, dual_gradient
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.layers import Parameters
+from dynet_vdgi.model.per_sentence import forcing, new_graph
+from dynet_vdgi.model.samples import Samples
+
+TAGS = ("DET", "NOUN", "VERB")
+RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")
+M = 6
+
+Floats = Any
+
+
+def text(seed: int = 0, n: int = 4) -> Encoded:
+    tags = np.random.default_rng([seed, 7]).permutation([3, 2, 1, 2, 1][:n])
+    return Encoded(tuple(tags.tolist()), (0,) * n)
+
+
+def made_up(seed: int = 0, n: int = 4, copies: int = M) -> Samples:
+    """Samples of a sentence of n words with random trees and scores."""
+    rng = np.random.default_rng(seed)
+    trees = brute_force.projective_trees(n)
+    heads = [trees[k] for k in rng.integers(0, len(trees), copies)]
+    return Samples([], heads, rng.normal(-3, 1.5, copies), rng.normal(-12, 3, copies))
+
+
+def counted(sentence: Encoded, samples: Samples) -> Floats:
+    """Rule arcs (M, K), one after the other."""
+    counts = np.zeros((len(samples.heads), len(RULES)))
+    for m, heads in enumerate(samples.heads):
+        for dependent, head in enumerate(heads):
+            tags = ["ROOT" if not head else TAGS[sentence.tags[head - 1] - 1], TAGS[sentence.tags[dependent] - 1]]
+            for k, rule in enumerate(RULES.rules):
+                counts[m, k] += tags == [rule.head, rule.dependent]
+    return counts
+
+
+def gammas(counts: Floats, lam: Floats) -> list[float]:
+    tilted = [math.exp(sum(float(a) * float(b) for a, b in zip(row, lam))) for row in counts]
+    return [value / statistics.fmean(tilted) for value in tilted]
+
+
+def lambda_at(dynamics: str, joint: bool = False, **changes: Any) -> Lambda:
+    return Lambda(PosteriorSettings(dynamics=dynamics, **changes), RULES.expectations, joint)
+
+
+def finetuning(lam: Lambda | None = None, baseline: Baseline | None = None, **changes: Any) -> Finetuning:
+    settings = FinetuneSettings(**changes)
+    return Finetuning(RULES, TAGS, lam or lambda_at("fixed", joint=True), settings, baseline)
+
+
+def test_the_made_up_samples_differ_in_what_matters() -> None:
+    counts = counted(text(), made_up())
+    assert len({tuple(row) for row in counts.tolist()}) > 3
+    assert counts.sum(axis=0).astype(bool).sum() >= 3
+
+
+# Pretraining
+
+
+@pytest.mark.parametrize("dynamics", ["off", "fixed", "released"])
+def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics: str) -> None:
+    lam = lambda_at(dynamics, strength=1.5)
+    start = lam.value.copy()
+    assert start.tolist() == {
+        "off": [0, 0, 0, 0],
+        "fixed": [2.25, 1.5, 0.75, 0.375],  # 1.5 where .5 is expected, and in proportion
+        "released": [0.75, 0.5, 0.25, 0.125],
+    }[dynamics]
+    phase = Pretraining(RULES, TAGS, lam)
+    for_encoder, for_decoder = phase(text(), made_up())
+    expected = [gamma / M for gamma in gammas(counted(text(), made_up()), start)]
+    assert for_encoder == pytest.approx(expected)
+    assert for_decoder == pytest.approx(expected)
+    assert sum(expected) == pytest.approx(1.0)
+    if dynamics == "off":
+        assert for_encoder.tolist() == [1 / M] * M
+
+
+def test_lambda_steps_after_each_sentence_of_pretraining() -> None:
+    phase = Pretraining(RULES, TAGS, lambda_at("released"))
+    lam, velocity = RULES.expectations, np.zeros(4)
+    for seed in range(5):
+        counts = counted(text(seed), made_up(seed))
+        weights, _ = phase(text(seed), made_up(seed))
+        assert weights * M == pytest.approx(gammas(counts, lam))
+        velocity = 0.9 * velocity + dual_gradient(counts, lam, RULES.expectations, 0.1)
+        lam = np.maximum(0.0, lam - 0.1 * velocity)
+        assert phase.lam.value == pytest.approx(lam)
+    assert phase.joint_values() == {}
+    assert phase.joint_gradients(1) == {}
+
+
+# Fine-tuning
+
+
+def scores_written_out(kind: str, form: str, value: list[float], rules: list[float]) -> list[float]:
+    """Eqs. 18-20 and leave-one-out, as the paper or the released code has them."""
+    mean = statistics.fmean(value)
+    if form == "paper":
+        normalised = [(v - mean) / max(1.0, statistics.pstdev(value)) for v in value]
+    else:
+        normalised = [(v - mean) / statistics.stdev(value) for v in value]
+    mean_rules = statistics.fmean(rules)
+    if kind == "rl-sn":
+        return normalised
+    if kind == "rl-c":
+        std = 1.0 if form == "released" else statistics.pstdev(rules)
+        return [(r - mean_rules) / std for r in rules]
+    if kind == "rl-pc":
+        ties = form == "paper"
+        return [
+            abs(z) if r > mean_rules or (ties and r == mean_rules) else -abs(z)
+            for z, r in zip(normalised, rules)
+        ]
+    assert kind == "loo"
+    return [v - (sum(value) - v) / (len(value) - 1) for v in value]
+
+
+CASES = [
+    *product(("rl-sn", "rl-c", "rl-pc"), ("paper", "released"), ("elbo", "rules"), ("score", "plain")),
+    *product(("rl-bl",), ("paper", "released"), ("elbo", "rules"), ("score", "plain")),
+    *product(("loo",), ("paper",), ("elbo", "rules"), ("score", "plain")),
+]
+
+
+@pytest.mark.parametrize("dynamics", ["off", "fixed", "released"])
+@pytest.mark.parametrize(("kind", "form", "objective", "decoder"), CASES)
+def test_finetuning_weights(kind: str, form: str, objective: str, decoder: str, dynamics: str) -> None:
+    lam = lambda_at(dynamics, joint=True, strength=0.6)
+    start = lam.value.copy()
+    sentence, samples = text(), made_up()
+    baseline = Baseline({sentence: 4.5}, joint=form == "released") if kind == "rl-bl" else None
+    phase = finetuning(lam, baseline, score=kind, form=form, objective=objective, decoder=decoder)
+    counts = counted(sentence, samples)
+    gamma = gammas(counts, start)
+    value = [float(p - q) for p, q in zip(samples.log_p, samples.log_q)]
+    if objective == "rules":
+        value = [v + float(row @ start) for v, row in zip(value, counts)]
+    if kind == "rl-bl":
+        score = [v + 4.5 for v in value]  # alpha 1, tau 0
+    else:
+        score = scores_written_out(kind, form, value, counts.sum(axis=1).tolist())
+    multiplier = [1.0] * M if objective == "rules" else gamma
+    of_encoder = [s * g / M for s, g in zip(score, multiplier)]
+    of_decoder = of_encoder if decoder == "score" else [g / M for g in gamma]
+    for_encoder, for_decoder = phase(sentence, samples)
+    assert for_encoder == pytest.approx(of_encoder, rel=1e-9, abs=1e-12)
+    assert for_decoder == pytest.approx(of_decoder, rel=1e-9, abs=1e-12)
+    figures = phase.diagnostics.averages()
+    assert figures["score_mean"] == pytest.approx(statistics.fmean(score), abs=1e-9)
+    assert figures["score_std"] == pytest.approx(statistics.pstdev(score), abs=1e-9)
+    assert phase.lam.value.tolist() == start.tolist()  # moves with the networks only
+
+
+def test_the_settings_above_make_a_difference() -> None:
+    """Otherwise the test above could not tell them apart."""
+    seen = {}
+    for (kind, form, objective, decoder), dynamics in product(CASES, ("off", "fixed")):
+        baseline = Baseline({text(): 4.5}) if kind == "rl-bl" else None
+        lam = lambda_at(dynamics, joint=True, strength=0.6)
+        options = {"score": kind, "form": form, "objective": objective, "decoder": decoder}
+        weights = finetuning(lam, baseline, **options)(text(), made_up())
+        seen[kind, form, objective, decoder, dynamics] = tuple(np.round(np.concatenate(weights), 9).tolist())
+    for key, weights in seen.items():
+        kind, form, objective, decoder, dynamics = key
+        other_decoder = {"score": "plain", "plain": "score"}[decoder]
+        assert weights != seen[kind, form, objective, other_decoder, dynamics]
+        if dynamics == "fixed":
+            other_objective = {"elbo": "rules", "rules": "elbo"}[objective]
+            assert weights != seen[kind, form, other_objective, decoder, dynamics]
+        if kind not in ("loo", "rl-bl"):
+            other_form = {"paper": "released", "released": "paper"}[form]
+            assert weights != seen[kind, other_form, objective, decoder, dynamics]
+
+
+def test_a_tie_among_the_rules_reaches_the_weights() -> None:
+    """All samples with the same tree: pulled towards in the paper, all pushed away from when released."""
+    samples = made_up()
+    samples.heads = [samples.heads[0]] * M
+    for form, sign in (("paper", 1), ("released", -1)):
+        weights, _ = finetuning(score="rl-pc", form=form)(text(), samples)
+        assert (sign * weights > 0).all()
+
+
+# Lambda that is off
+
+
+def test_without_regularisation_nothing_of_it_is_left() -> None:
+    lam = lambda_at("off", joint=True)
+    phase = finetuning(lam, score="loo")
+    for seed in range(4):
+        samples = made_up(seed)
+        weights, of_decoder = phase(text(seed), samples)
+        value = samples.log_p - samples.log_q
+        assert weights == pytest.approx((value - value.mean()) / (M - 1))
+        assert of_decoder.tolist() == [1 / M] * M
+    assert lam.value.tolist() == lam.gradient.tolist() == lam.velocity.tolist() == [0, 0, 0, 0]
+    assert phase.joint_values() == {}
+    figures = phase.diagnostics.averages()
+    assert figures["kl"] == 0.0
+    assert figures["gamma_ess"] == M
+    assert figures["rules_per_sentence"] > 0  # counted all the same
+
+
+# Lambda that the networks' optimiser updates
+
+
+def test_the_joint_gradient_is_the_mean_gradient_of_the_dual() -> None:
+    lam = lambda_at("released", joint=True)
+    phase = finetuning(lam)
+    at = np.array([0.4, 1.3, 0.2, 0.7])
+    lam.value = at.copy()
+    every = []
+    for seed in range(3):
+        phase(text(seed), made_up(seed))
+        every.append(counted(text(seed), made_up(seed)))
+
+    def total(value: Floats) -> float:
+        return sum(dual(counts, value, RULES.expectations, 0.1) for counts in every)
+
+    numeric = [(total(at + step) - total(at - step)) / 2e-6 for step in 1e-6 * np.eye(4)]
+    assert phase.joint_gradients(3)["lambda"] == pytest.approx(np.array(numeric) / 3, abs=1e-6)
+    assert phase.joint_gradients(3)["lambda"].tolist() == [0, 0, 0, 0]  # told once
+    assert lam.value.tolist() == at.tolist()
+
+
+def test_a_sentence_without_rule_arcs_gives_no_joint_gradient() -> None:
+    lam = lambda_at("released", joint=True)
+    phase = finetuning(lam)
+    phase(Encoded((1, 1, 1, 1), (0,) * 4), made_up())  # determiners only
+    assert phase.joint_gradients(1)["lambda"].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dynamics", ["off", "fixed"])
+def test_only_released_dynamics_are_joint(dynamics: str) -> None:
+    phase = finetuning(lambda_at(dynamics, joint=True))
+    before = phase.lam.value.tolist()
+    phase(text(), made_up())
+    assert phase.joint_values() == {}
+    assert phase.joint_gradients(1) == {}
+    phase.take({})
+    assert phase.lam.value.tolist() == before
+
+
+def test_lambda_is_projected_after_an_update_and_the_optimiser_knows() -> None:
+    phase = finetuning(lambda_at("released", joint=True))
+    values = {"lambda": np.array([-0.5, 0.25, -1e-3, 2.0], dtype=np.float32)}
+    phase.take(values)
+    assert phase.lam.value.tolist() == [0, 0.25, 0, 2]
+    assert values["lambda"].tolist() == [0, 0.25, 0, 2]
+    values["lambda"][1] = 9.0
+    assert phase.lam.value.tolist() == [0, 0.25, 0, 2]  # a copy
+
+
+class Reference:
+    """AdaGrad with a joint clip over networks and whatever else, in double precision."""
+
+    def __init__(self, values: dict[str, Floats], settings: TrainSettings) -> None:
+        self.settings = settings
+        self.values = {name: np.array(value, dtype=np.float64) for name, value in values.items()}
+        self.squares = {name: np.zeros_like(value) for name, value in self.values.items()}
+
+    def update(self, gradients: dict[str, Floats], other_square: float = 0.0) -> float:
+        """One step; `other_square` is the squared norm of all other gradients. Returns the joint norm."""
+        settings = self.settings
+        norm = math.sqrt(other_square + sum(float((g**2).sum()) for g in gradients.values()))
+        scale = min(1.0, settings.clip / norm) if settings.clip else 1.0
+        for name, gradient in gradients.items():
+            step = scale * gradient + settings.l2 * self.values[name]
+            self.squares[name] += step**2
+            self.values[name] -= settings.lr * step / (np.sqrt(self.squares[name]) + 1e-10)
+            if name == "lambda":
+                self.values[name] = np.maximum(0.0, self.values[name])
+        return norm
+
+
+@pytest.mark.parametrize("clip", [0.05, 0.0, 1e6])
+def test_extra_parameters_are_clipped_and_updated_with_the_networks(clip: float) -> None:
+    settings = TrainSettings(lr=0.2, clip=clip, l2=0.05, average=0.0)
+    made = Parameters(np.random.default_rng(0))
+    made.matrix("encoder/w", 2, 3)
+    made.bias("decoder/b", 2)
+    start = {"lambda": np.array([0.5, 0.1, 0.0]), "baseline": np.array([1.0, 0.0])}
+    optimiser = AdaGrad(made, settings, start)
+    reference = Reference({**made.arrays(), **start}, settings)
+    for step in range(5):
+        rng = np.random.default_rng(step)
+        wanted = {name: rng.normal(size=value.shape) for name, value in reference.values.items()}
+        optimiser._gradients = lambda rows, wanted=wanted: {  # type: ignore[method-assign]
+            name: wanted[name].astype(np.float32) for name in made.by_name
+        }
+        norm = optimiser.update(extra={name: wanted[name] for name in start})
+        assert norm == pytest.approx(reference.update(wanted), rel=1e-5)
+        np.maximum(optimiser.values["lambda"], 0.0, out=optimiser.values["lambda"])
+        for name, value in reference.values.items():
+            np.testing.assert_allclose(optimiser.values[name], value, rtol=1e-4, atol=1e-6)
+        assert set(optimiser.norms) == {"encoder", "decoder", "lambda", "baseline"}
+        assert optimiser.norms["lambda"] == pytest.approx(np.linalg.norm(wanted["lambda"]), rel=1e-5)
+        assert optimiser.norms["encoder"] == pytest.approx(np.linalg.norm(wanted["encoder/w"]), rel=1e-5)
+    assert set(optimiser.current()) == set(optimiser.averaged()) == set(made.by_name)
+    assert {"value:lambda", "square:baseline"} <= set(optimiser.state())
+
+
+JOINT: dict[str, dict[str, Any]] = {
+    "train": {"updates": 0, "l2": 0.01},
+    "posterior": {"dynamics": "released"},
+    "finetune": {"updates": 6, "score": "rl-bl", "form": "released", "decoder": "score", "lr": 0.6},
+    "language_model": {"hidden_dim": 4, "epochs": 1},
+}
+
+
+@pytest.mark.parametrize("clip", [0.05, 3.0, 0.0])
+def test_training_updates_lambda_and_baseline_jointly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clip: float
+) -> None:
+    """Recomputed from the samples of each update and the norms of the networks' gradients."""
+    changes = {**JOINT, "finetune": {**JOINT["finetune"], "clip": clip}}
+    trainer = tiny.trainer(tmp_path, changes)
+    settings = TrainSettings(lr=0.6, clip=clip, l2=0.01)
+    e = trainer.data.rules.expectations
+    reference = Reference({"lambda": e, "baseline": np.array([1.0, 0.0])}, settings)
+    drawn: list[tuple[Encoded, Samples, Floats]] = []
+    regularise = Finetuning.regularise
+
+    def watched(self: Finetuning, sentence: Encoded, samples: Samples) -> Any:
+        counts, gamma = regularise(self, sentence, samples)
+        drawn.append((sentence, samples, counts))
+        return counts, gamma
+
+    monkeypatch.setattr(Finetuning, "regularise", watched)
+    phase, projected, clipped = trainer.phase, 0, 0
+    assert isinstance(phase, Finetuning)
+    assert phase.baseline is not None
+    for batch in (trainer._epoch(0) + trainer._epoch(1))[:6]:
+        drawn.clear()
+        lam, (alpha, tau) = phase.lam.value.copy(), phase.baseline.value.copy()
+        norm = trainer.update(batch)
+        assert len(drawn) == len(batch)
+        wanted = {"lambda": np.zeros(len(e)), "baseline": np.zeros(2)}
+        for sentence, samples, counts in drawn:
+            if counts.any():
+                wanted["lambda"] += dual_gradient(counts, lam, e, 0.1) / len(batch)
+            nll = phase.baseline.nll[sentence]
+            error = samples.log_p - samples.log_q + alpha * nll + tau
+            wanted["baseline"] += 2 * error.sum() * np.array([nll, 1.0]) / len(batch)
+        parts = trainer.optimiser.norms
+        assert parts["lambda"] == pytest.approx(np.linalg.norm(wanted["lambda"]), rel=1e-4)
+        assert parts["baseline"] == pytest.approx(np.linalg.norm(wanted["baseline"]), rel=1e-4)
+        assert norm == pytest.approx(reference.update(wanted, parts["encoder"] ** 2 + parts["decoder"] ** 2))
+        clipped += bool(clip) and norm > clip
+        np.testing.assert_allclose(phase.lam.value, reference.values["lambda"], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(phase.baseline.value, reference.values["baseline"], rtol=1e-4, atol=1e-5)
+        assert phase.lam.value.tolist() == trainer.optimiser.values["lambda"].tolist()
+        projected += int((phase.lam.value == 0).sum())
+        assert not phase.lam.gradient.any()
+        assert not phase.baseline.gradient.any()
+    assert projected  # the step is large enough for the projection to matter
+    assert bool(clipped) == bool(clip)
+
+
+# State
+
+
+def test_a_saved_state_goes_on_the_same() -> None:
+    for form in ("paper", "released"):
+        nll = {text(seed): 3.0 + seed for seed in range(6)}
+        options: Any = {"score": "rl-bl", "form": form}
+        one, other = (
+            finetuning(lambda_at("released", joint=True), Baseline(nll, form == "released"), **options)
+            for _ in range(2)
+        )
+        for seed in range(3):
+            one(text(seed), made_up(seed))
+        one.joint_gradients(3)
+        other.load_state({name: np.array(array) for name, array in one.state().items()})
+        for seed in range(3, 6):
+            first, second = (phase(text(seed), made_up(seed)) for phase in (one, other))
+            assert [weights.tolist() for weights in first] == [weights.tolist() for weights in second]
+        assert {k: v.tolist() for k, v in one.state().items()} == {
+            k: v.tolist() for k, v in other.state().items()
+        }
+
+
+def test_an_incomplete_state_is_refused() -> None:
+    phase = finetuning(baseline=Baseline({text(): 1.0}), score="rl-bl")
+    for lost in phase.state():
+        state = phase.state()
+        del state[lost]
+        with pytest.raises(KeyError, match=lost):
+            phase.load_state(state)
+
+
+# Figures for the log
+
+
+def test_figures_are_averages_over_words_or_sentences() -> None:
+    lam = lambda_at("fixed", joint=True, strength=0.6)
+    phase = finetuning(lam, score="rl-sn")
+    expected: dict[str, list[float]] = {"elbo": [], "entropy": [], "kl": [], "rules": [], "ess": []}
+    words = 0
+    for seed, n in ((0, 4), (1, 3), (2, 5)):
+        sentence, samples = text(seed, n), made_up(seed, n)
+        phase(sentence, samples)
+        counts = counted(sentence, samples)
+        gamma = gammas(counts, lam.value)
+        words += n
+        expected["elbo"].append(float((samples.log_p - samples.log_q).mean()))
+        expected["entropy"].append(-float(samples.log_q.mean()))
+        expected["kl"].append(statistics.fmean(g * math.log(g) for g in gamma))
+        expected["rules"].append(float(counts.sum()) / M)
+        expected["ess"].append(sum(gamma) ** 2 / sum(g * g for g in gamma))
+    assert min(expected["kl"]) > 0
+    figures = phase.diagnostics.averages()
+    assert figures["elbo_per_word"] == pytest.approx(sum(expected["elbo"]) / words)
+    for name, mine in (
+        ("entropy", "entropy"),
+        ("kl", "kl"),
+        ("rules_per_sentence", "rules"),
+        ("gamma_ess", "ess"),
+    ):
+        assert figures[name] == pytest.approx(statistics.fmean(expected[mine])), name
+    assert (phase.diagnostics.sentences, phase.diagnostics.words) == (3, 12)
+
+
+def test_the_divergence_is_never_negative_nor_lost_where_gamma_is_zero() -> None:
+    lam = lambda_at("fixed", joint=True)
+    phase = finetuning(lam, score="rl-sn")
+    for strength in (0.0, 1e-6, 1.0, 800.0):
+        lam.value = np.full(4, strength)
+        for seed in range(10):
+            phase.diagnostics = Diagnostics()
+            phase(text(seed), made_up(seed))
+            kl = phase.diagnostics.averages()["kl"]
+            assert -1e-12 < kl <= math.log(M) + 1e-9
+            assert np.isfinite(kl)
+
+
+def test_supervised_weights_are_one() -> None:
+    phase = Supervised()
+    for seed, n in ((0, 4), (1, 3)):
+        for weights in phase(text(seed, n), made_up(seed, n, copies=1)):
+            assert weights.tolist() == [1.0]
+    figures = phase.diagnostics.averages()
+    samples = [made_up(seed, n, copies=1) for seed, n in ((0, 4), (1, 3))]
+    assert figures == {
+        "tree_log_q_per_word": pytest.approx(sum(s.log_q[0] for s in samples) / 7),
+        "tree_log_p_per_word": pytest.approx(sum(s.log_p[0] for s in samples) / 7),
+    }
+
+
+# REINFORCE
+
+WORDS, COPIES = 3, 5
+NET_TAGS = ("ADJ", "NOUN", "VERB")
+NET_RULES = parse_rules("ROOT VERB 0.5\nROOT NOUN 0.25\nVERB NOUN 0.5\nNOUN ADJ 0.4")
+SENTENCE = Encoded((1, 2, 3), (0, 0, 0))
+ACTIONS = [actions for actions, _ in brute_force.derivations(WORDS)]
+
+
+def net() -> Any:
+    """Without dropout, and with a flat q, so that no derivation is too rare to be drawn."""
+    return network(seed=2, scale=0.6, hidden_dim=8, encoder_dropout=0.0, decoder_dropout=0.0)
+
+
+def enumerated(network_: Any) -> tuple[Any, Floats, Floats]:
+    """All derivations of the sentence, scored; q and l of each."""
+    new_graph(autobatch=False)
+    drawn = per_sentence.draw(network_, SENTENCE, len(ACTIONS), forcing(ACTIONS))
+    return drawn, np.exp(drawn.samples.log_q), drawn.samples.log_p - drawn.samples.log_q
+
+
+def rewards(lam: Floats) -> Floats:
+    """lambda . counts of all derivations."""
+    tags = [NET_TAGS[tag - 1] for tag in SENTENCE.tags]
+    weight = {(rule.head, rule.dependent): float(value) for rule, value in zip(NET_RULES.rules, lam)}
+    return np.array(
+        [
+            sum(weight.get((tags[h - 1] if h else "ROOT", tag), 0.0) for h, tag in zip(heads, tags))
+            for _, heads in brute_force.derivations(WORDS)
+        ]
+    )
+
+
+def estimates(engine: Any, network_: Any, phase: Finetuning, times: int, batch: int) -> dict[str, Floats]:
+    """Gradients that `accumulate` gives, (times, ...) by name, each the mean of a batch of estimates."""
+    found: dict[str, list[Floats]] = {}
+    settings = TrainSettings(samples=COPIES, exponent=1.0)
+    for k in range(times):
+        engine.accumulate(network_, [SENTENCE] * batch, phase, np.random.default_rng([11, k]), settings)
+        for name, gradient in gradients(network_).items():
+            found.setdefault(name, []).append(gradient.astype(np.float64))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def assert_unbiased(found: dict[str, Floats], exact: dict[str, Floats], names: list[str]) -> None:
+    """Within four standard errors, which are small beside the gradient."""
+    for name in names:
+        mean, error = found[name].mean(axis=0), found[name].std(axis=0, ddof=1) / np.sqrt(len(found[name]))
+        assert (np.abs(mean - exact[name]) < 4 * error + 1e-5).all(), name
+        largest = np.unravel_index(np.abs(exact[name]).argmax(), exact[name].shape)
+        assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"  # 1 - 1/M would be seen
+
+
+PARAMETERS = ["state/actions", "state/actions_bias", "state/bias", "stack/compose_bias", "stack/lstm/bias"]
+
+
+def reinforce_case(objective: str, score: str = "loo") -> tuple[Any, Finetuning, Floats]:
+    """Network, phase and lambda . counts of all derivations, which counts as a reward."""
+    dynamics = "fixed" if objective == "rules" else "off"
+    lam = Lambda(PosteriorSettings(dynamics=dynamics, strength=1.2), NET_RULES.expectations, joint=True)
+    settings = FinetuneSettings(score=score, objective=objective, decoder="plain")
+    phase = Finetuning(NET_RULES, NET_TAGS, lam, settings, Baseline({SENTENCE: 4.0}))
+    return net(), phase, rewards(lam.value)
+
+
+def exact_gradients(network_: Any, reward: Floats) -> dict[str, Floats]:
+    """Of -E_q[log p + reward - log q] in all parameters: sums over all derivations, weights q(a) l(a)."""
+    drawn, q, elbo = enumerated(network_)
+    assert q.sum() == pytest.approx(1.0, abs=1e-5)
+    per_sentence.backward(drawn, q * (elbo + reward - 1.0), q)
+    return gradients(network_)
+
+
+@pytest.mark.parametrize("objective", ["elbo", "rules"])
+def test_the_enumerated_gradient_is_that_of_the_enumerated_objective(objective: str) -> None:
+    """By finite differences; it is what the estimates below are compared with."""
+    network_, _, reward = reinforce_case(objective)
+    exact = exact_gradients(network_, reward)
+    if objective == "rules":
+        assert reward.std() > 0.3
+    for part, name in product(("encoder", "decoder"), (*PARAMETERS, "embed/from_tag")):
+        full = f"{part}/{name}"
+        value = network_.parameters.get(full)
+        for i in np.argsort(-np.abs(exact[full].ravel()))[:2].tolist():
+            errors = []
+            for step in (2e-2, 1e-2, 3e-3):
+                numeric = 0.0
+                for sign in (1, -1):
+                    changed = value.astype(np.float64).copy()
+                    changed.reshape(-1)[i] += sign * step
+                    network_.parameters.set(full, changed)
+                    _, q, elbo = enumerated(network_)
+                    numeric -= sign * float(q @ (elbo + reward)) / (2 * step)
+                errors.append(abs(numeric - exact[full].ravel()[i]))
+            network_.parameters.set(full, value)
+            assert min(errors) < 1e-2 * max(np.abs(exact[full]).max(), 0.1), (full, i, errors)
+
+
+@pytest.mark.parametrize(
+    ("objective", "score"), [("elbo", "loo"), ("rules", "loo"), ("elbo", "rl-bl"), ("rules", "rl-bl")]
+)
+def test_scores_that_only_shift_estimate_the_gradient_of_the_objective(objective: str, score: str) -> None:
+    """Leave-one-out, and a baseline that is fitted to a sentence's samples only after it has scored them."""
+    network_, phase, reward = reinforce_case(objective, score)
+    exact = exact_gradients(network_, reward)
+    found = estimates(lockstep, network_, phase, times=30, batch=50)
+    assert_unbiased(found, exact, [f"encoder/{name}" for name in PARAMETERS])
+    if objective == "elbo":  # the decoder's part needs no score: log p is inside the expectation
+        assert_unbiased(found, exact, ["decoder/state/actions", "decoder/tags", "decoder/stack/lstm/bias"])
+
+
+def test_leave_one_out_is_right_in_the_other_engine_too() -> None:
+    network_, phase, reward = reinforce_case("rules")
+    exact = exact_gradients(network_, reward)
+    found = estimates(per_sentence, network_, phase, times=30, batch=10)
+    for name in ("encoder/state/actions", "encoder/state/bias"):
+        mean, error = found[name].mean(axis=0), found[name].std(axis=0, ddof=1) / np.sqrt(30)
+        assert (np.abs(mean - exact[name]) < 4 * error + 1e-5).all()
+        assert np.abs(exact[name]).max() > 4 * error.max()
+
+
+def test_a_normalised_score_is_not_that_gradient() -> None:
+    """RL-SN divides by the std: no estimate of the ELBO's gradient, so the tests above can fail."""
+    network_, _, reward = reinforce_case("elbo")
+    lam = Lambda(PosteriorSettings(dynamics="off"), NET_RULES.expectations, joint=True)
+    phase = Finetuning(NET_RULES, NET_TAGS, lam, FinetuneSettings(score="rl-sn", form="released"))
+    found = estimates(lockstep, network_, phase, times=30, batch=30)
+    with pytest.raises(AssertionError, match="encoder/state/actions"):
+        assert_unbiased(found, exact_gradients(network_, reward), ["encoder/state/actions"])
