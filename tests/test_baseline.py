@@ -1,8 +1,9 @@
-"""The baseline of RL-BL: its language model against enumeration and differences, its fit on made-up scores."""
+"""The baseline of RL-BL: its language model by enumeration and differences, its fit to made-up scores."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -157,6 +158,22 @@ def test_dropout_is_for_training_only_and_repeats_with_its_seed() -> None:
     assert scored(1, True) != scored(1, False)
 
 
+def test_dropout_is_on_the_input_between_the_layers_and_on_the_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, rates, original = language_model(dropout=0.25), [], dy.dropout
+
+    def dropout(x: Any, rate: float) -> Any:
+        rates.append(rate)
+        return original(x, rate)
+
+    monkeypatch.setattr(dy, "dropout", dropout)
+    nll(model, [(0, 1, 2, 1)])
+    assert rates == []
+    nll(model, [(0, 1, 2, 1)], training=True)
+    assert rates == [0.25] * 3 * 4  # of every item
+
+
 # Training it
 
 
@@ -213,6 +230,8 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     results = [train_language_model(texts(), Vocabulary(TAGS), settings, seed) for seed in (1, 1, 2)]
     assert results[0] == results[1]
     assert results[0] != results[2]
+    without = train_language_model(texts(), Vocabulary(TAGS), replace(settings, dropout=0.0), 1)
+    assert results[0] != without
 
 
 def test_the_epoch_with_the_best_held_out_perplexity_is_taken(caplog: pytest.LogCaptureFixture) -> None:
@@ -311,7 +330,7 @@ def test_the_fit_converges() -> None:
     assert fitted.value == pytest.approx([1.7, 3.0], abs=0.25)
     fitted = Baseline(sentences(60))
     scores = follow(fitted, 1.7, 3.0, 600, noise=0.0)
-    assert fitted.value == pytest.approx([1.7, 3.0], abs=0.02)
+    assert fitted.value == pytest.approx([1.7, 3.0], abs=0.1)  # a tenth of a sentence's weight stays at 1, 0
     assert np.abs(scores[-20:]).max() < 0.05
     assert scores[0] < -5
 
@@ -334,6 +353,8 @@ def test_the_fit_is_that_of_least_squares_with_forgetting() -> None:
         elbo = rng.normal(-20, 5, 4)
         assert fitted.score(sentence, elbo) == pytest.approx(elbo + alpha * value + tau)
         weights = [*(baseline.FORGET * weight for weight in weights), 1.0]
+        for k in (0, 1):  # what of the start is never forgotten
+            weights[k] += baseline.REMAINING * (1 - baseline.FORGET)
         rows, targets = [*rows, [value, 1.0]], [*targets, -float(elbo.mean())]
         root = np.sqrt(weights)
         expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(targets) * root, rcond=None)[0]
@@ -355,12 +376,6 @@ def test_sentences_of_one_value_are_fitted_too() -> None:
     assert max(map(abs, means[50:])) < 1.0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=np.linalg.LinAlgError,
-    reason="bug in Baseline.score: the start is forgotten, the moments are singular to the last bit then, and "
-    "training ends with an internal error (after some 1,800 sentences, with L = 0 some 35,000)",
-)
 @pytest.mark.parametrize("value", [4.0, 2.5])
 def test_sentences_of_one_value_are_fitted_for_ever(value: float) -> None:
     fitted = Baseline({Encoded((1, 2), (0, 0)): value})

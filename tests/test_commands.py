@@ -116,16 +116,6 @@ def test_own_rules_with_an_odd_name(vdgi: Vdgi, folder: Path) -> None:
     assert loaded.settings.posterior.rules == name
 
 
-@pytest.mark.parametrize("preset", config.preset_names())
-def test_every_preset_trains(vdgi: Vdgi, folder: Path, preset: str) -> None:
-    tiny.write(folder / "train.conllu")
-    options = ["--set", "model.hidden_dim=6", "--set", "model.tag_dim=6", "--set", "train.samples=3"]
-    options += ["--set", "train.updates=2", "--dev", "train.conllu", "--preset", preset]
-    vdgi.good("train", "--train", "train.conllu", "--out", "run", *options)
-    assert checkpoint.load("run/model.vdgi").meta["preset"] == preset
-    vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")
-
-
 # parse
 
 RICH = """\

@@ -283,6 +283,6 @@ def test_a_folder_of_the_same_name_does_not_hide_the_rules(
 
 
 def test_unknown_rules() -> None:
-    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: ud, ud-propn)")
+    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: best, ")
     with pytest.raises(ConfigError, match=message):
         rules_path("ud-prop")

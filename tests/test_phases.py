@@ -51,7 +51,10 @@ def counted(sentence: Encoded, samples: Samples) -> Floats:
     counts = np.zeros((len(samples.heads), len(RULES)))
     for m, heads in enumerate(samples.heads):
         for dependent, head in enumerate(heads):
-            tags = ["ROOT" if not head else TAGS[sentence.tags[head - 1] - 1], TAGS[sentence.tags[dependent] - 1]]
+            tags = [
+                "ROOT" if not head else TAGS[sentence.tags[head - 1] - 1],
+                TAGS[sentence.tags[dependent] - 1],
+            ]
             for k, rule in enumerate(RULES.rules):
                 counts[m, k] += tags == [rule.head, rule.dependent]
     return counts
@@ -84,11 +87,14 @@ def test_the_made_up_samples_differ_in_what_matters() -> None:
 def test_pretraining_weights_are_gamma_over_the_number_of_samples(dynamics: str) -> None:
     lam = lambda_at(dynamics, strength=1.5)
     start = lam.value.copy()
-    assert start.tolist() == {
-        "off": [0, 0, 0, 0],
-        "fixed": [2.25, 1.5, 0.75, 0.375],  # 1.5 where .5 is expected, and in proportion
-        "released": [0.75, 0.5, 0.25, 0.125],
-    }[dynamics]
+    assert (
+        start.tolist()
+        == {
+            "off": [0, 0, 0, 0],
+            "fixed": [2.25, 1.5, 0.75, 0.375],  # 1.5 where .5 is expected, and in proportion
+            "released": [0.75, 0.5, 0.25, 0.125],
+        }[dynamics]
+    )
     phase = Pretraining(RULES, TAGS, lam)
     for_encoder, for_decoder = phase(text(), made_up())
     expected = [gamma / M for gamma in gammas(counted(text(), made_up()), start)]

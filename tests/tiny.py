@@ -112,8 +112,10 @@ TIMES = ("cpu_s", "wall_s", "sentences_per_cpu_s")
 class Run:
     """`vdgi train` on the tiny treebank, in a folder of its own, that can be interrupted and resumed."""
 
-    def __init__(self, folder: Path, changes: Changes | None = None, *, dev: bool = False) -> None:
-        self.folder, self.out, self.dev = folder, folder / "run", dev
+    def __init__(
+        self, folder: Path, changes: Changes | None = None, *, dev: bool = False, trees: bool = False
+    ) -> None:
+        self.folder, self.out, self.dev, self.trees = folder, folder / "run", dev, trees
         every = {"train": {"batch_size": 2, "updates": UPDATES, "evaluate_every": 3}}
         self.settings = config.merge(settings(every), changes or {})
 
@@ -124,9 +126,13 @@ class Run:
         for path, n_sentences in zip(paths, (12, 6)):
             if not path.exists():
                 write(path, n_sentences)
+        trees = self.folder / "trees.conllu"
+        if self.trees and not trees.exists():
+            write(trees, 6)
         model = train.train(
             train_files=[str(paths[0])],
             dev_files=[str(path) for path in paths[1:]],
+            tree_files=[str(trees)] if self.trees else [],
             out=self.out,
             settings=self.settings,
             resume=resume,

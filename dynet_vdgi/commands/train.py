@@ -109,9 +109,9 @@ def train(
     if "-" in (*inputs.train, *inputs.trees, *inputs.dev):
         raise UsageError("training reads its files more than once: save standard input (-) to a file first")
     if not inputs.train and not inputs.trees:
-        raise UsageError(
-            "nothing to learn from: name tagged text with --train, or trees with --trees"
-        )
+        raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+    for name in set(inputs.train) & set(inputs.trees):
+        logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
     _check_folder(out, resume)
     if settings.train.select == "dev" and not inputs.dev:
         raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
@@ -128,7 +128,7 @@ def train(
     trainer = Trainer(settings, data, meta, out)
     if resume and (out / config.MODEL_NAME).exists():
         trainer.resume()
-        logger.info("resuming after update %d", trainer.optimiser.updates)
+        logger.info("resuming after update %d", trainer.updates)
     else:
         trainer.log.restart(after_update=-1)
         with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
@@ -186,7 +186,7 @@ def _prepare(
     from dynet_vdgi.learning.training import TrainingData
 
     protocol = treebank.protocol_named(settings.data.protocol)
-    rules = _rules(inputs.train, settings)
+    rules = _rules(inputs.train or inputs.trees, settings)
     nothing = treebank.Prepared([], [], [])
     text, trees, dev = nothing, nothing, nothing
     max_len = settings.data.max_len
@@ -201,13 +201,13 @@ def _prepare(
         dev = _read(inputs.dev, protocol, longest, min_len=1, role="dev", heads="required")
     sentences = [*text.sentences, *trees.sentences]
     start: dict[str, Any] = {}
-    vectors = None
+    vectors, vector_dim = None, settings.model.vector_dim
     if inputs.init:
-        vocabulary, start = _initial(inputs.init, settings, sentences)
+        vocabulary, start, vector_dim = _initial(inputs.init, settings, sentences)
     else:
         vocabulary, vectors = _vocabulary(sentences, settings)
-    if vectors is not None:
-        settings = config.merge(settings, {"model": {"vector_dim": vectors.dim}})
+        vector_dim = vectors.dim if vectors else vector_dim
+    settings = config.merge(settings, {"model": {"vector_dim": vector_dim}})
     if settings.posterior.dynamics != "off":
         for rule in rules.unused(vocabulary.tags):
             logger.warning("rule %s can never hold: the training text lacks a tag of it", rule)
@@ -270,12 +270,16 @@ def _vocabulary(sentences: list[Sentence], settings: config.Settings) -> tuple[V
 
 def _initial(
     path: str, settings: config.Settings, sentences: list[Sentence]
-) -> tuple[Vocabulary, dict[str, Any]]:
-    """Vocabulary and weights of a model to start from.
+) -> tuple[Vocabulary, dict[str, Any], int]:
+    """Vocabulary, weights and size of the word vectors of a model to start from.
 
     Raises:
         ModelError: it has another shape, or lacks a tag of the training text.
+        UsageError: vectors or clusters are named, which are the model's own.
     """
+    for key in ("vectors", "clusters"):
+        if getattr(settings.data, key):
+            raise UsageError(f"--init {path}: the model has its own {key}; leave out data.{key}")
     from dynet_vdgi.learning import checkpoint
 
     model = checkpoint.load(path)
@@ -285,10 +289,8 @@ def _initial(
             raise ModelError(f"{path}: its model.{name} is {theirs[name]}, not {value} as asked for")
     lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
     if lacking:
-        raise ModelError(
-            f"{path}: it does not know these tags: {' '.join(sorted(lacking))}"
-        )
-    return model.vocabulary, model.parameters
+        raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
+    return model.vocabulary, model.parameters, model.settings.model.vector_dim
 
 
 def _gold_trees_used(

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from dynet_vdgi.data import embeddings, files, text
+from dynet_vdgi.data import files, text
 from dynet_vdgi.errors import DataError, UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -85,6 +85,8 @@ def learn(
         UsageError: no word occurs `min_count` times, or the output cannot be written.
     """
     from tqdm import tqdm
+
+    from dynet_vdgi.data import embeddings
 
     start = time.perf_counter()
     shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)

@@ -18,7 +18,6 @@ import os
 import struct
 import sys
 import tempfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -42,10 +41,11 @@ CACHE_ABOVE = 10_000_000  # bytes: smaller files are read at once
 CACHE_KEPT = 8  # files
 
 FASTTEXT = struct.pack("<i", 793712314)  # first bytes of fastText's own format
+_GENSIM_FAILS = (AssertionError, MemoryError, OverflowError, RuntimeError, ValueError, struct.error)
 _FASTTEXT_HEADER = struct.Struct("<2i12id3i")  # signature; arguments; words and labels, words, labels
 
-# Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque) by how often a word's nearest neighbours have its
-# tag. With gensim's rate of 0.025 and ten epochs all vectors of the Basque words pointed in one direction.
+# Chosen on UD 1.4 (292,000 words of French, 61,000 of Basque): nearest neighbours often have the same tag.
+# With gensim's rate of 0.025 and ten epochs the vectors of all Basque words pointed in one direction.
 RATE = 0.05
 WINDOW = 2  # words to either side
 NGRAMS = (3, 6)  # characters of the shortest and the longest
@@ -173,8 +173,9 @@ def _from_fasttext(path: str, words: Sequence[str], stream: io.BufferedReader) -
     try:
         with _quiet_gensim():
             vectors = load_facebook_vectors(path)
-    except (AssertionError, NotImplementedError, RuntimeError, ValueError, struct.error) as error:
-        raise DataError(path, None, f"gensim cannot read it: {error}", "damaged? download it again") from None
+    except _GENSIM_FAILS as error:
+        hint = "damaged, or too large for the memory?"
+        raise DataError(path, None, f"gensim cannot read it: {error}", hint) from None
 
     def guess(word: str) -> Floats | None:
         shortest, longest = vectors.min_n, vectors.max_n
@@ -312,15 +313,9 @@ def train(
             epochs=epochs,
             seed=seed,
             workers=1,  # several would interfere in an order of their own
-            hashfxn=_stable_hash,
             callbacks=[Epochs()],
         )
     return model.wv
-
-
-def _stable_hash(word: str) -> int:
-    """Python's own hash of a string differs between processes."""
-    return zlib.crc32(word.encode())
 
 
 def write(vectors: KeyedVectors, handle: TextIO) -> int:

@@ -98,7 +98,7 @@ def wanted_rows(path: str, stream: io.BufferedReader, wanted: Collection[str]) -
                 repeated.add(number, keys[word])
             else:
                 vectors[keys[word]] = _vector(path, layout, number, keys[word], numbers)
-        elif not word.isascii() and not _is_text(word):
+        elif not word.isascii() and not _is_utf8(word):
             not_utf8.add(number)
         if n_rows <= BEGINNING:
             beginning.append(word.decode(errors="replace"))
@@ -140,7 +140,7 @@ def _layout(path: str, head: bytes) -> _Layout:
         promised, dim = map(int, header.groups())
         if any(width >= dim for width in widths):
             return _Layout(dim, False, promised)
-        if not _is_text(head):
+        if _CONTROL.search(head) or not _is_utf8(head, complete=False):
             return _Layout(dim, True, promised)
         message = f"the header says {counted(dim, 'number')} a row, but the first rows have fewer"
         raise DataError(name, 1, message, _HINT)
@@ -167,13 +167,13 @@ def _number(field: float | bytes) -> float | None:
         return None
 
 
-def _is_text(data: bytes) -> bool:
-    """Whether this is UTF-8 without control characters; a letter cut off at the end does no harm."""
+def _is_utf8(data: bytes, complete: bool = True) -> bool:
+    """Whether this is UTF-8; unless `complete`, the last letter may be cut off."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(data)
+        codecs.getincrementaldecoder("utf-8")().decode(data, complete)
     except UnicodeDecodeError:
         return False
-    return not _CONTROL.search(data)
+    return True
 
 
 # Rows

@@ -27,8 +27,15 @@ logger = logging.getLogger("dynet_vdgi")
 HELD_OUT = 0.1
 """Share of the sentences that choose the language model's best epoch."""
 
+START = np.array([1.0, 0.0])
+"""alpha and tau to begin with."""
+
 FORGET = 0.98
 """Weight of a sentence in the fit, relative to the one after it: the scores change as the networks learn."""
+
+
+REMAINING = 0.1
+"""Weight of the start, in sentences, that is never forgotten."""
 
 
 class Baseline:
@@ -40,7 +47,7 @@ class Baseline:
 
     def __init__(self, nll: Mapping[Encoded, float], joint: bool = False) -> None:
         self.nll, self.joint = nll, joint
-        self.value = np.array([1.0, 0.0])  # alpha, tau
+        self.value = START.copy()
         self.gradient = np.zeros(2)
         self.moments, self.products = np.eye(2), self.value.copy()
 
@@ -51,8 +58,9 @@ class Baseline:
         if self.joint:  # of the squared error, summed over the samples
             self.gradient += 2.0 * score.sum() * features
         else:
-            self.moments = FORGET * self.moments + np.outer(features, features)
-            self.products = FORGET * self.products - features * elbo.mean()
+            start = REMAINING * (1.0 - FORGET) * np.eye(2)  # so that the solution is always unique
+            self.moments = FORGET * self.moments + start + np.outer(features, features)
+            self.products = FORGET * self.products + start @ START - features * elbo.mean()
             self.value = np.linalg.solve(self.moments, self.products)
         return np.asarray(score)
 

@@ -62,6 +62,12 @@ def leave_one_out(elbo: Floats) -> Floats:
     return np.asarray((elbo - elbo.mean()) * (len(elbo) / (len(elbo) - 1)))
 
 
+EQUAL = 1e-6
+"""A spread below this share of the values is rounding: engines compute in single precision."""
+
+
 def _standardised(values: Floats, ddof: int) -> Floats:
     std = float(values.std(ddof=ddof))
-    return np.asarray((values - values.mean()) / std) if std > 0 else np.zeros_like(values)
+    if std <= EQUAL * max(1.0, float(np.abs(values).max())):
+        return np.zeros_like(values)
+    return np.asarray((values - values.mean()) / std)

@@ -130,9 +130,10 @@ class Trainer:
         """The baseline of RL-BL, whose language model is trained here."""
         if self.settings.finetune.score != "rl-bl":
             return None
-        sentences = self.encoded[: len(self.data.sentences)]
-        seed = self.settings.train.seed
-        nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
+        sentences, seed = self.encoded[: len(self.data.sentences)], self.settings.train.seed
+        nll: dict[Encoded, float] = {}
+        if sentences:  # trees alone have no scores
+            nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
         return Baseline(nll, joint=self.settings.finetune.form == "released")
 
     @property

@@ -1,0 +1,571 @@
+"""Pretraining and fine-tuning in one run: where each begins and ends, resuming, and starting from a model."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from shell import Vdgi
+from tiny import Changes, Run, same_arrays
+
+from dynet_vdgi import config
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.learning import checkpoint, training
+from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.learning.phases import Finetuning, Pretraining
+from dynet_vdgi.learning.training import Stage, Trainer, stages
+
+# Which stages there are
+
+
+@pytest.mark.parametrize(
+    ("train", "finetune", "expected"),  # (updates, epochs) each; an epoch has six updates
+    [
+        ((400, 0), (0, 0), [("pretrain", 0, 400)]),
+        ((0, 2), (0, 0), [("pretrain", 0, 12)]),
+        ((10, 1), (0, 0), [("pretrain", 0, 6)]),
+        ((5, 1), (0, 0), [("pretrain", 0, 5)]),
+        ((4, 0), (5, 0), [("pretrain", 0, 4), ("finetune", 4, 9)]),
+        ((0, 1), (0, 2), [("pretrain", 0, 6), ("finetune", 6, 18)]),
+        ((4, 0), (0, 1), [("pretrain", 0, 4), ("finetune", 4, 10)]),
+        ((0, 3), (20, 3), [("pretrain", 0, 18), ("finetune", 18, 36)]),
+        ((4, 1), (20, 4), [("pretrain", 0, 4), ("finetune", 4, 24)]),
+        ((0, 0), (7, 0), [("finetune", 0, 7)]),
+        ((0, 0), (7, 1), [("finetune", 0, 6)]),
+        ((0, 0), (0, 2), [("finetune", 0, 12)]),
+    ],
+)
+def test_stages_follow_from_updates_and_epochs(
+    train: tuple[int, int], finetune: tuple[int, int], expected: list[tuple[str, int, int]]
+) -> None:
+    settings = tiny.settings(
+        {
+            "train": {"updates": train[0], "epochs": train[1], "lr": 0.5, "clip": 0.125},
+            "finetune": {"updates": finetune[0], "epochs": finetune[1], "lr": 0.25, "clip": 2.0},
+        }
+    )
+    steps = {"pretrain": (0.5, 0.125), "finetune": (0.25, 2.0)}
+    assert stages(settings, 6) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
+
+
+def test_a_run_without_any_stage_is_refused() -> None:
+    with pytest.raises(ConfigError, match="nothing would be trained"):
+        tiny.settings({"train": {"updates": 0}})
+
+
+# From one to the other
+
+STAGES: Changes = {"train": {"updates": 4}, "finetune": {"updates": 5, "score": "rl-pc", "lr": 0.02}}
+"""Evaluated after 3, 4, and 7, 9 updates; an epoch has 6."""
+
+
+def two_stages(folder: Path, changes: dict[str, dict[str, Any]] | None = None, **options: Any) -> Run:
+    """A run with some changes, section by section, to `STAGES`."""
+    changes = changes or {}
+    both = {
+        name: {**STAGES.get(name, {}), **changes.get(name, {})} for name in dict.fromkeys([*STAGES, *changes])
+    }
+    return Run(folder, both, **options)
+
+
+def test_the_log_has_both_phases_and_counts_through(tmp_path: Path) -> None:
+    run = two_stages(tmp_path, dev=True)
+    model = run.train()
+    rows = run.rows()
+    assert [(row["phase"], row["update"], row["epoch"]) for row in rows] == [
+        ("pretrain", 3, 0.5),
+        ("pretrain", 4, 0.667),
+        ("finetune", 7, 1.167),
+        ("finetune", 9, 1.5),
+    ]
+    assert [row["sentences"] for row in rows] == [6, 2, 6, 4]
+    for row in rows:
+        assert {"elbo_per_word", "entropy", "kl", "gamma_ess", "gradient_norm_encoder"} <= set(row)
+        assert ("score_mean" in row) == ("score_std" in row) == (row["phase"] == "finetune")
+        assert row["gradient_norm"] >= row["gradient_norm_decoder"] > 0
+        assert row["kl"] >= 0
+        assert 0 <= row["dev_dda"] <= 1
+    assert (model.meta["updates"], model.meta["complete"]) == (9, True)
+    assert model.progress == {"update": 9, "stage": 1, "seed": 1, "best_dev": None}
+
+
+def test_batches_go_on_where_the_first_stage_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were one stage: in every epoch each sentence once."""
+    original, taken = Trainer.update, []
+
+    def update(self: Trainer, batch: Any) -> float:
+        taken.append(list(batch))
+        return original(self, batch)
+
+    monkeypatch.setattr(Trainer, "update", update)
+    two_stages(tmp_path / "a", {"finetune": {"updates": 8}}).train()
+    with_stages = taken[:]
+    taken.clear()
+    Run(tmp_path / "b", {"train": {"updates": 12}}).train()
+    assert with_stages == taken
+    for epoch in (taken[:6], taken[6:]):
+        assert sorted(k for batch in epoch for k in batch) == list(range(12))
+
+
+def test_samples_are_drawn_anew_in_the_second_stage(tmp_path: Path) -> None:
+    """Its random numbers are those of its own updates, not those of the first ones once more."""
+    drawn: list[Any] = []
+    original = training.lockstep.accumulate
+    trainer = tiny.trainer(tmp_path, {"finetune": {"updates": 2}})
+    for update in (0, 4):
+        if update:
+            trainer._enter(trainer.stages[1])
+        assert trainer.updates == update
+
+        def accumulate(network: Any, sentences: Any, phase: Any, rng: Any, settings: Any) -> Any:
+            drawn.append(rng.random())
+            return original(network, sentences, phase, rng, settings)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(training.lockstep, "accumulate", accumulate)
+            trainer.update(trainer._epoch(0)[0])
+    assert drawn[0] != drawn[1]
+    seed = trainer.settings.train.seed
+    assert drawn == [np.random.default_rng([seed, training._SAMPLES, k]).random() for k in (0, 4)]
+
+
+def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What there is right before and after each stage begins; filled by the runs that follow."""
+    seen: list[dict[str, Any]] = []
+    original = Trainer._enter
+
+    def enter(self: Trainer, stage: Stage) -> None:
+        note: dict[str, Any] = {"before": self.network.parameters.arrays()}
+        if hasattr(self, "optimiser"):
+            note["averaged"] = {name: np.array(a) for name, a in self.optimiser.averaged().items()}
+            note["current"] = {name: np.array(a) for name, a in self.optimiser.current().items()}
+            note["lambda"] = self.phase.lam.value.copy()
+        original(self, stage)
+        optimiser = self.optimiser
+        note["after"] = {name: np.array(value) for name, value in optimiser.values.items()}
+        note["averages"] = {name: np.array(value) for name, value in optimiser.averages.items()}
+        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.squares.values())
+        note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
+        note["updates"], note["phase"] = self.updates, self.phase
+        note["new lambda"], note["velocity"] = self.phase.lam.value.copy(), self.phase.lam.velocity.copy()
+        note["best"] = (self.best_dev, self.best_parameters)
+        seen.append(note)
+
+    monkeypatch.setattr(Trainer, "_enter", enter)
+    return seen
+
+
+@pytest.mark.parametrize(("average", "start"), [(0.9, "averaged"), (0.0, "current")])
+def test_the_second_stage_starts_from_the_weights_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, average: float, start: str
+) -> None:
+    seen = entered(monkeypatch)
+    changes = {
+        "train": {"average": average, "lr": 0.1, "clip": 0.75},
+        "posterior": {"dynamics": "released"},
+        "finetune": {"clip": 0.125},
+    }
+    two_stages(tmp_path, changes).train()
+    first, second = seen
+    assert isinstance(first["phase"], Pretraining)
+    assert isinstance(second["phase"], Finetuning)
+    assert same_arrays(dict(sorted(second["before"].items())), dict(sorted(second[start].items())))
+    assert same_arrays(second["current"], second["averaged"]) == (start == "current")
+    for name, value in second["before"].items():
+        if name in second["after"]:
+            assert second["after"][name].tobytes() == second["averages"][name].tobytes() == value.tobytes()
+    # A fresh optimiser with the stage's own step and clipping, and a fresh lambda.
+    assert first["steps"] == (0.1, 0.75, 0)
+    assert second["steps"] == (0.02, 0.125, 0)
+    assert second["squares"] == 0
+    assert (first["updates"], second["updates"]) == (0, 4)
+    assert second["new lambda"].tolist() == [0.5] * 13  # the expectations of the rules
+    assert second["lambda"].tolist() != second["new lambda"].tolist()
+    assert not second["velocity"].any()
+    assert set(second["after"]) - set(second["before"]) == {"lambda"}
+    assert "lambda" not in first["after"]
+
+
+def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
+    """Evaluations on dev find these, one after the other."""
+    left = iter(values)
+    monkeypatch.setattr(training, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})())
+
+
+def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pretraining reaches more here, but the weights in the end are the best of fine-tuning."""
+    seen = entered(monkeypatch)
+    fake_dda(monkeypatch, 0.875, 0.75, 0.25, 0.5, 0.375)
+    candidates: list[Any] = []
+    original = Trainer._present
+
+    def present(self: Trainer) -> Any:
+        candidates.append({name: np.array(value) for name, value in original(self).items()})
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "_present", present)
+    changes = {"train": {"select": "dev", "average": 0.5}, "finetune": {"updates": 7}}
+    model = two_stages(tmp_path, changes, dev=True).train()
+    _, second = seen
+    ordered = [dict(sorted(arrays.items())) for arrays in (second["before"], *candidates)]
+    assert same_arrays(ordered[0], ordered[1])  # after 3 updates
+    assert not same_arrays(ordered[0], ordered[2])  # after 4
+    assert second["best"] == (None, {})
+    assert model.meta["dev_dda"] == model.progress["best_dev"] == 0.5
+    assert same_arrays(dict(sorted(model.parameters.items())), ordered[4])
+
+
+def test_without_a_first_stage_training_begins_with_fine_tuning(tmp_path: Path) -> None:
+    run = two_stages(tmp_path, {"train": {"updates": 0}})
+    model = run.train()
+    assert [(row["phase"], row["update"]) for row in run.rows()] == [("finetune", 3), ("finetune", 5)]
+    assert (model.meta["updates"], model.progress["stage"]) == (5, 0)
+
+
+def test_the_first_stage_is_that_of_a_run_without_a_second(tmp_path: Path) -> None:
+    """Settings of fine-tuning do not reach back."""
+    alone, both = Run(tmp_path / "alone", {"train": {"updates": 4}}), two_stages(tmp_path / "both")
+    alone.train()
+    both.train()
+    assert both.rows()[:2] == alone.rows()
+
+
+# Resuming
+
+SMALL_MODEL = {"hidden_dim": 4, "epochs": 1}
+
+RELEASED: dict[str, dict[str, Any]] = {
+    "posterior": {"dynamics": "released"},
+    "model": {"mask_illegal": False},
+    "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
+    "finetune": {"form": "released", "decoder": "score"},
+}
+VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
+    "rl-pc as released": (RELEASED, {"dev": True}),
+    "rl-bl, lexicalised": (
+        {
+            "model": {"word_dim": 3, "vector_dim": 4},
+            "finetune": {"score": "rl-bl", "decoder": "score"},
+            "language_model": SMALL_MODEL,
+        },
+        {},
+    ),
+    "rl-bl as released": (
+        {
+            **RELEASED,
+            "finetune": {"score": "rl-bl", "form": "released", "decoder": "score"},
+            "language_model": SMALL_MODEL,
+        },
+        {"dev": True},
+    ),
+    "rule-aware, with trees, averaged": (
+        {"train": {"average": 0.9, "select": "dev"}, "finetune": {"score": "loo", "objective": "rules"}},
+        {"dev": True, "trees": True},
+    ),
+    "released lambda, averaged, the other engine": (
+        {
+            "train": {"engine": "per_sentence"},
+            "posterior": {"dynamics": "released"},
+            "finetune": {"score": "rl-c"},
+        },
+        {},
+    ),
+}
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, *updates: int) -> list[int]:
+    """Control-C once at each of these numbers of updates, which count through all stages."""
+    left = list(updates)
+    original = Trainer.update
+
+    def update(self: Trainer, batch: Any) -> float:
+        if self.updates in left:
+            left.remove(self.updates)
+            raise KeyboardInterrupt
+        return original(self, batch)
+
+    monkeypatch.setattr(Trainer, "update", update)
+    return left
+
+
+def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFile) -> None:
+    assert same_arrays(model.parameters, other_model.parameters)
+    assert same_arrays(model.training, other_model.training)
+    assert model.progress == other_model.progress
+    assert {**model.meta, "created": "", "command": ""} == {**other_model.meta, "created": "", "command": ""}
+    assert run.rows() == other.rows()
+    assert (run.out / "settings.toml").read_bytes() == (other.out / "settings.toml").read_bytes()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
+) -> None:
+    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    changes, options = VARIANTS[variant]
+    whole = two_stages(tmp_path / "whole", changes, **options)
+    expected = whole.train()
+    assert [row["update"] for row in whole.rows()] == [3, 4, 7, 9]
+    # Before any checkpoint; before the first stage's last update; right at the border; in the second stage
+    # before it has a checkpoint of its own, so that it begins again; then from one of its own.
+    broken = two_stages(tmp_path / "broken", changes, **options)
+    interrupts = (1, 3, 4, 6, 7, 8)
+    left = interrupt_at(monkeypatch, *interrupts)
+    rows_after = {1: [], 3: [3], 4: [3, 4], 6: [3, 4], 7: [3, 4, 7], 8: [3, 4, 7]}
+    for at in interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            broken.train(resume=at > 1)
+        assert [row["update"] for row in broken.rows()] == rows_after[at]
+    model = broken.train(resume=True)
+    assert left == []
+    assert_same_run(broken, model, whole, expected)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
+    """A run as released that was not interrupted, and its model."""
+    run = two_stages(tmp_path_factory.mktemp("whole"), RELEASED, dev=True)
+    return run, run.train()
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_an_interrupt_while_saving_in_either_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], nth: int
+) -> None:
+    """The row is in the log already; it must not be there twice in the end. The second is at the border."""
+    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    broken, original, calls = two_stages(tmp_path / "broken", RELEASED, dev=True), checkpoint.save, []
+
+    def save(path: Path, model: ModelFile) -> None:
+        calls.append(model)
+        if len(calls) == nth:
+            raise KeyboardInterrupt
+        original(path, model)
+
+    monkeypatch.setattr(checkpoint, "save", save)
+    with pytest.raises(KeyboardInterrupt):
+        broken.train()
+    assert len(broken.rows()) == nth
+    assert_same_run(broken, broken.train(resume=True), *whole)
+
+
+def test_an_interrupt_while_the_language_model_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes, _ = VARIANTS["rl-bl, lexicalised"]
+    whole = two_stages(tmp_path / "whole", changes)
+    expected = whole.train()
+    broken = two_stages(tmp_path / "broken", changes)
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "train_language_model", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt, match=r"last checkpoint .*; go on with --resume"):
+            broken.train()
+    assert [row["update"] for row in broken.rows()] == [3, 4]
+    assert_same_run(broken, broken.train(resume=True), whole, expected)
+
+
+def test_the_border_is_a_checkpoint_that_is_not_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = two_stages(tmp_path)
+    interrupt_at(monkeypatch, 4)
+    with pytest.raises(KeyboardInterrupt):
+        run.train()
+    model = checkpoint.load(run.out / "model.vdgi", training=True)
+    assert (model.meta["complete"], model.meta["updates"]) == (False, 4)
+    assert (model.progress["update"], model.progress["stage"]) == (4, 0)
+
+
+def test_resuming_a_complete_run_of_two_stages_changes_nothing(tmp_path: Path) -> None:
+    run = two_stages(tmp_path, RELEASED, dev=True)
+    run.train()
+    before = {path.name: path.read_bytes() for path in run.out.iterdir()}
+    run.train(resume=True)
+    assert {path.name: path.read_bytes() for path in run.out.iterdir()} == before
+
+
+def test_what_is_resumed_after_is_told_in_updates_of_all_stages(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = two_stages(tmp_path)
+    run.train()
+    with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
+        run.train(resume=True)
+    assert "resuming after update 9" in [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    "change", [{"finetune": {"score": "rl-sn"}}, {"finetune": {"updates": 6}}, {"train": {"updates": 5}}]
+)
+def test_other_stages_cannot_be_resumed(tmp_path: Path, change: Changes) -> None:
+    run = two_stages(tmp_path)
+    run.train()
+    run.settings = config.merge(run.settings, change)
+    ((section, ((name, value),)),) = ((part, tuple(values.items())) for part, values in change.items())
+    with pytest.raises(ModelError, match=f"{section}.{name} was .*, now {value}"):
+        run.train(resume=True)
+
+
+# Starting from a model
+
+
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
+    """The trainers that are about to train; they do not."""
+    trainers: list[Trainer] = []
+    monkeypatch.setattr(Trainer, "train", lambda self: (trainers.append(self), self.save(complete=True)))
+    return trainers
+
+
+def init_arguments(model: Path, *more: str) -> list[str]:
+    """Training on a text with few tags, which is written, from a model's weights."""
+    text = tiny.block(0, ["DET", "NOUN", "VERB"], None) + tiny.block(1, ["NOUN", "VERB"], None)
+    Path("few.conllu").write_text(text, encoding="utf-8")
+    options = ["--train", "few.conllu", "--init", str(model), "--out", "run"]
+    return ["train", *options, *tiny.SMALL_OPTIONS, *more]
+
+
+@pytest.mark.parametrize("stage", ["train", "finetune"])
+def test_init_starts_from_the_weights_and_the_vocabulary(
+    vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    trainers = started(monkeypatch)
+    more = ["--set", "train.updates=0", "--set", "finetune.updates=3"] if stage == "finetune" else []
+    vdgi.good(*init_arguments(model, "--seed", "5", *more))
+    loaded = checkpoint.load(model)
+    (trainer,) = trainers
+    assert isinstance(trainer.phase, {"train": Pretraining, "finetune": Finetuning}[stage])
+    ours = trainer.network.parameters.arrays()
+    assert same_arrays(ours, {name: loaded.parameters[name] for name in ours})
+    assert set(ours) == set(loaded.parameters)
+    for name in trainer.optimiser.names:
+        assert trainer.optimiser.values[name].tobytes() == ours[name].tobytes()
+        assert trainer.optimiser.averages[name].tobytes() == ours[name].tobytes()
+    assert trainer.data.vocabulary == loaded.vocabulary
+    assert len(loaded.vocabulary.tags) == 7
+    tags = [loaded.vocabulary.tags.index(tag) + 1 for tag in ("DET", "NOUN", "VERB")]
+    assert [encoded.tags for encoded in trainer.encoded] == [tuple(tags), tuple(tags[1:])]
+    assert checkpoint.load("run/model.vdgi").vocabulary == loaded.vocabulary
+
+
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_both_engines_go_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path, engine: str) -> None:
+    more = ["--set", f"train.engine={engine}", "--set", "finetune.updates=2"]
+    result = vdgi.good(*init_arguments(model, *more))
+    old, new = checkpoint.load(model), checkpoint.load("run/model.vdgi")
+    assert not same_arrays(old.parameters, new.parameters)
+    for name in ("encoder/empty_buffer", "decoder/no_stack", "decoder/no_prefix"):  # never trained
+        assert old.parameters[name].tobytes() == new.parameters[name].tobytes()
+    roles = {item["role"]: item for item in new.meta["data"]}
+    assert set(roles) == {"train", "init"}
+    assert roles["init"]["name"] == "model.vdgi"
+    assert len(roles["init"]["sha256"]) == 64
+    assert "gold trees used: none" in result.err.splitlines()
+    vdgi.good("parse", "run/model.vdgi", "few.conllu", "-o", "parsed.conllu")
+
+
+def test_dropout_may_differ_from_the_models(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    vdgi.good(
+        *init_arguments(model, "--set", "model.encoder_dropout=0.1", "--set", "model.decoder_dropout=0")
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("model.hidden_dim=7", "its model.hidden_dim is 6, not 7 as asked for"),
+        ("model.tag_dim=5", "its model.tag_dim is 6, not 5 as asked for"),
+        ("model.word_dim=3", "its model.word_dim is 0, not 3 as asked for"),
+        ("model.mask_illegal=false", "its model.mask_illegal is True, not False as asked for"),
+        ("model.forget_bias=1", "its model.forget_bias is 0.0, not 1.0 as asked for"),
+    ],
+)
+def test_a_model_of_another_shape_is_refused(
+    vdgi: Vdgi, model: Path, folder: Path, setting: str, message: str
+) -> None:
+    status, out, err = vdgi(*init_arguments(model, "--set", setting))
+    assert (status, out) == (4, "")
+    assert err.splitlines()[-1] == f"{model}: {message}"
+    assert not Path("run").exists()
+
+
+def test_a_model_that_lacks_a_tag_is_refused(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    arguments = init_arguments(model)
+    text = tiny.block(0, ["DET", "SYM", "VERB"], None) + tiny.block(1, ["NOUN", "INTJ"], None)
+    Path("few.conllu").write_text(text, encoding="utf-8")
+    status, out, err = vdgi(*arguments)
+    assert (status, out) == (4, "")
+    assert err.splitlines()[-1] == f"{model}: it does not know these tags: INTJ SYM"
+    assert not Path("run").exists()
+
+
+def test_what_is_no_model_is_refused(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    status, _, err = vdgi(*init_arguments(Path("nix.vdgi")))
+    assert (status, err.splitlines()[-1]) == (4, "nix.vdgi: no such model file")
+    status, _, err = vdgi(*init_arguments(Path("few.conllu")))
+    assert status == 4
+    assert err.splitlines()[-1].startswith("few.conllu: not a vdgi model file")
+    assert not Path("run").exists()
+
+
+def test_a_run_from_a_model_can_be_resumed_but_not_from_another(
+    vdgi: Vdgi, model: Path, folder: Path
+) -> None:
+    vdgi.good(*init_arguments(model))
+    before = Path("run/model.vdgi").read_bytes()
+    vdgi.good(*init_arguments(model, "--resume"))
+    assert Path("run/model.vdgi").read_bytes() == before
+    arguments = init_arguments(Path("run/model.vdgi"), "--resume")
+    status, _, err = vdgi(*arguments)
+    assert status == 4
+    assert "its data differ from those asked for now" in err
+
+
+def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> None:
+    """Fine-tuning from a model does what the second stage does, but for its random numbers and lambda's."""
+    tiny.write(Path("train.conllu"))
+    options = ["--train", "train.conllu", *tiny.SMALL_OPTIONS, "--set", "finetune.lr=0"]
+    options += ["--set", "train.l2=0"]
+    vdgi.good("train", *options, "--out", "a")
+    vdgi.good("train", *options, "--out", "b", "--set", "finetune.updates=3")
+    vdgi.good(
+        *("train", *options, "--out", "c", "--init", "a/model.vdgi"),
+        *("--set", "train.updates=0", "--set", "finetune.updates=3"),
+    )
+    one, two, three = (checkpoint.load(f"{out}/model.vdgi").parameters for out in "abc")
+    for name in one:  # steps of no length: all three have the weights of the first stage
+        assert np.abs(one[name] - two[name]).max() < 1e-6
+        assert np.abs(one[name] - three[name]).max() < 1e-6
+
+
+# Lexicalised models
+
+LEXICALISED = ["--set", "model.word_dim=3", "--set", "data.min_freq=1"]
+
+
+def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.write(Path("train.conllu"))
+    sizes = [*LEXICALISED, "--set", "model.vector_dim=4"]
+    vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *sizes, "--out", "old")
+    old = checkpoint.load("old/model.vdgi")
+    trainers = started(monkeypatch)
+    vdgi.good(*init_arguments(Path("old/model.vdgi"), *sizes))
+    assert trainers[0].data.vocabulary.words == old.vocabulary.words
+    assert "det0" in old.vocabulary.words
+    assert trainers[0].encoded[0].words[0] == old.vocabulary.words.index("det0") + 1
+
+
+def test_the_size_of_the_word_vectors_is_that_of_the_model(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("train.conllu"))
+    Path("vectors.txt").write_text("det0 1 2 3\nnoun0 4 5 6\n", encoding="utf-8")
+    vectors = ["--set", "data.vectors=vectors.txt"]
+    vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *LEXICALISED, *vectors, "--out", "old")
+    assert checkpoint.load("old/model.vdgi").settings.model.vector_dim == 3
+    result = vdgi(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))
+    assert result.status == 0, result.err
+    assert checkpoint.load("run/model.vdgi").settings.model.vector_dim == 3
