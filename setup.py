@@ -28,17 +28,27 @@ setup(
         "conllu>=5.0",
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
+        "numba>=0.58",
         "tomli>=2.0; python_version < '3.11'",
     ],
     extras_require={
         "report": ["jinja2>=3.1", "matplotlib>=3.7"],
         "cluster": ["distributed>=2023.5"],
-        "dev": ["pytest>=8.0", "pytest-cov>=5.0", "hypothesis>=6.100", "ruff>=0.9", "mypy>=1.14"],
+        "dev": [
+            "pytest>=8.0",
+            "pytest-cov>=5.0",
+            "hypothesis>=6.100",
+            "ruff>=0.9",
+            "mypy>=1.14",
+            "udtools>=0.2.9; python_version >= '3.10'",
+        ],
     },
     packages=[*find_packages(include=["dynet_vdgi", "dynet_vdgi.*"]), "dynet_vdgi.resources"],
     # The resources lie at the top of the repository, for people to edit, and inside the installed package.
     package_dir={"dynet_vdgi.resources": "resources"},
-    package_data={"dynet_vdgi.resources": ["*.csv", "rules/*.txt", "presets/*.toml", "demo/*"]},
+    package_data={
+        "dynet_vdgi.resources": ["*.csv", "rules/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"]
+    },
     entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},
     classifiers=[
         "Development Status :: 4 - Beta",

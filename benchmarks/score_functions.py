@@ -36,17 +36,18 @@ from dynet_vdgi.learning import checkpoint
 VDGI = [sys.executable, "-m", "dynet_vdgi", "--quiet"]
 LIMITS = (15, 40, None)
 RULES = {"universal": "UniversalRules", "weak": "WeaklySupervised"}
-PRETRAINING, PUBLISHED_RL = "pretraining only", {"rl-bl": 58.7, "rl-sn": 60.8, "rl-c": 64.4, "rl-pc": 66.7}
+PRETRAINING, LEXICALISED = "pretraining only", "lexicalised, pretraining only"
+SCORES = ("rl-bl", "rl-sn", "rl-c", "rl-pc")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A row of the tables: a name, presets, settings, and whether it starts from the pretrained model."""
+    """A row of the tables: a name, presets, settings, and the row whose model it starts from, if any."""
 
     name: str
     presets: tuple[str, ...]
     settings: tuple[str, ...] = ()
-    pretrained: bool = False
+    start: str = ""
     lexicalised: bool = False
     rules: tuple[str, ...] = ("universal", "weak")
 
@@ -59,23 +60,25 @@ def standard(updates: Sequence[str]) -> list[Variant]:
         Variant("no pretraining, rl-pc", ("no-pretraining",)),
         Variant(PRETRAINING, ("pretraining",)),
     ]
-    for score in PUBLISHED_RL:
-        rows.append(Variant(score, (score,), start, pretrained=True))
-    for score in PUBLISHED_RL:
+    for score in SCORES:
+        rows.append(Variant(score, (score,), start, start=PRETRAINING))
+    for score in SCORES:
         plain = (*start, "finetune.decoder=plain")
-        rows.append(Variant(f"{score}, plain decoder", (score,), plain, pretrained=True))
+        rows.append(Variant(f"{score}, plain decoder", (score,), plain, start=PRETRAINING))
     for name in ("leave-one-out", "rule-aware"):
-        rows.append(Variant(name, (name,), start, pretrained=True))
-    return [*rows, Variant("lexicalised, pretraining only", ("lexicalised",), lexicalised=True)]
+        rows.append(Variant(name, (name,), start, start=PRETRAINING))
+    rows.append(Variant(LEXICALISED, ("lexicalised",), lexicalised=True))
+    with_words = (*start, "model.word_dim=80")
+    return [*rows, Variant("lexicalised, rl-pc", ("rl-pc",), with_words, start=LEXICALISED)]
 
 
 def as_released(pretraining: Sequence[str], finetuning: Sequence[str]) -> list[Variant]:
     """Rows of the protocol `as_released`."""
     start = ("train.updates=0", "train.epochs=0", *finetuning)
     rows = [Variant(PRETRAINING, ("as_released",), ("finetune.epochs=0", *pretraining))]
-    for score in PUBLISHED_RL:
+    for score in SCORES:
         on_top = ("as_released-rl-bl",) if score == "rl-bl" else ()
-        rows.append(Variant(score, (score, "as_released", *on_top), start, pretrained=True))
+        rows.append(Variant(score, (score, "as_released", *on_top), start, start=PRETRAINING))
     return rows
 
 
@@ -130,8 +133,8 @@ def train(run: Run, arguments: argparse.Namespace) -> None:
             command += ["--dev", bank.dev]
         if run.rules == "weak":
             command += ["--rules", str(arguments.out / f"{bank.language}-weak.txt")]
-        if variant.pretrained:
-            command += ["--init", str(run.folder(arguments.out, PRETRAINING) / MODEL_NAME)]
+        if variant.start:
+            command += ["--init", str(run.folder(arguments.out, variant.start) / MODEL_NAME)]
         if variant.lexicalised:
             for key in ("vectors", "clusters"):
                 name = dict(getattr(arguments, key)).get(bank.language)
@@ -243,8 +246,8 @@ def main() -> None:
         for seed in arguments.seeds
     ]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for pretrained in (False, True):  # those that others start from come first
-            part = [run for run in runs if run.variant.pretrained == pretrained]
+        for starts in (False, True):  # those that others start from come first
+            part = [run for run in runs if bool(run.variant.start) == starts]
             list(pool.map(lambda run: train(run, arguments), part))
     git = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()

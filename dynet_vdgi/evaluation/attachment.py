@@ -20,7 +20,7 @@ from dynet_vdgi.data.treebank import Protocol, heads_without, is_projective, wit
 from dynet_vdgi.errors import DataError, UsageError
 
 EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
-"""For scoring only: every word of every tree counts, so `dda` is the UAS of the official UD scorer (udeval)."""
+"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
 
 BREAKDOWNS = ("tag", "rule", "distance", "length")
 MAX_LENS: tuple[int | None, ...] = (10, 15, 40, None)
@@ -186,8 +186,8 @@ class Report:
     """All figures of one system on one treebank.
 
     `by_length[m]` is over sentences of at most m words (None: all); `total` over all of them, and so are the
-    break-downs. `breakdowns["length"]` holds Scores, the others Tally. `per_sentence` are the words right and the
-    words of each sentence, for `significance`.
+    break-downs. `breakdowns["length"]` holds Scores, the others Tally. `per_sentence` are the words right and
+    the words of each sentence, for `significance`.
     """
 
     protocol: Protocol

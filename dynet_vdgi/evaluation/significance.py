@@ -9,9 +9,9 @@ sentences, and says nothing for one.
 
 Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
 difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
-form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who moves the draws to the null hypothesis of
-no difference; Koehn counts the draws in which the order is reversed, which is half of it where the draws are
-symmetric. The observed sentences count as one draw more, so p is never below 1 / (draws + 1).
+form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the draws to the null hypothesis
+of no difference; Koehn counts the draws in which the order is reversed, which is half of it where the draws
+are symmetric. The observed sentences count as one draw more, so p is never below 1 / (draws + 1).
 
 All this is about the choice of test sentences. It does not cover what another training run would give: with
 several seeds, give each its own row and look at their spread as well. Counts of words right may be means over
@@ -20,7 +20,9 @@ runs; the interval is then that of the mean over these very runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,7 @@ DRAWS, LEVEL, SEED = 10_000, 0.95, 1
 _CELLS = 1 << 17  # sentences drawn in one go, small enough for a cache
 _ROUNDING = 1e-12  # differences nearer than this are equal
 
+Counts = Union[Sequence[float], npt.NDArray[Any]]
 _Floats = npt.NDArray[np.float64]
 
 
@@ -57,12 +60,7 @@ class Difference:
 
 
 def interval(
-    correct: npt.ArrayLike,
-    words: npt.ArrayLike,
-    *,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = SEED,
+    correct: Counts, words: Counts, *, draws: int = DRAWS, level: float = LEVEL, seed: int = SEED
 ) -> Interval:
     """The DDA of one system and its interval, from words right and words of each sentence, both (n,).
 
@@ -75,9 +73,9 @@ def interval(
 
 
 def difference(
-    correct: npt.ArrayLike,
-    other: npt.ArrayLike,
-    words: npt.ArrayLike,
+    correct: Counts,
+    other: Counts,
+    words: Counts,
     *,
     draws: int = DRAWS,
     level: float = LEVEL,
@@ -91,8 +89,8 @@ def difference(
 
 
 def compare(
-    correct: npt.ArrayLike,
-    words: npt.ArrayLike,
+    correct: Sequence[Counts] | npt.NDArray[Any],
+    words: Counts,
     *,
     draws: int = DRAWS,
     level: float = LEVEL,
@@ -102,7 +100,7 @@ def compare(
 
     `correct` (S, n) are the words right in each sentence, `words` (n,) the words in it.
 
-    Raises: ValueError for shapes that do not fit, sentences without words, or more words right than there are.
+    Raises: ValueError for shapes that do not fit, sentences without words, or more words right than words.
     """
     counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
     _check(counts, lengths, draws, level)
@@ -115,7 +113,8 @@ def compare(
     intervals = [Interval(float(score), *_limits(d, level)) for score, d in zip(observed, drawn.T)]
     gaps, drawn_gaps = observed[1:] - observed[0], (drawn[:, 1:] - drawn[:, :1]).T
     differences = [
-        Difference(float(gap), *_limits(d, level), _p_value(float(gap), d)) for gap, d in zip(gaps, drawn_gaps)
+        Difference(float(gap), *_limits(d, level), _p_value(float(gap), d))
+        for gap, d in zip(gaps, drawn_gaps)
     ]
     return intervals, differences
 

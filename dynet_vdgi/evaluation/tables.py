@@ -50,7 +50,7 @@ def mean(draws: Sequence[Report]) -> Report:
 class Comparison:
     """Bootstrap of the DDA of several systems, by length limit as in `Report.by_length`; see `significance`.
 
-    `intervals[m][name]` is of every system, `differences[m][name]` of every system but the first, to the first.
+    `intervals[m][name]` is of every system, `differences[m][name]` of all but the first, to the first.
     """
 
     draws: int
@@ -61,8 +61,8 @@ class Comparison:
     def note(self) -> str:
         """What the intervals cover, for readers."""
         text = (
-            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of test "
-            "sentences, not another training run"
+            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of "
+            "test sentences, not another training run"
         )
         if any(self.differences.values()):
             text += "; differences are to the first row, p is two-sided (paired bootstrap)"
@@ -126,7 +126,7 @@ def _heading(reports: Mapping[str, Report], title: str) -> list[list[str]]:
 
 
 def format_comparison(reports: Mapping[str, Report], comparison: Comparison) -> str:
-    """Intervals, then differences to the first system with p, as aligned tables; below them what they cover."""
+    """Intervals, then differences to the first system with p, as aligned tables; then what they cover."""
     rows = [[f"{_LEVEL} interval", *map(length_label, comparison.intervals)]]
     for name in reports:
         rows.append([name, *(_range(cells[name]) for cells in comparison.intervals.values())])

@@ -1,0 +1,272 @@
+"""Draw the trees of CoNLL-U files, in the terminal or as SVG or PNG.
+
+With --gold, every arc is marked: right, wrong (x), and the gold arc that was missed (o). The format follows
+the name of the output: text on standard output, .svg or .png for a picture; PNG needs the extra "report". A
+picture has all sentences one below the other; with {} in its name there is one file a sentence, and {} is
+the name of the input (without folder and .conllu) and the number of the sentence.
+
+  vdgi draw parsed.conllu --sentence 1-3 | less
+  vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
+  vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o trees.svg
+  vdgi draw parsed.conllu -o 'trees/{}.svg'
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import UsageError
+
+if TYPE_CHECKING:
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.evaluation.trees import Tree
+
+MAX_TREES = 100
+"""In one picture."""
+
+_NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d*)"), "sent_id="
+# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
+_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi draw`."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
+    parser.add_argument(
+        "--gold", metavar="GOLD", help="CoNLL-U file with the right trees of the same sentences"
+    )
+    parser.add_argument(
+        "--sentence",
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="which to draw: a number from 1, a range such as 3-7, or a sent_id (a numeric one as sent_id=7)",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "svg", "png"), help="default: by the name of the output, else text"
+    )
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+    )
+    parser.add_argument(
+        "--width",
+        type=int,
+        metavar="N",
+        help="columns of text (default: the terminal's, or 80) or pixels of a picture (default: 960)",
+    )
+
+
+class _Drawn(NamedTuple):
+    """A tree to draw and how it is called."""
+
+    name: str  # for {}
+    tree: Tree
+
+
+class _Choice:
+    """The sentences asked for with --sentence; remembers which of them were met."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self.wanted = list(wanted)
+        self._met: set[str] = set()
+
+    def takes(self, number: int, sent_id: str | None) -> bool:
+        """Whether the sentence is to be drawn."""
+        met = {one for one in self.wanted if _means(one, number, sent_id)}
+        self._met |= met
+        return bool(met) or not self.wanted
+
+    def is_past(self, number: int) -> bool:
+        """Whether no sentence from this number on can be meant."""
+        last = [_last_number(one) for one in self.wanted]
+        return bool(last) and all(limit is not None and number > limit for limit in last)
+
+    def missing(self) -> list[str]:
+        """What was asked for and not met."""
+        return [one for one in self.wanted if one not in self._met]
+
+
+def _means(one: str, number: int, sent_id: str | None) -> bool:
+    if _NUMBER.fullmatch(one):
+        return int(one) == number
+    if bounds := _RANGE.fullmatch(one):
+        return int(bounds[1]) <= number <= int(bounds[2])
+    return sent_id is not None and sent_id == (one[len(_ID) :] if one.startswith(_ID) else one)
+
+
+def _last_number(one: str) -> int | None:
+    """The last sentence that a number or range means; None for a sent_id."""
+    if _NUMBER.fullmatch(one):
+        return int(one)
+    bounds = _RANGE.fullmatch(one)
+    return int(bounds[2]) if bounds else None
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi draw`."""
+    names = files.expand(arguments.files)
+    gold = files.expand([arguments.gold]) if arguments.gold else [None]
+    if len(gold) > 1:
+        raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(gold)}")
+    if [*names, *gold].count(files.STANDARD) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    form = arguments.format or _format_by_name(arguments.output)
+    choice = _Choice(arguments.sentence)
+    drawn = _chosen(names, gold[0], choice)
+    if form == "text":
+        _write_text(drawn, arguments.output, arguments.width)
+    else:
+        _write_pictures(drawn, arguments.output, form, arguments.width)
+
+
+def _format_by_name(output: str) -> str:
+    ending = Path(output).suffix.lower()
+    return ending[1:] if ending in (".svg", ".png") else "text"
+
+
+# ------------------------------------------------------------------------------------------- reading
+def _chosen(names: Sequence[str], gold: str | None, choice: _Choice) -> Iterator[_Drawn]:
+    """The trees asked for, one after the other.
+
+    Raises:
+        DataError: a file is malformed or has no trees, or the gold file has other sentences.
+        UsageError: something asked for is in none of the files.
+    """
+    for name in names:
+        for number, (sentence, gold_heads) in enumerate(_read(name, gold), 1):
+            if choice.is_past(number):
+                break
+            sent_id = _sent_id(sentence)
+            if choice.takes(number, sent_id):
+                yield _drawn(name, number, sent_id, sentence, gold_heads)
+    missing = choice.missing()
+    if missing:
+        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))}")
+
+
+_Pair = tuple["Sentence", Optional["tuple[int, ...]"]]
+
+
+def _read(name: str, gold: str | None) -> Iterator[_Pair]:
+    """Sentences with their gold heads, if there is a gold file."""
+    sentences = conllu.read(name, heads="required")
+    if gold is None:
+        return ((sentence, None) for sentence in sentences)
+    return _paired(sentences, conllu.read(gold, heads="required"))
+
+
+def _paired(sentences: Iterable[Sentence], gold_sentences: Iterable[Sentence]) -> Iterator[_Pair]:
+    from dynet_vdgi.evaluation.attachment import EVERY_WORD, iterate_pairs
+
+    parsed, drawn = tee(sentences)
+    for (gold, _), sentence in zip(iterate_pairs(gold_sentences, parsed, EVERY_WORD), drawn):
+        yield sentence, gold.heads
+
+
+def _sent_id(sentence: Sentence) -> str | None:
+    for line in sentence.source.lines if sentence.source else ():
+        if not line.startswith("#"):
+            break
+        if found := _SENT_ID.fullmatch(line):
+            return found[1]
+    return None
+
+
+def _drawn(
+    name: str,
+    number: int,
+    sent_id: str | None,
+    sentence: Sentence,
+    gold: tuple[int, ...] | None,
+) -> _Drawn:
+    from dynet_vdgi.evaluation.trees import Tree
+
+    assert sentence.heads is not None
+    assert sentence.source is not None
+    place = f"{files.shown(name)}:{sentence.source.line}"
+    caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
+    stem = "stdin" if name == files.STANDARD else re.sub(r"\.conllu(\.gz)?$", "", Path(name).name)
+    return _Drawn(f"{stem}-{number}", Tree(sentence.forms, sentence.tags, sentence.heads, gold, caption))
+
+
+# ------------------------------------------------------------------------------------------- writing
+def _write_text(drawn: Iterable[_Drawn], output: str, width: int | None) -> None:
+    """All drawings into one text, each under its caption."""
+    from dynet_vdgi.evaluation.tree_text import MIN_WIDTH, text
+
+    if "{}" in output:
+        raise UsageError("{} in --output is for pictures (--format svg or png)")
+    on_terminal = output == files.STANDARD and sys.stdout.isatty()
+    if width is None:
+        width = max(MIN_WIDTH, shutil.get_terminal_size().columns) if on_terminal else 80
+    elif width < MIN_WIDTH:
+        raise UsageError(f"--width {width}: text needs at least {MIN_WIDTH} columns")
+    colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def blocks() -> Iterator[str]:
+        for _, tree in drawn:
+            yield f"{tree.caption}\n{text(*tree[:4], width=width, colour=colour)}\n\n"
+
+    if output == files.STANDARD:
+        for block in blocks():
+            sys.stdout.write(block)
+    else:
+        with files.atomic_writer(output) as handle:
+            handle.writelines(blocks())
+
+
+def _write_pictures(
+    drawn: Iterable[_Drawn],
+    output: str,
+    form: str,
+    width: int | None,
+) -> None:
+    """One picture of all trees, or one of each."""
+    from dynet_vdgi.evaluation import trees
+
+    if width is None:
+        width = trees.WIDTH
+    elif width < 1:
+        raise UsageError(f"--width {width}: a number of pixels")
+    if "{}" in output:
+        written: set[str] = set()
+        for name, tree in drawn:
+            path = output.replace("{}", name)
+            if path in written:
+                raise UsageError(f"--output {output}: two inputs would be written to {path}")
+            written.add(path)
+            _write(path, _picture([tree], form, width))
+        return
+    if form == "png" and output == files.STANDARD and sys.stdout.isatty():
+        raise UsageError("PNG is not for a terminal: name a file with -o")
+    together: list[Tree] = []
+    for _, tree in drawn:
+        together.append(tree)
+        if len(together) > MAX_TREES:
+            hint = "choose some with --sentence, or write one file each with {} in -o"
+            raise UsageError(f"more than {MAX_TREES} trees for one picture ({hint})")
+    _write(output, _picture(together, form, width))
+
+
+def _picture(chosen: Sequence[Tree], form: str, width: int) -> str | bytes:
+    from dynet_vdgi.evaluation import trees
+
+    return (trees.svg_document if form == "svg" else trees.png_document)(chosen, width=width)
+
+
+def _write(path: str, content: str | bytes) -> None:
+    if isinstance(content, str):
+        with files.atomic_writer(path) as handle:
+            handle.write(content)
+    else:
+        with files.atomic_bytes_writer(path) as binary:
+            binary.write(content)

@@ -1,0 +1,684 @@
+"""Drawings of trees: read back from the characters and from the SVG, looked at, made by the command."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import re
+import sys
+import unicodedata
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shell import Vdgi
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.evaluation import arcs, trees
+from dynet_vdgi.evaluation.trees import Tree, png_document, svg, svg_document, text
+
+SVG = "{http://www.w3.org/2000/svg}"
+Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
+
+
+# ------------------------------------------------------------------------------------------- reading back
+def grid(lines: Sequence[str]) -> list[str]:
+    """Lines as cells of one column; a wide letter takes two, a mark on a letter none."""
+    return ["".join(c * arcs.column_count(c) if c.isalpha() else c for c in line) for line in lines]
+
+
+def cell(lines: Sequence[str], row: int, column: int) -> str:
+    return lines[row][column] if 0 <= row < len(lines) and 0 <= column < len(lines[row]) else " "
+
+
+def read_along(drawing: str, n_words: int) -> Arcs:
+    """The arcs of a drawing along the line: follows every arrowhead up, along and down to its head."""
+    lines = drawing.splitlines()
+    if lines[-1].endswith("heads right"):
+        lines = lines[:-2]
+    *above, forms, tags = grid(lines)
+    width = max(map(len, (forms, tags)))
+    taken = "".join(
+        "x" if cell([forms, tags], 0, k) + cell([forms, tags], 1, k) != "  " else " " for k in range(width)
+    )
+    spans = [match.span() for match in re.finditer("x+", taken)]
+    assert len(spans) == n_words
+
+    def word_at(column: int) -> int:
+        return min(range(n_words), key=lambda k: max(spans[k][0] - column, column - spans[k][1] + 1)) + 1
+
+    bottom, found = len(above) - 1, set()
+    for column, mark in enumerate(above[bottom]):
+        if mark not in "vxo":
+            continue
+        row = bottom - 1
+        while cell(above, row, column) in "│╎":
+            row -= 1
+        if cell(above, row, column) in "root":
+            found.add((0, word_at(column), mark))
+            continue
+        feet = {column}
+        for step, stops in ((-1, "┌"), (1, "┐")):
+            at = column
+            while cell(above, row, at) != stops:
+                at += step
+                if cell(above, row, at) in "┌┬┐":
+                    feet.add(at)
+        heads = [at for at in feet if cell(above, bottom, at) in "│╎"]
+        assert len(heads) == 1, drawing
+        found.add((word_at(heads[0]), word_at(column), mark))
+    return found
+
+
+NOTE = re.compile(r"([<xo])(\d+|root)")
+ROW = re.compile(r" *(\d+) \S+ +\S+")
+
+
+def read_down(drawing: str) -> Arcs:
+    """The arcs of a drawing with a word per line, drawn or written."""
+    lines = drawing.splitlines()
+    if lines[-1].endswith("heads right"):
+        lines = lines[:-2]
+    matches = [match for match in map(ROW.match, grid(lines)) if match]
+    assert [int(match[1]) for match in matches] == list(range(1, len(lines) + 1))
+    start = max(match.end() for match in matches) + 1
+    rows = [(int(match[1]), match.string[start:]) for match in matches]
+    found = {
+        (0 if head == "root" else int(head), word, mark)
+        for word, rest in rows
+        for mark, head in NOTE.findall(rest)
+    }
+    art = [NOTE.sub("", rest) for _, rest in rows]
+    for row, line in enumerate(art):
+        for column, mark in enumerate(line):
+            if mark not in "<x":
+                continue
+            assert cell(art, row, column + 1) in "┐┘┤┴┬┼"
+            heads = []
+            for step, goes_on, stops in ((-1, "│┤┼┴┘", "┐┬"), (1, "│┤┼┬┐", "┘┴")):
+                at = row
+                while cell(art, at, column + 1) in goes_on:
+                    at += step
+                    joint = cell(art, at, column + 1)
+                    assert joint in goes_on + stops
+                    if joint != "│" and cell(art, at, column) not in "<x":
+                        heads.append(at + 1)
+            assert len(heads) == 1, drawing
+            found.add((heads[0], row + 1, mark))
+    return found
+
+
+def expected(heads: Sequence[int], gold: Sequence[int] | None = None, right: str = "v") -> Arcs:
+    """What must be read."""
+    result = set()
+    for word, head in enumerate(heads, 1):
+        is_right = gold is None or gold[word - 1] == head
+        result.add((head, word, right if is_right else "x"))
+        if gold is not None and not is_right:
+            result.add((gold[word - 1], word, "o"))
+    return result
+
+
+def any_heads(n_words: int) -> st.SearchStrategy[list[int]]:
+    """Any heads but the word itself: roots, crossings and cycles as they come."""
+    return st.tuples(
+        *(
+            st.integers(0, n_words - 1).map(lambda head, w=word: head + (head >= w))
+            for word in range(1, n_words + 1)
+        )
+    ).map(list)
+
+
+def sentences(max_words: int) -> st.SearchStrategy[tuple[list[str], list[int], list[int]]]:
+    words = st.text("abcdefgh日本語", min_size=1, max_size=8)
+    return st.integers(1, max_words).flatmap(
+        lambda n: st.tuples(st.lists(words, min_size=n, max_size=n), any_heads(n), any_heads(n))
+    )
+
+
+@settings(max_examples=150)
+@given(sentences(9), st.booleans())
+def test_every_arc_along_the_line_can_be_read(
+    sentence: tuple[list[str], list[int], list[int]], marked: bool
+) -> None:
+    forms, heads, gold = sentence
+    drawing = text(forms, ["NOUN"] * len(forms), heads, gold if marked else None, 300)
+    assert read_along(drawing, len(forms)) == expected(heads, gold if marked else None)
+
+
+@settings(max_examples=150)
+@given(sentences(30), st.integers(40, 120), st.booleans())
+def test_every_arc_down_the_page_can_be_read(
+    sentence: tuple[list[str], list[int], list[int]], width: int, marked: bool
+) -> None:
+    forms, heads, gold = sentence
+    forms[0] = "א" * 3  # a word written from right to left: never along the line
+    drawing = text(forms, ["NOUN"] * len(forms), heads, gold if marked else None, width)
+    assert read_down(drawing) == expected(heads, gold if marked else None, right="<")
+    assert max(map(arcs.columns, drawing.splitlines())) <= width
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.text("aW日é", min_size=1, max_size=90), min_size=1, max_size=120).flatmap(
+        lambda forms: st.tuples(st.just(forms), any_heads(len(forms)), any_heads(len(forms)))
+    ),
+    st.integers(40, 100),
+)
+def test_nothing_is_wider_than_the_width_or_lost(
+    sentence: tuple[list[str], list[int], list[int]], width: int
+) -> None:
+    forms, heads, gold = sentence
+    for drawing in (
+        text(forms, ["AVERYLONGTAGFORAWORD"] * len(forms), heads, None, width),
+        text(forms, ["X"] * len(forms), heads, gold, width),
+    ):
+        assert max(map(arcs.columns, drawing.splitlines())) <= width
+        for letter in "aW日é":
+            assert drawing.count(letter) >= sum(form.count(letter) for form in forms)
+
+
+def test_colour_is_only_added() -> None:
+    arguments = (["a", "b", "c"], ["X"] * 3, [2, 0, 1], [2, 0, 2])
+    plain, coloured = text(*arguments), text(*arguments, colour=True)
+    assert "\x1b" not in plain
+    stripped = re.sub(r"\x1b\[\d*m", "", coloured)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+    assert {"\x1b[31mx\x1b[0m", "\x1b[36mo\x1b[0m", "\x1b[32mv\x1b[0m"} <= set(
+        re.findall(r"\x1b\[3\dm.\x1b\[0m", coloured)
+    )
+
+
+# ------------------------------------------------------------------------------------------- looked at
+LONG_WORDS = """Tom/PROPN ,/PUNCT who/PRON had/AUX seen/VERB the/DET film/NOUN before/ADV ,/PUNCT wrote/VERB
+a/DET long/ADJ and/CONJ careful/ADJ review/NOUN of/ADP it/PRON for/ADP the/DET school/NOUN newspaper/NOUN"""
+LONG, LONG_TAGS = zip(*(word.split("/") for word in LONG_WORDS.split()))
+LONG_HEADS = (10, 5, 5, 5, 1, 7, 5, 5, 5, 0, 15, 15, 14, 12, 10, 17, 15, 21, 21, 21, 10)
+
+
+def as_printed(drawing: str) -> str:
+    """A drawing as it stands below, without the empty lines around it."""
+    return drawing.strip("\n")
+
+
+def test_crossing_arcs() -> None:
+    forms, tags = "A hearing is scheduled on it today", "DET NOUN AUX VERB ADP PRON ADV"
+    assert text(forms.split(), tags.split(), (2, 4, 4, 0, 6, 2, 4)) == as_printed(
+        """
+                     root
+        ┌──────────────│─────────────┐
+        │              │┌────────────│─────┐
+ ┌─────┐│┌─────┬──────┐││      ┌────┐│     │
+ v     ││v     v      │v│      v    │v     v
+ A   hearing  is   scheduled  on    it   today
+DET   NOUN    AUX    VERB     ADP  PRON   ADV
+"""
+    )
+
+
+def test_wide_letters() -> None:
+    forms, tags = "私 は 本 を 読む", "PRON ADP NOUN ADP VERB"
+    assert text(forms.split(), tags.split(), (5, 1, 5, 3, 0)) == as_printed(
+        """
+                      root
+ ┌──────────┬──────────┐│
+ │┌────┐    │┌────┐    ││
+ v│    v    v│    v    │v
+ 私   は    本   を   読む
+PRON  ADP  NOUN  ADP  VERB
+"""
+    )
+
+
+def test_differences_from_gold() -> None:
+    forms, tags = "The dog sees a cat .", "DET NOUN VERB DET NOUN PUNCT"
+    drawing = text(forms.split(), tags.split(), (3, 3, 0, 3, 4, 3), (2, 3, 0, 5, 3, 3))
+    assert drawing == as_printed(
+        """
+          root
+            │┌────┬────────────┐
+            ││┌╌╌╌│╌╌╌╌╌╌┐     │
+┌──────┬───┐││╎   │┌────┐╎     │
+│┌╌╌╌╌┐│   │││╎   ││┌╌╌┐│╎     │
+xo    ╎v   │v│╎   x│o  ╎xo     v
+The  dog   sees    a   cat     .
+DET  NOUN  VERB   DET  NOUN  PUNCT
+v right, x wrong, o gold arc missed
+3 of 6 heads right
+"""
+    )
+
+
+def test_a_sentence_too_long_for_the_line() -> None:
+    heads = list(LONG_HEADS)
+    heads[4], heads[15], heads[16] = 10, 15, 16
+    assert text(LONG, LONG_TAGS, heads, LONG_HEADS, 60) == as_printed(
+        """
+ 1 Tom       PROPN ────<┐
+ 2 ,         PUNCT <┐   │
+ 3 who       PRON  <┤   │
+ 4 had       AUX   <┤   │
+ 5 seen      VERB  ─┴─┬x┤   o1
+ 6 the       DET   <┐ │ │
+ 7 film      NOUN  ─┴<┤ │
+ 8 before    ADV   ──<┤ │
+ 9 ,         PUNCT ──<┘ │
+10 wrote     VERB  ─────┴─┐ <root
+11 a         DET   ────<┐ │
+12 long      ADJ   ───┬<┤ │
+13 and       CONJ  <┐ │ │ │
+14 careful   ADJ   ─┴<┘ │ │
+15 review    NOUN  ─┬───┴<┤
+16 of        ADP   x┴─┐   │ o17
+17 it        PRON  ──x┘   │ o15
+18 for       ADP   <┐     │
+19 the       DET   <┤     │
+20 school    NOUN  <┤     │
+21 newspaper NOUN  ─┴────<┘
+< right, x wrong, o and the gold head
+18 of 21 heads right
+"""
+    )
+
+
+def test_a_word_too_long_for_the_line() -> None:
+    form = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"
+    assert text([form, "ist", "lang"], ["NOUN", "AUX", "ADJ"], (3, 3, 0), None, 40) == as_printed(
+        """
+1 Donaudampfschifffahr NOUN <┐
+  tselektrizitätenhaup       │
+  tbetriebswerk              │
+2 ist                  AUX  <┤
+3 lang                 ADJ  ─┘ <root
+"""
+    )
+
+
+def test_one_word_and_heads_without_a_root() -> None:
+    assert text(["hm"], ["INTJ"], [0]) == "root\n  v\n hm\nINTJ"
+    assert text(["a", "b"], ["X", "X"], [2, 1]) == "┌────┐\n│┌──┐│\n│v  │v\na   b\nX   X"
+
+
+def test_widths_of_letters() -> None:
+    assert [arcs.columns(word) for word in ("été", "e\u0301te\u0301", "日本", "한국", "กำ", "")] == [
+        3,
+        3,
+        4,
+        4,
+        2,
+        0,
+    ]
+
+
+def test_what_spoils_a_terminal_or_a_file_is_replaced() -> None:
+    assert arcs.clean("a\x1b[31m\x00\u202eb\ufffe") == "a\ufffd[31m\ufffd\ufffdb\ufffd"
+    for drawing in (text(["\x1bA"], ["\x07"], [0]), svg(["\x1bA"], ["\x07"], [0])):
+        assert not any(unicodedata.category(c) == "Cc" for c in drawing.replace("\n", ""))
+
+
+@pytest.mark.parametrize("draw", [text, svg])
+@pytest.mark.parametrize(
+    ("heads", "gold", "message"),
+    [
+        ([0], None, "1 heads for 2 words"),
+        ([2, 0], [0], "1 gold heads for 2 words"),
+        ([3, 0], None, "head 3 of word 1 in a sentence of 2 words"),
+        ([1, 0], None, "head 1 of word 1 in a sentence of 2 words"),
+        ([2, 0], [-1, 0], "head -1 of word 1"),
+    ],
+)
+def test_what_cannot_be_drawn(draw, heads, gold, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        draw(["a", "b"], ["X", "X"], heads, gold)
+
+
+def test_too_narrow() -> None:
+    with pytest.raises(ValueError, match="width 39: at least 40"):
+        text(["a"], ["X"], [0], None, 39)
+    with pytest.raises(ValueError, match="1 tags for 2 words"):
+        text(["a", "b"], ["X"], [2, 0])
+
+
+# ------------------------------------------------------------------------------------------- SVG
+def words_of(element: ElementTree.Element) -> list[ElementTree.Element]:
+    return [label for label in element.iter(f"{SVG}text") if "vdgi-form" in label.get("class", "")]
+
+
+def arcs_of(element: ElementTree.Element) -> list[ElementTree.Element]:
+    return [group for group in element.iter(f"{SVG}g") if "vdgi-arc" in group.get("class", "")]
+
+
+def points(line: ElementTree.Element) -> list[list[tuple[float, float]]]:
+    """The points of each unbroken piece of a path."""
+    pieces = []
+    for piece in line.get("d", "").split("M")[1:]:
+        numbers = list(map(float, re.findall(r"-?[\d.]+", piece)))
+        pieces.append(list(zip(numbers[::2], numbers[1::2])))
+    return pieces
+
+
+def check_arcs(element: ElementTree.Element) -> Arcs:
+    """Every arc begins over its head and ends over its dependent, whatever the rows; gives the arcs."""
+    places = [
+        (float(word.get("x", "")), float(word.get("y", "")), word.text or "") for word in words_of(element)
+    ]
+    at: dict[int, list[float]] = {}  # where arcs end at each word
+    found = set()
+    for group in arcs_of(element):
+        head, dependent = int(group.get("data-head", "")), int(group.get("data-dependent", ""))
+        pieces = points(group.find(f"{SVG}path"))
+        tip = [tuple(map(float, p.split(","))) for p in group.find(f"{SVG}polygon").get("points", "").split()]
+        assert tip[0][0] == pieces[-1][-1][0]
+        ends = [(*tip[0], dependent)] + ([(*pieces[0][0], head)] if head else [])
+        for x, y, word in ends:
+            its_x, its_y, form = places[word - 1]
+            assert 0 < its_y - y < 30
+            assert abs(x - its_x) < 8 * max(len(form), 5)
+            at.setdefault(word, []).append(x)
+        for piece in pieces:
+            assert all(y < places[dependent - 1][1] or y < places[head - 1][1] for _, y in piece)
+        found.add((head, dependent, group.get("class", "").split()[1]))
+    for word, (_, y, _) in enumerate(places[:-1], 1):
+        if y == places[word][1]:
+            assert max(at[word]) < min(at[word + 1]) - 4
+    return found
+
+
+def kinds(heads: Sequence[int], gold: Sequence[int] | None) -> Arcs:
+    names = {"v": "vdgi-plain" if gold is None else "vdgi-right", "x": "vdgi-wrong", "o": "vdgi-missed"}
+    return {(head, word, names[mark]) for head, word, mark in expected(heads, gold)}
+
+
+@settings(max_examples=60)
+@given(sentences(25), st.booleans(), st.sampled_from([150, 400, 2000]))
+def test_svg_arcs_end_at_their_words(
+    sentence: tuple[list[str], list[int], list[int]], marked: bool, width: int
+) -> None:
+    forms, heads, gold = sentence
+    element = ElementTree.fromstring(
+        svg(forms, ["NOUN"] * len(forms), heads, gold if marked else None, width=width)
+    )
+    assert check_arcs(element) == kinds(heads, gold if marked else None)
+    assert [word.text for word in words_of(element)] == forms
+    size = [float(value) for value in element.get("viewBox", "").split()]
+    assert size[2:] == [float(element.get("width", "")), float(element.get("height", ""))]
+    assert width == 150 or marked or size[2] <= width
+    for label in element.iter(f"{SVG}text"):
+        assert 0 < float(label.get("x", "")) < size[2]
+        assert 0 < float(label.get("y", "")) < size[3]
+    for group in arcs_of(element):
+        for piece in points(group.find(f"{SVG}path")):
+            assert all(0 <= x <= size[2] and 0 < y < size[3] for x, y in piece)
+
+
+def test_svg_words_do_not_overlap() -> None:
+    element = ElementTree.fromstring(svg(LONG, LONG_TAGS, LONG_HEADS, width=300))
+    rows: dict[str, list[tuple[float, int]]] = {}
+    for word in words_of(element):
+        rows.setdefault(word.get("y", ""), []).append((float(word.get("x", "")), len(word.text or "")))
+    assert len(rows) > 3
+    for row in rows.values():
+        assert all(b - a >= 4 * (m + n) for (a, m), (b, n) in zip(row, row[1:]))
+
+
+def test_svg_takes_any_text() -> None:
+    forms = ["<&\"'>", "</text>", "]]>", "日本", "\x1b"]
+    drawing = svg(forms, ["<&", "X", "X", "X", "X"], (2, 0, 2, 2, 2), (2, 0, 2, 2, 1))
+    element = ElementTree.fromstring(drawing)
+    assert [word.text for word in words_of(element)] == [*forms[:4], "\ufffd"]
+    assert element.find(f"{SVG}title").text == "Dependency tree: " + " ".join([*forms[:4], "\ufffd"])
+    assert "\ufffd ← </text> (wrong); \ufffd ← <&" in element.find(f"{SVG}desc").text
+
+
+def test_svg_stands_alone_and_can_be_read_aloud() -> None:
+    drawing = svg(["dogs", "bark"], ["NOUN", "VERB"], (2, 0))
+    element = ElementTree.fromstring(drawing)
+    assert element.get("role") == "img"
+    assert [child.tag.removeprefix(SVG) for child in element][:3] == ["title", "desc", "style"]
+    assert element.find(f"{SVG}desc").text == "word ← its head: dogs ← bark; bark ← root."
+    assert "prefers-color-scheme:dark" in drawing
+    assert not re.search(r"href|url\(|<script|<image|@import|@font-face| id=", drawing)
+    assert drawing.count("http") == 1  # the name space
+
+
+def test_every_colour_has_a_dark_twin_and_contrast() -> None:
+    assert list(trees._LIGHT) == list(trees._DARK)
+
+    def brightness(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for colours in (trees._LIGHT, trees._DARK):
+        paper = brightness(colours["paper"])
+        for name in set(colours) - {"paper"}:
+            lower, higher = sorted((paper, brightness(colours[name])))
+            assert (higher + 0.05) / (lower + 0.05) >= 4.5, name  # WCAG 2, level AA, for text
+
+
+def test_svg_document() -> None:
+    chosen = [
+        Tree(["a", "b"], ["X", "X"], (2, 0), None, "one <"),
+        Tree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS, "two"),
+    ]
+    document = ElementTree.fromstring(svg_document(chosen))
+    first, second = document.findall(f"{SVG}svg")
+    assert check_arcs(first) == kinds((2, 0), None)
+    assert check_arcs(second) == kinds(LONG_HEADS, LONG_HEADS)
+    assert float(second.get("y", "")) == float(first.get("height", ""))
+    heights = sum(float(part.get("height", "")) for part in (first, second))
+    assert float(document.get("height", "")) == pytest.approx(heights, abs=0.2)
+    labels = ["".join(label.itertext()) for label in document.iter(f"{SVG}text")]
+    assert {"one <", "two", "21 of 21 heads right"} <= set(labels)
+    alone = ElementTree.fromstring(svg_document(chosen[:1]))
+    assert alone.get("role") == "img"
+
+
+# ------------------------------------------------------------------------------------------- PNG
+def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
+    chosen = [
+        Tree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
+        Tree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
+    ]
+    image = png_document(chosen, scale=1)
+    document = ElementTree.fromstring(svg_document(chosen))
+    assert image.startswith(b"\x89PNG\r\n")
+    size = int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")
+    assert size == pytest.approx([float(document.get(name, "")) for name in ("width", "height")], abs=1)
+    assert png_document(chosen, scale=1) == image
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        png_document([Tree(["\U00013000"], ["X"], (0,))])  # a hieroglyph
+    assert len(caplog.records) <= 1
+
+
+# ------------------------------------------------------------------------------------------- the command
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """gold.conllu of 6 sentences, and parse.conllu whose first tree differs."""
+    gold = tiny.treebank(6)
+    Path("gold.conllu").write_text(gold, encoding="utf-8")
+    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
+    Path("parse.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
+    return folder
+
+
+def test_all_trees_as_text(vdgi: Vdgi, files: Path) -> None:
+    out = vdgi.good("draw", "gold.conllu").out
+    blocks = out.strip("\n").split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == [
+        f"sentence {k + 1} ({k}), gold.conllu:{sentence.source.line}"
+        for k, sentence in enumerate(conllu.read("gold.conllu"))
+    ]
+    for block, sentence in zip(blocks, conllu.read("gold.conllu")):
+        assert block.partition("\n")[2] == text(sentence.forms, sentence.tags, sentence.heads)
+    vdgi.good("draw", "gold.conllu", "-o", "trees.txt")
+    assert Path("trees.txt").read_text(encoding="utf-8") == out
+
+
+def numbers(out: str) -> list[int]:
+    return [int(number) for number in re.findall(r"^sentence (\d+)", out, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "drawn"),
+    [
+        (["2"], [2]),
+        (["5", "1"], [1, 5]),
+        (["2-4", "3"], [2, 3, 4]),
+        (["sent_id=4"], [5]),
+        (["sent_id=0", "6"], [1, 6]),
+    ],
+)
+def test_chosen_sentences(vdgi: Vdgi, files: Path, wanted: list[str], drawn: list[int]) -> None:
+    assert numbers(vdgi.good("draw", "gold.conllu", "--sentence", *wanted).out) == drawn
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# sent_id = fr_12",
+        "# sentid: fr_12",
+        "# sent_id fr_12",
+        "#sent_id=fr_12 ",
+        "# isst_tanl sent_id  fr_12",
+    ],
+)
+def test_names_of_sentences(vdgi: Vdgi, files: Path, comment: str) -> None:
+    data = tiny.treebank(3).replace("# sent_id = 1", f"# text = x\n{comment}")
+    Path("named.conllu").write_text(data, encoding="utf-8")
+    out = vdgi.good("draw", "named.conllu", "--sentence", "fr_12").out
+    assert out.startswith("sentence 2 (fr_12), named.conllu:7\n")
+
+
+def test_a_chosen_sentence_that_is_not_there(vdgi: Vdgi, files: Path) -> None:
+    for wanted in ("7", "7-9", "fr_12", "sent_id=7"):
+        status, out, err = vdgi("draw", "gold.conllu", "parse.conllu", "--sentence", wanted)
+        assert (status, out) == (2, "")
+        assert err == f"no sentence {wanted!r} in gold.conllu, parse.conllu\n"
+
+
+def test_reading_ends_after_the_last_number(vdgi: Vdgi, files: Path) -> None:
+    Path("a.conllu").write_text(tiny.treebank(3) + tiny.NINE_COLUMNS, encoding="utf-8")
+    assert numbers(vdgi.good("draw", "a.conllu", "--sentence", "2").out) == [2]
+    assert vdgi("draw", "a.conllu").status == 3
+
+
+def test_differences(vdgi: Vdgi, files: Path) -> None:
+    out = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--sentence", "1").out
+    sentence = next(iter(conllu.read("parse.conllu")))
+    assert out.splitlines()[0] == "sentence 1 (0), parse.conllu:1"
+    assert out.partition("\n")[2].strip("\n") == text(
+        sentence.forms, sentence.tags, (0, 1, 2, 3), (2, 3, 0, 3)
+    ).strip("\n")
+    assert "1 of 4 heads right" in out
+
+
+def test_gold_of_something_else(vdgi: Vdgi, files: Path) -> None:
+    Path("short.conllu").write_text(tiny.treebank(2), encoding="utf-8")
+    status, _, err = vdgi("draw", "parse.conllu", "--gold", "short.conllu")
+    assert status == 3
+    assert "sentence 3 is one too many" in err
+    status, _, err = vdgi("draw", "parse.conllu", "--gold", "*.conllu")
+    assert (status, err) == (2, "--gold must be one file; '*.conllu' stands for 3\n")
+    assert vdgi("draw", "-", "--gold", "-").status == 2
+
+
+def test_sentences_without_heads(vdgi: Vdgi, files: Path) -> None:
+    tiny.write(Path("bare.conllu"), 2, heads=False)
+    status, out, err = vdgi("draw", "bare.conllu")
+    assert (status, out) == (3, "")
+    assert err == "bare.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)\n"
+
+
+def test_svg_files(vdgi: Vdgi, files: Path) -> None:
+    assert vdgi.good("draw", "gold.conllu", "-o", "all.svg").out == ""
+    assert len(ElementTree.parse("all.svg").getroot().findall(f"{SVG}svg")) == 6
+    assert vdgi.good("draw", "gold.conllu", "--format", "svg").out == Path("all.svg").read_text(
+        encoding="utf-8"
+    )
+    Path("out").mkdir()
+    Path("in").mkdir()
+    Path("in/gold.conllu.gz").write_bytes(gzip.compress(Path("gold.conllu").read_bytes()))
+    vdgi.good("draw", "in/gold.conllu.gz", "parse.conllu", "--sentence", "2-3", "-o", "out/{}.svg")
+    written = sorted(path.name for path in Path("out").iterdir())
+    assert written == ["gold-2.svg", "gold-3.svg", "parse-2.svg", "parse-3.svg"]
+    assert ElementTree.parse("out/gold-2.svg").getroot().get("role") == "img"
+    narrow = vdgi.good("draw", "gold.conllu", "--sentence", "3", "--format", "svg", "--width", "300").out
+    assert float(ElementTree.fromstring(narrow).get("width", "")) <= 300
+
+
+def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("many.conllu").write_text(tiny.treebank(101), encoding="utf-8")
+    Path("sub").mkdir()
+    Path("sub/gold.conllu").write_text(tiny.treebank(1), encoding="utf-8")
+    cases = [
+        (
+            ["many.conllu", "-o", "x.svg"],
+            "more than 100 trees for one picture (choose some with --sentence, ",
+        ),
+        (["gold.conllu", "-o", "{}.txt"], "{} in --output is for pictures"),
+        (["gold.conllu", "sub/gold.conllu", "-o", "{}.svg"], "two inputs would be written to gold-1.svg"),
+        (["gold.conllu", "-o", "none/x.svg"], "the directory "),
+        (["gold.conllu", "--width", "39"], "--width 39: text needs at least 40 columns"),
+        (["gold.conllu", "--format", "svg", "--width", "0"], "--width 0: a number of pixels"),
+        (["gold.conllu", "--format", "gif"], "invalid choice: 'gif'"),
+    ]
+    for arguments, message in cases:
+        status, out, err = vdgi("draw", *arguments)
+        assert (status, out) == (2, ""), arguments
+        assert message in err
+    assert not Path("x.svg").exists()
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    status, _, err = vdgi("draw", "gold.conllu", "-o", "x.png")
+    assert (status, err) == (2, "PNG needs matplotlib: pip install 'dynet_vdgi[report]', or draw SVG\n")
+    assert not Path("x.png").exists()
+
+
+def test_standard_input(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("gold.conllu").read_bytes())))
+    out = vdgi.good("draw", "-", "--sentence", "1").out
+    assert out.startswith("sentence 1 (0), <stdin>:1\n")
+
+
+def test_the_width_and_the_colours_of_a_terminal(
+    vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["draw", "parse.conllu", "--gold", "gold.conllu", "--sentence", "1", "3"]
+    plain = vdgi.good(*arguments).out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "41")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = vdgi.good(*arguments).out
+    assert "\x1b[31mx" in coloured
+    assert "\x1b" not in plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    narrow = vdgi.good(*arguments).out
+    assert "\x1b" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 41 < max(map(len, plain.splitlines()))
+
+
+# ------------------------------------------------------------------------------------------- real data
+@pytest.mark.parametrize("language", ["eu", "nl"])
+def test_real_sentences(data_dir: Path, language: str) -> None:
+    """Basque and Dutch have the most crossing arcs."""
+    for number, sentence in enumerate(conllu.read(data_dir / "ud14" / f"{language}-ud-test.conllu")):
+        if number % 5 == 0 and all(" " not in form for form in sentence.forms):
+            assert sentence.heads is not None
+            drawing = text(sentence.forms, sentence.tags, sentence.heads, None, 80)
+            assert max(map(arcs.columns, drawing.splitlines())) <= 80
+            if drawing.lstrip().startswith("1 "):
+                assert read_down(drawing) == expected(sentence.heads, right="<")
+            else:
+                assert read_along(drawing, len(sentence)) == expected(sentence.heads)
+            element = ElementTree.fromstring(svg(sentence.forms, sentence.tags, sentence.heads))
+            assert check_arcs(element) == kinds(sentence.heads, None)

@@ -1,0 +1,238 @@
+"""Several parses in one table: intervals, differences, formats, patterns, and the official UD scorer."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+from shell import Vdgi
+
+from dynet_vdgi import config
+from dynet_vdgi.baselines.branching import left_branching
+from dynet_vdgi.baselines.rules_only import rules_only
+from dynet_vdgi.data import conllu
+from dynet_vdgi.evaluation import tables
+from dynet_vdgi.evaluation.attachment import EVERY_WORD, evaluate
+from dynet_vdgi.evaluation.significance import interval
+from dynet_vdgi.grammar.rules import load_rules
+
+LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
+
+
+@pytest.fixture
+def scored(folder: Path) -> Path:
+    """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first sentence)."""
+    gold = tiny.treebank(6)
+    Path("gold.conllu").write_text(gold, encoding="utf-8")
+    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
+    Path("b.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
+    with open("a.conllu", "w", encoding="utf-8") as handle:
+        conllu.write(((s, left_branching(len(s))) for s in conllu.read("gold.conllu")), handle)
+    return folder
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a row of a Markdown table."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def markdown_tables(text: str) -> list[list[list[str]]]:
+    """The rows of all tables, without the line under the heading; each must be as wide as the heading."""
+    found = []
+    for block in text.split("\n\n"):
+        lines = block.splitlines()
+        if lines[0].startswith("|"):
+            assert re.fullmatch(r"\| ---( \| ---:)+ \|", lines[1])
+            rows = [cells(line) for line in [lines[0], *lines[2:]]]
+            assert len({len(row) for row in rows}) == 1
+            found.append(rows)
+    return found
+
+
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f}"
+
+
+# ------------------------------------------------------------------------------------------- intervals
+def test_text_markdown_and_json_have_the_same_figures(vdgi: Vdgi, scored: Path) -> None:
+    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--max-len", "4", "--by", "tag"]
+    text = vdgi.good(*arguments).out
+    data = json.loads(vdgi.good(*arguments, "--format", "json").out)
+    assert data == json.loads(vdgi.good(*arguments, "--json").out)
+    markdown = vdgi.good(*arguments, "--format", "markdown").out
+    assert markdown.splitlines()[0] == text.splitlines()[0] == data["policy"]
+    assert markdown.count(data["bootstrap"]["note"]) == text.count(data["bootstrap"]["note"]) == 1
+    dda, differences, uda, root, by_tag = markdown_tables(markdown)
+    assert [table[0][0] for table in (dda, differences, uda, root, by_tag)] == [
+        "DDA",
+        "difference",
+        "UDA",
+        "root",
+        "tag",
+    ]
+    block = text.split("\n\n")[1].splitlines()
+    parts = {line.split("  ")[0]: k for k, line in enumerate(block)}
+    for number, name in enumerate(("a.conllu", "b.conllu")):
+        row = dda[3 + number]
+        interval_line = block[parts["95 % interval"] + 1 + number].split()
+        assert row[0] == interval_line[0] == name
+        for k, label in enumerate(("<=4", "all"), 1):
+            cell = data["systems"][name]["by_length"][label]
+            limits = "-".join(map(percent, cell["dda_interval"]))
+            assert row[k] == f"{percent(cell['dda'])} ({limits})"
+            assert interval_line[k] == limits
+    assert data["bootstrap"]["differences_to"] == "a.conllu"
+    gap = data["bootstrap"]["differences"]["b.conllu"]["all"]
+    assert gap["estimate"] == pytest.approx(
+        data["systems"]["b.conllu"]["total"]["dda"] - data["systems"]["a.conllu"]["total"]["dda"]
+    )
+    line = block[parts["difference"] + 1].split()
+    assert line[0] == differences[1][0] == "b.conllu"
+    assert line[-2:] == [f"{100 * gap['estimate']:+.1f}", f"p={gap['p']:.3f}"]
+    limits = f"({100 * gap['low']:+.1f} to {100 * gap['high']:+.1f})"
+    assert differences[1][-1] == f"{line[-2]} {limits} {line[-1]}"
+
+
+def test_every_interval_is_the_bootstrap_of_its_sentences(vdgi: Vdgi, scored: Path) -> None:
+    data = json.loads(vdgi.good("evaluate", "gold.conllu", "b.conllu", "--json", "--max-len", "4").out)
+    # Without punctuation; the first sentence has all three heads wrong.
+    words = [len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS]
+    right = [0, *words[1:]]
+    expected = interval(right, words)
+    by_length = data["systems"]["b.conllu"]["by_length"]
+    assert by_length["all"]["dda_interval"] == [expected.low, expected.high]
+    short = [k for k, n in enumerate(words) if n <= 4]
+    expected = interval([right[k] for k in short], [words[k] for k in short])
+    assert by_length["<=4"]["dda_interval"] == [expected.low, expected.high]
+    assert data["bootstrap"]["draws"] == 10_000
+    assert data["bootstrap"]["differences"] == {}
+    assert "not another training run" in data["bootstrap"]["note"]
+
+
+def test_a_parse_and_itself(vdgi: Vdgi, scored: Path) -> None:
+    shutil.copy("a.conllu", "c.conllu")
+    out = vdgi.good("evaluate", "gold.conllu", "a.conllu", "c.conllu").out
+    line = out.split("difference")[1].splitlines()[1]
+    assert line.split() == ["c.conllu", *["+0.0", "p=1.000"] * 4]
+
+
+def test_intervals_can_be_left_out(vdgi: Vdgi, scored: Path) -> None:
+    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--bootstrap", "0"]
+    out = vdgi.good(*arguments).out
+    assert "interval" not in out
+    assert [block.split()[0] for block in out.split("\n\n")] == ["DDA", "DDA", "UDA", "root"]
+    data = json.loads(vdgi.good(*arguments, "--json").out)
+    assert "bootstrap" not in data
+    assert "dda_interval" not in data["systems"]["a.conllu"]["by_length"]["all"]
+    assert len(markdown_tables(vdgi.good(*arguments, "--format", "markdown").out)) == 3
+    status, _, err = vdgi("evaluate", "gold.conllu", "a.conllu", "--bootstrap", "-1")
+    assert (status, err) == (2, "--bootstrap -1: a number of draws, or 0 for none\n")
+
+
+def test_nothing_to_score(vdgi: Vdgi, folder: Path) -> None:
+    Path("gold.conllu").write_text(tiny.block(1, ["PUNCT"], [0]), encoding="utf-8")
+    shutil.copy("gold.conllu", "a.conllu")
+    shutil.copy("gold.conllu", "b.conllu")
+    arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "--max-len", "5"]
+    data = json.loads(vdgi.good(*arguments, "--json").out)
+    assert data["systems"]["a.conllu"]["by_length"]["all"]["dda_interval"] is None
+    assert set(data["bootstrap"]["differences"]["b.conllu"]["all"].values()) == {None}
+    assert "nan" not in vdgi.good(*arguments).out + vdgi.good(*arguments, "--format", "markdown").out
+
+
+def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> None:
+    gold = list(conllu.read("gold.conllu"))
+    parses = [[left_branching(len(s)) for s in gold], [s.heads for s in gold]]
+    reports = [evaluate(gold, heads, EVERY_WORD) for heads in parses]
+    mean = tables.mean(reports)
+    assert mean.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
+    comparison = tables.compare({"mean": mean}, draws=100)
+    assert comparison.intervals[None]["mean"].estimate == pytest.approx(mean.total.dda)
+
+
+def test_names_in_markdown(vdgi: Vdgi, scored: Path) -> None:
+    shutil.copy("a.conllu", "a|b*.conllu")
+    out = vdgi.good("evaluate", "gold.conllu", "a|b*.conllu", "--format", "markdown").out
+    assert markdown_tables(out)[0][3][0] == r"a\|b\*.conllu"
+
+
+# ------------------------------------------------------------------------------------------- patterns
+def test_patterns_are_expanded(vdgi: Vdgi, scored: Path) -> None:
+    expected = vdgi.good("evaluate", "gold.conllu", "a.conllu", "b.conllu", "--json").out
+    assert vdgi.good("evaluate", "go*.conllu", "[ab].conllu", "--json").out == expected
+
+
+def test_a_pattern_of_two_gold_files(vdgi: Vdgi, scored: Path) -> None:
+    status, out, err = vdgi("evaluate", "[ab].conllu", "gold.conllu")
+    assert (status, out) == (2, "")
+    assert err == "GOLD must be one file; '[ab].conllu' stands for 2: a.conllu, b.conllu\n"
+    status, _, err = vdgi("evaluate", "x*.conllu", "gold.conllu")
+    assert status == 2
+    assert "no file matches 'x*.conllu'" in err
+
+
+# ------------------------------------------------------------------------------------------- every word
+def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
+    crossing = tiny.block(1, ["NOUN", "VERB", "PUNCT", "NOUN"], [4, 0, 2, 2])
+    Path("gold.conllu").write_text(crossing, encoding="utf-8")
+    Path("parse.conllu").write_text(crossing.replace("\t4\tdep", "\t2\tdep"), encoding="utf-8")
+    out = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "every_word").out
+    assert out.startswith(
+        "DDA on 1 of 1 sentences, 4 words; protocol every_word: punctuation kept and scored; all trees; "
+    )
+    assert "parse.conllu  75.0" in out
+    as_released = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "as_released").out
+    assert as_released.startswith("DDA on 0 of 1 sentences")
+
+
+def test_protocols_to_choose_from(vdgi: Vdgi, scored: Path) -> None:
+    status, _, err = vdgi("evaluate", "gold.conllu", "a.conllu", "--protocol", "mine")
+    assert status == 4
+    assert err == "no protocol 'mine' (choose from standard, as_released, every_word)\n"
+
+
+def udeval(gold: Path, parse: Path) -> tuple[int, int]:
+    """Words with the right head, and words, by the official scorer; in a process of its own (GPL)."""
+    run = "import sys; from udtools.cli import main_eval; sys.exit(main_eval())"
+    command = [sys.executable, "-c", run, "--counts", "--verbose", "--no-enhanced", str(gold), str(parse)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = next(line for line in result.stdout.splitlines() if line.startswith("UAS"))
+    right, in_gold, in_parse, aligned = map(int, line.split("|")[1:])
+    assert in_gold == in_parse == aligned
+    return right, in_gold
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("udtools") is None, reason="udtools, the official scorer, is not installed"
+)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
+    gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
+    sentences = list(conllu.read(gold, heads="required"))
+    heads = rules_only([s.tags for s in sentences], load_rules(config.rules_path("ud")), 0)
+    parse = tmp_path / "parse.conllu"
+    with open(parse, "w", encoding="utf-8") as handle:
+        conllu.write(zip(sentences, heads), handle)
+    options = ["--protocol", "every_word", "--bootstrap", "0", "--json"]
+    total = json.loads(vdgi.good("evaluate", gold, parse, *options).out)["systems"]["parse.conllu"]["total"]
+    assert total["sentences"] == len(sentences)
+    assert (total["directed"], total["words"]) == udeval(gold, parse)
+    assert 0.3 < total["dda"] < 0.7
+
+
+# ------------------------------------------------------------------------------------------- real data
+def test_french_sentences_of_fifteen_words(vdgi: Vdgi, data_dir: Path) -> None:
+    gold = data_dir / "ud14" / "fr-ud-test.conllu"
+    data = json.loads(vdgi.good("evaluate", gold, "--baselines", "--max-len", "15", "--json").out)
+    cell = data["systems"]["rules only"]["by_length"]["<=15"]
+    assert cell["sentences"] == 123
+    low, high = cell["dda_interval"]
+    assert 0.05 < high - low < 0.1  # about 7 points
+    assert low < cell["dda"] < high
