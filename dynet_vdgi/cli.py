@@ -23,7 +23,20 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
 from dynet_vdgi.errors import VdgiError  # noqa: E402
 
-VERBS = ("train", "parse", "evaluate", "check", "info", "demo", "clusters", "rules", "vectors")
+VERBS = (
+    "train",
+    "parse",
+    "evaluate",
+    "check",
+    "info",
+    "demo",
+    "draw",
+    "clusters",
+    "rules",
+    "experiment",
+    "table",
+    "vectors",
+)
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
 
 logger = logging.getLogger("dynet_vdgi")

@@ -179,7 +179,7 @@ def score_files(
         sentences = treebank.prepare(gold_sentences, protocol).sentences
         if not sentences:
             raise DataError(gold, None, f"no sentence is left under protocol {protocol.name}")
-        for name, draws in _baselines([s.tags for s in sentences], rule_set).items():
+        for name, draws in baseline_trees([s.tags for s in sentences], rule_set).items():
             reports[name] = tables.mean(
                 [
                     attachment.evaluate(
@@ -191,7 +191,7 @@ def score_files(
     return reports, rule_file.name
 
 
-def _baselines(tagged: Sequence[Sequence[str]], rules: RuleSet) -> dict[str, list[list[tuple[int, ...]]]]:
+def baseline_trees(tagged: Sequence[Sequence[str]], rules: RuleSet) -> dict[str, list[list[tuple[int, ...]]]]:
     """Trees of each baseline, one list a draw."""
     import numpy as np
 

@@ -34,6 +34,7 @@ another folder is given.
 from __future__ import annotations
 
 import difflib
+import glob
 import os
 import re
 import sys
@@ -253,6 +254,8 @@ def _check_systems(plan: Plan) -> None:
             continue
         if system.after not in systems:
             raise ConfigError(f"{where}: no system '{system.after}'" + nearest(system.after, systems))
+        if systems[system.after].missing and not system.missing:
+            raise ConfigError(f"{where}: it comes after '{system.after}', which is missing")
         for name in treebanks:
             if system.covers(name) and not systems[system.after].covers(name):
                 raise ConfigError(
@@ -323,8 +326,6 @@ class Folders:
 
 
 def _exists(path: str) -> bool:
-    import glob
-
     return os.path.exists(path) or bool(glob.glob(path, recursive=True))
 
 
@@ -338,5 +339,5 @@ def folders(plan_path: Path, data: str | None) -> Folders:
         if not os.path.isdir(data):
             raise UsageError(f"--data {data}: no such folder")
         return Folders((data,))
-    beside = os.path.relpath(plan_path.parent) if plan_path.parent.is_absolute() else str(plan_path.parent)
-    return Folders(tuple(filter(None, ("" if beside == "." else beside, os.environ.get("VDGI_DATA")))) or ("",))
+    beside, shared = str(plan_path.parent), os.environ.get("VDGI_DATA")
+    return Folders(("" if beside == "." else beside, *([shared] if shared else [])))

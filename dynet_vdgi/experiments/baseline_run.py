@@ -1,0 +1,48 @@
+"""The baselines of a treebank, scored on its test files under each protocol of its systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynet_vdgi import config
+from dynet_vdgi.commands.evaluate import _baselines
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation.attachment import policy_line, score_sentence
+from dynet_vdgi.experiments.tasks import Task, write_json
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+
+
+def perform(task: Task) -> None:
+    """Writes the baselines' file. Raises: DataError if nothing is left to score."""
+    rules = load_rules(config.rules_path(task.settings().posterior.rules))
+    gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required")]
+    protocols = {}
+    for name in task.protocols:
+        protocol = treebank.protocol_named(name)
+        sentences = treebank.prepare(gold, protocol).sentences
+        if not sentences:
+            raise DataError(", ".join(task.test), None, f"no sentence is left under protocol {name}")
+        words = [len(sentence) for sentence in sentences]
+        protocols[name] = {
+            "policy": policy_line(protocol, len(sentences), len(gold), sum(words)),
+            "words": words,
+            "right": _right(sentences, rules),
+        }
+    write_json(task.result, {"key": task.key, "parts": dict(task.parts), "protocols": protocols})
+
+
+def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[float]]:
+    """Words of each sentence that have the right head, by baseline; means over draws."""
+
+    def directed(heads: Iterable[Sequence[int]]) -> list[Any]:
+        return [score_sentence(*both).directed for both in zip(sentences, heads)]
+
+    return {
+        name: np.mean([directed(heads) for heads in draws], axis=0).tolist()
+        for name, draws in _baselines([sentence.tags for sentence in sentences], rules).items()
+    }

@@ -1,0 +1,135 @@
+"""From a plan to its tasks: files found, settings checked, keys computed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dynet_vdgi import config
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.experiments import tasks
+from dynet_vdgi.experiments.plan import Folders, Plan, System, Treebank
+from dynet_vdgi.experiments.tasks import Task
+
+_FILES = (("posterior", "rules"), ("data", "vectors"), ("data", "clusters"))
+"""Settings that name a file."""
+
+
+def expand(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Folders, out: str) -> list[Task]:
+    """The tasks of the chosen parts of a plan (see `plan.select`), each after the run that it starts from.
+
+    Raises:
+        VdgiError: a file is missing or cannot be read, a setting is at fault; the message names the place.
+    """
+    found: list[Task] = []
+    keys: dict[tuple[str, str, int], str] = {}
+    scored: dict[str, Task] = {}
+    for treebank, system in chosen:
+        where = f"treebank '{treebank.name}', system '{system.name}'"
+        try:
+            run = _run(treebank, system, folders, out)
+            for seed in plan.seeds:
+                task = replace(run, seed=seed)
+                start_key = keys.get((treebank.name, system.after, seed), "")
+                task = replace(task, parts=tasks.key_parts(task, start_key))
+                keys[treebank.name, system.name, seed] = task.model_key
+                found.append(task)
+        except (ConfigError, UsageError) as error:
+            raise type(error)(f"{where}: {error}") from None
+        before = scored.get(treebank.name)
+        names = dict.fromkeys([*(before.protocols if before else ()), run.protocols[0]])
+        scored[treebank.name] = _baselines(treebank, folders, run, tuple(names))
+    return [*(replace(task, parts=tasks.key_parts(task)) for task in scored.values()), *found]
+
+
+def protocols(plan: Plan, folders: Folders) -> dict[str, dict[str, str]]:
+    """By treebank and system, the protocols that parses are scored under."""
+    return {
+        treebank.name: {
+            system.name: _protocol(treebank, system, folders)
+            for system in plan.systems
+            if system.covers(treebank.name)
+        }
+        for treebank in plan.treebanks
+    }
+
+
+def _protocol(treebank: Treebank, system: System, folders: Folders) -> str:
+    """The treebank's, or else the system's own."""
+    assignments = [*system.set, *treebank.set]
+    return treebank.protocol or config.load_settings(_presets(system, folders), assignments).data.protocol
+
+
+def _presets(system: System, folders: Folders) -> tuple[str, ...]:
+    return tuple(folders.find(name) if name.endswith(".toml") else name for name in system.presets)
+
+
+def _run(treebank: Treebank, system: System, folders: Folders, out: str) -> Task:
+    """A run but for its seed and key."""
+    presets = _presets(system, folders)
+    assignments = [*system.set, *treebank.set]
+    settings = config.load_settings(presets, assignments)
+    test = _expanded(treebank.test, folders)
+    names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
+    if max(names.values()) > 1:
+        raise ConfigError(f"two test files have one name: {', '.join(test)}")
+    chooses = settings.train.select == "dev"
+    if chooses and not treebank.dev:
+        raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
+    counts = settings.posterior.expectations == "trees"
+    return Task(
+        out=out,
+        treebank=treebank.name,
+        system=system.name,
+        presets=presets,
+        set=(*assignments, *_found_files(settings, folders)),
+        train=_expanded(treebank.train, folders),
+        dev=_expanded(treebank.dev, folders) if chooses else (),
+        expectations=_expanded(treebank.expectations, folders) if counts else (),
+        test=test,
+        protocols=(_protocol(treebank, system, folders),),
+        lengths=treebank.lengths,
+        after=system.after,
+    )
+
+
+def _baselines(treebank: Treebank, folders: Folders, run: Task, protocols: tuple[str, ...]) -> Task:
+    """The task of a treebank's baselines; rules only has the treebank's rules, or the default ones."""
+    settings = config.load_settings(assignments=_of_rules(treebank.set))
+    return Task(
+        out=run.out,
+        treebank=treebank.name,
+        set=_found_files(settings, folders),
+        test=run.test,
+        protocols=protocols,
+    )
+
+
+def _of_rules(assignments: Sequence[str]) -> list[str]:
+    return [text for text in assignments if text.split("=")[0].strip() == "posterior.rules"]
+
+
+def _expanded(names: Sequence[str], folders: Folders) -> tuple[str, ...]:
+    try:
+        return tuple(files.expand([folders.find(name) for name in names]))
+    except UsageError as error:
+        raise UsageError(f"{error}; --data names the folder that a plan's files are in") from None
+
+
+def _found_files(settings: Settings, folders: Folders) -> tuple[str, ...]:
+    """Assignments that give the settings' files the paths under which they were found."""
+    bundled = {path.stem for path in (config.resources() / "rules").glob("*.txt")}
+    found = []
+    for section, name in _FILES:
+        value = getattr(getattr(settings, section), name)
+        if not value or (name == "rules" and value in bundled):
+            continue
+        path = folders.find(value)
+        if path != value and os.path.exists(path):
+            found.append(f"{section}.{name}={json.dumps(path, ensure_ascii=False)}")
+    return tuple(found)

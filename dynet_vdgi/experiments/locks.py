@@ -1,0 +1,49 @@
+"""Locks on files: one process at a time. The system lets go of the lock of a process that died."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class TakenError(Exception):
+    """Another process has the lock; the message says which, if it is known."""
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Holds the lock of a file, which is made if missing and names the process; may wait for another.
+
+    Where the file system has no locks, and on Windows, nothing is locked.
+
+    Raises:
+        TakenError: another process has it, and `wait` is off.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+", encoding="utf-8") as handle:
+        if not _take(handle.fileno(), wait):
+            handle.seek(0)
+            raise TakenError(handle.read().strip() or "another process")
+        handle.truncate(0)
+        handle.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        handle.flush()
+        yield
+
+
+def _take(descriptor: int, wait: bool) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

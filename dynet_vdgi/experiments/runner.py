@@ -1,0 +1,184 @@
+"""Carries out the tasks of an experiment, several at a time, here or on a cluster."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.experiments import tasks, work
+from dynet_vdgi.experiments.tasks import Task
+
+CONNECT_S = 20
+"""How long a scheduler may take to answer."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that was not done, and why."""
+
+    task: Task
+    reason: str
+
+    def __str__(self) -> str:
+        log = f" (log: {self.task.log})" if self.task.log.exists() else ""
+        return f"failed: {self.task.label}: {self.reason}{log}"
+
+
+def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) -> list[Failure]:
+    """Carries the tasks out, each after the one that it starts from; those that failed.
+
+    What starts from a failed task fails with it; the others go on.
+
+    Raises:
+        UsageError: no cluster can be reached at the scheduler's address.
+        KeyboardInterrupt: interrupted; all processes are stopped, and the message says what is done.
+    """
+    failures: dict[str, Failure] = {}
+    with _executor(jobs, scheduler) as (executor, slots), _Progress(len(todo), slots) as progress:
+        waiting, running = list(todo), dict[Any, Task]()
+        try:
+            while waiting or running:
+                for task in _submit(executor, waiting, running, slots, failures):
+                    progress.ended(task, failures[task.label], 0.0)
+                ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    task = running.pop(future)
+                    seconds = _outcome(task, future, failures)
+                    progress.ended(task, failures.get(task.label), seconds)
+        except KeyboardInterrupt:
+            work.PROCESSES.stop()
+            message = f"{progress.done} of {len(todo)} tasks are done; the same command goes on"
+            raise KeyboardInterrupt(message) from None
+    return list(failures.values())
+
+
+def _submit(
+    executor: Executor,
+    waiting: list[Task],
+    running: dict[Any, Task],
+    slots: int,
+    failures: dict[str, Failure],
+) -> list[Task]:
+    """Moves tasks from `waiting` to `running`, as far as there are slots, or to `failures`; gives these."""
+    lost = []
+    for task in list(waiting):
+        start = f"{task.treebank}/{task.after}/{task.seed}"
+        if start in failures:
+            waiting.remove(task)
+            failures[task.label] = Failure(task, f"it starts from {start}, which failed")
+            lost.append(task)
+        elif len(running) < slots and not any(start == t.label for t in (*waiting, *running.values())):
+            waiting.remove(task)
+            running[executor.submit(work.run_task, task.to_dict(), os.getcwd())] = task
+    return lost
+
+
+def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, Failure]) -> float:
+    """Notes the task if it failed; gives how long it took."""
+    error = future.exception()
+    if error is not None:  # of the cluster: what happens in the task's process comes back as its status
+        failures[task.label] = Failure(task, f"{type(error).__name__}: {error}")
+        return 0.0
+    outcome = future.result()
+    if outcome["status"]:
+        failures[task.label] = Failure(task, outcome["last"])
+    elif tasks.recorded(task.result).get("key") != task.key:
+        reason = "no result in this folder; do the workers share this machine's file system?"
+        failures[task.label] = Failure(task, reason)
+    return float(outcome["s"])
+
+
+@contextmanager
+def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
+    """What runs functions, and how many tasks to hand it at a time."""
+    work.PROCESSES.stopped = False
+    if scheduler is None:
+        with ThreadPoolExecutor(jobs) as threads:
+            yield threads, jobs
+        return
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise UsageError(
+            "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
+        ) from None
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--scheduler {scheduler}: no scheduler answers there: {error}") from None
+    executor = client.get_executor(pure=False)
+    try:
+        yield executor, sys.maxsize
+    finally:
+        executor.shutdown(wait=False)  # takes back what has not begun
+        client.close()
+
+
+class _Progress:
+    """Finished tasks and the time left: a bar on a terminal, otherwise a line for each task."""
+
+    def __init__(self, total: int, slots: int) -> None:
+        self.total, self.slots, self.done = total, slots, 0
+        self._ended = 0
+        self._start = time.perf_counter()
+        self._bar: Any = None
+
+    def __enter__(self) -> _Progress:
+        if self.total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=self.total, unit="task", leave=False)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def ended(self, task: Task, failure: Failure | None, seconds: float) -> None:
+        """Shows that one more has ended."""
+        self._ended += 1
+        self.done += failure is None
+        if self._bar is not None:
+            self._bar.update()
+            if failure is not None:
+                self._bar.write(str(failure), file=sys.stderr)
+            return
+        said = f"{_figures(task)}, {seconds:.0f} s" if failure is None else f"failed: {failure.reason}"
+        logger.info("%d/%d %s: %s%s", self._ended, self.total, task.label, said, self._left())
+
+    def _left(self) -> str:
+        left = self.total - self._ended
+        if not left:
+            return ""
+        seconds = (time.perf_counter() - self._start) / self._ended * left
+        return f"; about {shown_time(seconds)} left"
+
+
+def _figures(task: Task) -> str:
+    """The scores of a run that is done."""
+    if not task.system:
+        return "scored"
+    scores = tasks.recorded(task.result)["scores"].items()
+    return "DDA " + ", ".join(f"{label} {100 * (s['dda'] or 0):.1f}" for label, s in scores)
+
+
+def shown_time(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> shown_time(40), shown_time(400), shown_time(40_000)
+    ('40 s', '7 min', '11 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,229 @@
+"""One task of an experiment: a training run, or the baselines of a treebank; its key and what is done of it.
+
+A task's key is a checksum of all that its result follows from: settings, the content of the files, rules, the
+code that it runs, and the key of the run that it starts from. Names and places of files do not count. The key
+of the model leaves out what only matters once it is trained: a change of that is scored without training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi import config
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data import files
+from dynet_vdgi.experiments import sources
+
+RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
+
+SCORING = "scoring"
+"""The part of a run's key that its model does not depend on."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one process does. Without a system: the baselines of a treebank. Files are as expanded.
+
+    `parts` are the checksums that the key is made of.
+    """
+
+    out: str
+    treebank: str
+    system: str = ""
+    seed: int = 0
+    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    set: tuple[str, ...] = ()
+    train: tuple[str, ...] = ()
+    dev: tuple[str, ...] = ()
+    expectations: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()  # to score under; a run has one
+    lengths: tuple[int, ...] = ()  # limits to report; not part of the key
+    after: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The task's name in messages; its folder below that of the experiment."""
+        return f"{self.treebank}/{self.system}/{self.seed}" if self.system else f"{self.treebank}/baselines"
+
+    @property
+    def folder(self) -> Path:
+        """Where a run writes everything; for baselines, the treebank's folder."""
+        return Path(self.out, *self.label.split("/")) if self.system else Path(self.out, self.treebank)
+
+    @property
+    def result(self) -> Path:
+        """The file that is there when the task is done."""
+        return self.folder / RESULT_NAME if self.system else self.folder / "baselines.json"
+
+    @property
+    def log(self) -> Path:
+        """What the task says."""
+        return self.folder / ("log.txt" if self.system else "baselines.log.txt")
+
+    @property
+    def start(self) -> Path | None:
+        """Folder of the run whose model this one starts from."""
+        return Path(self.out, self.treebank, self.after, str(self.seed)) if self.after else None
+
+    @property
+    def key(self) -> str:
+        """Checksum of all parts."""
+        return _hash(dict(self.parts))
+
+    @property
+    def model_key(self) -> str:
+        """Checksum of what the model follows from."""
+        return model_key(dict(self.parts))
+
+    def settings(self) -> Settings:
+        """The settings of the run, but for expectations that are yet to be counted."""
+        return config.load_settings(self.presets, [*self.set, f"train.seed={self.seed}"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        keys = {"key": self.key, "model_key": self.model_key}
+        return {**keys, **asdict(self), "parts": dict(self.parts)}
+
+
+def from_dict(content: Mapping[str, Any]) -> Task:
+    """The task that `Task.to_dict` described."""
+    values: dict[str, Any] = {item.name: content[item.name] for item in fields(Task)}
+    for name, value in values.items():
+        if not isinstance(value, (str, int)):
+            values[name] = tuple(value.items() if isinstance(value, dict) else value)
+    return Task(**values)
+
+
+def parsed_path(task: Task, test: str) -> Path:
+    """Where the parse of a test file goes."""
+    name = Path(test).name
+    for ending in (".gz", ".conllu"):
+        name = name[: -len(ending)] if name.endswith(ending) else name
+    return task.folder / f"{name}{PARSED}"
+
+
+# ------------------------------------------------------------------------------------------- keys
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def model_key(parts: Mapping[str, str]) -> str:
+    """Checksum of the parts that a model follows from."""
+    return _hash({name: value for name, value in parts.items() if name != SCORING})
+
+
+def _sha256(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return files.sha256(path)  # says what is wrong
+    return _sha256_at(os.path.abspath(path), found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _sha256_at(path: str, _changed: int, _size: int) -> str:
+    return files.sha256(path)
+
+
+def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
+    """The checksums of a task, by what they are of; `start_key` is of the model that it starts from.
+
+    Raises:
+        ConfigError, DataError: settings or a file are at fault.
+    """
+    settings = task.settings()
+    rules = [_sha256(str(config.rules_path(settings.posterior.rules)))]
+    scoring = [_sums(task.test), task.protocols, sources.code_version(module_of(task))]
+    if not task.system:
+        return _parts(rules=rules, scoring=scoring)
+    values = settings.to_dict()
+    values["posterior"]["rules"], values["train"]["seed"] = "", 0
+    for name in ("vectors", "clusters"):
+        if values["data"][name]:
+            values["data"][name] = _sha256(values["data"][name])
+    return _parts(
+        settings=values,
+        seed=task.seed,
+        data=[_sums(task.train), _sums(task.dev)],
+        rules=[*rules, *_sums(task.expectations)],
+        code=sources.code_version("dynet_vdgi.commands.train"),
+        start=start_key,
+        scoring=scoring,
+    )
+
+
+def _sums(names: Sequence[str]) -> list[str]:
+    return [_sha256(name) for name in names]
+
+
+def _parts(**values: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((name, _hash(value)) for name, value in values.items())
+
+
+def module_of(task: Task) -> str:
+    """The module whose `perform` carries the task out."""
+    return f"dynet_vdgi.experiments.{'training_run' if task.system else 'baseline_run'}"
+
+
+# ------------------------------------------------------------------------------------------- what is done
+@dataclass(frozen=True)
+class State:
+    """How far a task is: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
+
+    The last two come from what was done with other `changes`.
+    """
+
+    name: str
+    changes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name + (f" ({', '.join(self.changes)} changed)" if self.changes else "")
+
+
+def state(task: Task) -> State:
+    """How far a task is, by what is in its folder."""
+    done = recorded(task.result)
+    if done.get("key") == task.key:
+        return State("done")
+    if not task.system:
+        return State("score", _changes(task, done)) if done else State("new")
+    begun = recorded(task.folder / TASK_NAME)
+    if begun.get("model_key") == task.model_key:
+        return State("score", _changes(task, done)) if done else State("resume")
+    if not task.folder.is_dir() or not any(task.folder.iterdir()):
+        return State("new")
+    return State("anew", _changes(task, begun or done))
+
+
+def _changes(task: Task, before: Mapping[str, Any]) -> tuple[str, ...]:
+    parts = before.get("parts")
+    if not isinstance(parts, dict):
+        return ("folder",)
+    return tuple(name for name, value in task.parts if parts.get(name) != value)
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty if there is none that can be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes an object, a line for each key; the file is there only when it is complete."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in content.items()
+    )
+    with files.atomic_writer(path) as handle:
+        handle.write("{\n" + ",\n".join(lines) + "\n}\n")

@@ -1,0 +1,185 @@
+"""A run of an experiment: trains, parses the test files and scores them. For a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi import config
+from dynet_vdgi.commands.parse import parse_files
+from dynet_vdgi.commands.rules import estimated_rule_file
+from dynet_vdgi.commands.train import train
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_line, score_sentence
+from dynet_vdgi.experiments.tasks import RESULT_NAME, Task, parsed_path, recorded, write_json
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.runlog import RunLog
+
+RULES_NAME = "rules.txt"
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def perform(task: Task) -> None:
+    """Leaves `result.json` in the run's folder, last of all; goes on from a checkpoint if there is one.
+
+    Raises:
+        VdgiError: as `train`, `parse_files` and `attachment.pair`.
+    """
+    from dynet_vdgi.parsing.stream import Stream
+
+    clock = _Clock(task.folder / config.LOG_NAME)
+    settings, gold_trees = _settings(task)
+    model = _trained(task, settings)
+    trained_cpu_s = clock.cpu()
+    with Stream(str(model)) as stream:
+        start = time.process_time()
+        for test in task.test:
+            parse_files(stream, [test], str(parsed_path(task, test)))
+        parsing_s = max(time.process_time() - start, 1e-9)
+    scored = _score(task)
+    used = [*_gold_trees_before(task), *checkpoint.load(model).meta["gold_trees"], *gold_trees]
+    write_json(
+        task.result,
+        {
+            "key": task.key,
+            "parts": dict(task.parts),
+            **{name: getattr(task, name) for name in ("treebank", "system", "seed", "after")},
+            "protocol": task.protocols[0],
+            "gold_trees": used,
+            "words_per_cpu_s": round(scored["words_parsed"] / parsing_s, 1),
+            "training_cpu_s": trained_cpu_s,
+            "cpu_s": clock.cpu(),
+            "wall_s": clock.wall(),
+            "memory_mb": peak_memory_mb(),
+            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": platform.machine(),
+            **scored,
+        },
+    )
+
+
+def _settings(task: Task) -> tuple[Settings, list[str]]:
+    """The settings of the run, expectations of rules counted if asked for; and what trees that took."""
+    settings = task.settings()
+    if settings.posterior.expectations != "trees" or not task.expectations:
+        return settings, []
+    rules = load_rules(config.rules_path(settings.posterior.rules))
+    path = task.folder / RULES_NAME
+    with files.atomic_writer(path) as handle:
+        handle.write(estimated_rule_file(task.expectations, rules, settings.data.max_len))
+    settings = config.merge(settings, {"posterior": {"rules": str(path), "expectations": "rules"}})
+    names = ", ".join(Path(name).name for name in task.expectations)
+    return settings, [f"{names}: expectations of the rules counted in its trees"]
+
+
+def _trained(task: Task, settings: Settings) -> Path:
+    """The path of the model, which is trained to its end."""
+    init = str(task.start / config.MODEL_NAME) if task.start else None
+    # Model files hold the command that gives the same model.
+    words = ["train", "--train", *task.train, *(["--dev", *task.dev] if task.dev else [])]
+    words += [word for preset in task.presets for word in ("--preset", preset)]
+    words += [word for assignment in task.set for word in ("--set", assignment)]
+    words += ["--set", f"posterior.rules={settings.posterior.rules}"] if task.expectations else []
+    words += [*(["--init", init] if init else []), "--seed", str(task.seed), "--out", str(task.folder)]
+    sys.argv[:] = ["vdgi", *words]
+    logger.info("%s", shlex.join(sys.argv))
+    model = task.folder / config.MODEL_NAME
+    if model.exists() and checkpoint.load(model).meta.get("complete"):
+        return model  # of this very key: what has another was moved aside
+    arguments: dict[str, Any] = {
+        "train_files": task.train,
+        "dev_files": task.dev,
+        "out": task.folder,
+        "settings": settings,
+        "init": init,
+        "preset": " + ".join(task.presets),
+    }
+    try:
+        return train(**arguments, resume=True)
+    except ModelError as error:
+        if not model.exists():
+            raise
+        # The key says it is the same run, but names of files have changed.
+        logger.warning("%s; training from the start", error)
+        model.replace(model.with_name(f"unfinished-{config.MODEL_NAME}"))
+        return train(**arguments)
+
+
+def _gold_trees_before(task: Task) -> list[str]:
+    """What trees the run took that this one starts from."""
+    if not task.start:
+        return []
+    used = recorded(task.start / RESULT_NAME).get("gold_trees", [])
+    return [f"{task.after}: {line}" for line in used]
+
+
+def _score(task: Task) -> dict[str, Any]:
+    """Scores by length; and of each sentence the words, and how many of them have the right head."""
+    protocol = treebank.protocol_named(task.protocols[0])
+    parts, n_all, n_words = [], 0, 0
+    for test in task.test:
+        gold = list(conllu.read(test, heads="required"))
+        n_all, n_words = n_all + len(gold), n_words + sum(map(len, gold))
+        pairs = pair(gold, conllu.read(str(parsed_path(task, test)), heads="required"), protocol)
+        parts += [score_sentence(sentence, heads) for sentence, heads in zip(*pairs)]
+    total = sum(parts, Scores())
+    return {
+        "policy": policy_line(protocol, total.sentences, n_all, total.words),
+        "scores": by_length(parts, task.lengths),
+        "words": [part.words for part in parts],
+        "right": [part.directed for part in parts],
+        "words_parsed": n_words,
+    }
+
+
+def by_length(parts: Sequence[Scores], lengths: Sequence[int]) -> dict[str, Mapping[str, Any]]:
+    """Scores over all sentences up to each length, and over all, ready for JSON."""
+    return {
+        length_label(limit): sum((p for p in parts if limit is None or p.words <= limit), Scores()).to_dict()
+        for limit in (*lengths, None)
+    }
+
+
+class _Clock:
+    """CPU and wall seconds of a run; of the time before an interruption, what its log says."""
+
+    def __init__(self, log: Path) -> None:
+        rows = RunLog(log).rows()
+        self._cpu_before: float = sum(row.get("cpu_s", 0.0) for row in rows)
+        self._wall_before: float = sum(row.get("wall_s", 0.0) for row in rows)
+        self._start = time.perf_counter()
+
+    def cpu(self) -> float:
+        return round(self._cpu_before + time.process_time(), 2)
+
+    def wall(self) -> float:
+        return round(self._wall_before + time.perf_counter() - self._start, 2)
+
+
+def peak_memory_mb() -> float | None:
+    """Peak resident memory of this process; None where the system does not say.
+
+    Linux also says what it was since the program was started; the other figure may be that of the process
+    that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 2**10, 1)
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, kilobytes elsewhere
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)

@@ -1,0 +1,696 @@
+"""Experiments: plans, keys, what runs and what does not, kills, failures, clusters."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from shell import ROOT, Vdgi, finished, last_line, names_in, process
+
+from dynet_vdgi import config
+from dynet_vdgi.experiments import expand, locks, plan, runner, sources, tasks, work
+from dynet_vdgi.experiments.tasks import Task
+
+SMALL = json.dumps(
+    [f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()]
+)
+LONGER = SMALL.replace("updates=4", "updates=60")
+WILD = SMALL.replace("]", ', "train.lr=1e20"]')
+
+PLAN = f"""
+seeds = [1, 2]
+[[treebank]]
+name = "xx"
+train = ["xx-train*.conllu"]
+test = ["xx-test.conllu"]
+dev = ["xx-dev.conllu"]
+lengths = [4]
+[[treebank]]
+name = "yy"
+missing = "it was never tagged"
+lengths = [4]
+[[system]]
+name = "fine"
+presets = ["rl-pc"]
+set = {LONGER.replace("updates=60", "updates=0").replace("]", ', "finetune.updates=2"]')}
+after = "first"
+[[system]]
+name = "first"
+set = {LONGER}
+"""
+"""Four runs, of which two start from the other two."""
+
+FINE, FIRST = "treebank 'xx', system 'fine': ", "treebank 'xx', system 'first': "
+
+
+def write_plan(folder: Path, text: str = PLAN) -> Path:
+    """The plan and its files in a folder."""
+    for name, n_sentences in (("xx-train", 12), ("xx-dev", 6), ("xx-test", 8)):
+        tiny.write(folder / f"{name}.conllu", n_sentences)
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    return folder / "plan.toml"
+
+
+def tasks_of(path: Path, *only: str, out: str = "out", data: str | None = None) -> dict[str, Task]:
+    """The tasks of a plan by their labels, in their order."""
+    content = plan.load(path)
+    found = expand.expand(content, plan.select(content, only), plan.folders(path, data), out)
+    return {task.label: task for task in found}
+
+
+def table_in(out: str | bytes | None) -> str:
+    """What is printed below the lines that say when and where."""
+    text = out.decode() if isinstance(out, bytes) else out or ""
+    assert text.startswith("`vdgi experiment plan.toml --out ")
+    return text[text.index("DDA, protocol") :]
+
+
+# ------------------------------------------------------------------------------------------- plans
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seeds = [1, 2]", "", "a plan needs seeds"),
+        ("seeds = [1, 2]", "seeds = []", "a plan needs seeds"),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "'seeds' must be whole numbers from 0 upwards, each once, "),
+        ("seeds = [1, 2]", "seeds = [true]", "'seeds' must be whole numbers from 0 upwards, each once, "),
+        ("seeds = [1, 2]", "sedes = [1]", "no key 'sedes'; did you mean 'seeds'?"),
+        ("seeds = [1, 2]", "seeds = [1", "not a TOML file: "),
+        ("[[treebank]]", "[treebank]", "not a TOML file: "),
+        ('name = "xx"', 'name = "xx"\ntets = []', "treebank 'xx': no key 'tets'; did you mean 'test'?"),
+        ('name = "xx"', 'name = "../xx"', "treebank: 'name' must be letters, digits"),
+        ('name = "xx"', 'name = "YY"', "treebank: two are called 'yy'"),
+        ('test = ["xx-test.conllu"]', 'test = "x"', "treebank 'xx': 'test' must be a list of texts, not 'x'"),
+        ('test = ["xx-test.conllu"]', "", "treebank 'xx': it needs 'test', or 'missing' with the reason"),
+        ("lengths = [4]", "lengths = [0]", "treebank 'xx': 'lengths' must be a list of whole "),
+        ("lengths = [4]", 'protocol = "mine"', "treebank 'xx': no protocol 'mine' (choose from "),
+        ("lengths = [4]", "published = 'UD1.4-Basqe'", "treebank 'xx': nothing is published on "),
+        ('after = "first"', 'after = "frist"', "system 'fine': no system 'frist'; did you mean 'first'?"),
+        ('after = "first"', 'after = "fine"', "system 'fine': it comes after itself"),
+        ('after = "first"', "after = 1", "system 'fine': 'after' must be a text, not 1"),
+        ('after = "first"', 'treebanks = ["xxx"]', "system 'fine': no treebank 'xxx'; did you mean 'xx'?"),
+        ('after = "first"', 'published = "UnivRule"', "system 'fine': no model 'UnivRule' is "),
+        ('name = "first"', 'name = "first"\nmissing = "no"', "system 'fine': it comes after 'first', which "),
+        ('name = "first"', 'name = "first"\ntreebanks = ["yy"]', "system 'fine': it comes after 'first', "),
+        ('name = "first"', 'name = "baselines"', "system: 'name' must be letters, digits"),
+    ],
+)  # fmt: skip
+def test_faults_in_a_plan(folder: Path, vdgi: Vdgi, old: str, new: str, message: str) -> None:
+    assert old in PLAN
+    write_plan(folder, PLAN.replace(old, new, 1))
+    status, out, err = vdgi("experiment", "plan.toml", "--out", "out")
+    assert (status, out) == (4, "")
+    assert err.startswith(f"plan.toml: {message}")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "message"),
+    [
+        ('["rl-pc"]', '["rl-cp"]', 4, FINE + "config: no preset 'rl-cp'; did you mean"),
+        ('"finetune.updates=2"', '"finetune.update=2"', 4, FINE + "config: no key "),
+        ('dev = ["xx-dev.conllu"]', 'set = ["train.select=dev"]', 4, FIRST + "train.select=dev chooses the "),
+        ('"xx-test.conllu"', '"xx-tst.conllu"', 2, FIRST + "no such file: 'xx-tst.conllu' (did "),
+        ('"xx-train*.conllu"', '"zz*"', 2, FIRST + "no file matches 'zz*'; --data names "),
+        ('"xx-test.conllu"', '"xx-test.conllu", "b/xx-test.conllu.gz"', 4, FIRST + "two test "),
+        ("lengths = [4]", 'set = ["posterior.rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
+    ],
+)  # fmt: skip
+def test_faults_in_what_a_plan_names(
+    folder: Path, vdgi: Vdgi, old: str, new: str, status: int, message: str
+) -> None:
+    write_plan(folder, PLAN.replace(old, new, 1))
+    Path("b").mkdir()
+    Path("b/xx-test.conllu.gz").write_bytes(b"")
+    result = vdgi("experiment", "plan.toml", "--out", "out")
+    assert (result.status, result.out) == (status, "")
+    assert result.err.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["demi"], 4, "no plan 'demi'; did you mean 'demo'? (there are: demo, paper-ud; "),
+        (["nix.toml"], 4, "nix.toml: cannot read the plan: No such file or directory"),
+        (["plan.toml", "--only", "frist"], 2, "--only frist: the plan has no such name; did "),
+        (["plan.toml", "--jobs", "0"], 2, "--jobs 0: at least 1"),
+        (["plan.toml", "--data", "nix"], 2, "--data nix: no such folder"),
+        (["plan.toml", "--out", "plan.toml"], 2, "cannot make the folder 'plan.toml': File exists"),
+    ],
+)  # fmt: skip
+def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], status: int, message: str) -> None:
+    write_plan(folder)
+    result = vdgi("experiment", "--out", "out", *arguments)
+    assert (result.status, result.out) == (status, "")
+    assert last_line(result.err).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["demo", "paper-ud"])
+def test_plans_that_come_with_the_package(name: str) -> None:
+    content = plan.load(plan.path_of(name))
+    none = plan.Folders(("",))
+    for treebank in content.treebanks:
+        for system in content.systems:
+            config.load_settings(system.presets, [*system.set, *treebank.set])
+            assert expand.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
+
+
+def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
+    found = tasks_of(plan.path_of("paper-ud"), "nl", data=str(data_dir))
+    weak = found["nl/WeaklySupervised/1"]
+    assert [Path(name).name for name in weak.train] == [
+        "nl-ud-train-part-silver.conllu",
+        "nl-ud-train-part-gold.conllu",
+    ]
+    assert [Path(name).name for name in weak.expectations] == [
+        "nl-ud-train-part-gold.conllu",
+        "nl-ud-dev.conllu",
+    ]
+    assert weak.dev == ()
+    assert [Path(name).name for name in found["nl/as_released/1"].dev] == ["nl-ud-dev.conllu"]
+    assert found["nl/baselines"].protocols == ("standard", "as_released")
+
+
+# ------------------------------------------------------------------------------------------- tasks and keys
+def test_what_is_started_from_comes_first(folder: Path) -> None:
+    found = tasks_of(write_plan(folder))
+    assert list(found) == ["xx/baselines", "xx/first/1", "xx/first/2", "xx/fine/1", "xx/fine/2"]
+    assert found["xx/fine/2"].start == Path("out/xx/first/2")
+    assert list(tasks_of(folder / "plan.toml", "fine")) == list(found)
+    assert list(tasks_of(folder / "plan.toml", "first")) == ["xx/baselines", "xx/first/1", "xx/first/2"]
+    assert list(tasks_of(folder / "plan.toml", "yy")) == []
+    assert tasks.from_dict(json.loads(json.dumps(found["xx/fine/1"].to_dict()))) == found["xx/fine/1"]
+
+
+def test_files_are_found_beside_the_plan_then_where_the_environment_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("plans", "shared", "given"):
+        Path(name).mkdir()
+    write_plan(folder / "plans")
+    (folder / "plans" / "xx-test.conllu").rename("shared/xx-test.conllu")
+    monkeypatch.setenv("VDGI_DATA", "shared")
+    run = tasks_of(Path("plans/plan.toml"))["xx/first/1"]
+    assert (run.train, run.test) == (("plans/xx-train.conllu",), ("shared/xx-test.conllu",))
+    write_plan(folder / "given")
+    assert tasks_of(Path("plans/plan.toml"), data="given")["xx/first/1"].test == ("given/xx-test.conllu",)
+
+
+def changed_parts(before: Task, after: Task) -> set[str]:
+    return {name for name, value in after.parts if dict(before.parts)[name] != value}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('name = "first"', 'name = "first" # named so', set()),
+        ("lengths = [4]", "lengths = [3, 9]", set()),
+        ("lengths = [4]", 'set = ["train.l2=0"]', {"settings"}),
+        ("lengths = [4]", 'protocol = "as_released"', {"scoring"}),
+        ('["xx-test.conllu"]', '["xx-dev.conllu"]', {"scoring"}),
+        ('["xx-train*.conllu"]', '["xx-dev.conllu"]', {"data"}),
+        ('["xx-dev.conllu"]', '["xx-test.conllu"]', set()),
+        ("lengths = [4]", 'set = ["posterior.rules=ud-propn"]', {"rules"}),
+        ("lengths = [4]", 'set = ["posterior.rules=mine.txt"]', {"rules"}),
+        ("lengths = [4]", 'set = ["posterior.rules=ud.txt"]', set()),
+        ("lengths = [4]", 'set = ["train.select=dev"]', {"settings", "data"}),
+        ("lengths = [4]", 'set = ["posterior.expectations=trees"]\nexpectations = ["xx-dev.conllu"]',
+         {"settings", "rules"}),
+    ],
+)  # fmt: skip
+def test_a_key_changes_with_what_the_result_follows_from(
+    folder: Path, old: str, new: str, changed: set[str]
+) -> None:
+    before = tasks_of(write_plan(folder))
+    Path("mine.txt").write_text("ROOT VERB 0.5\n", encoding="utf-8")
+    Path("ud.txt").write_bytes(config.rules_path("ud").read_bytes())
+    write_plan(folder, PLAN.replace(old, new, 1))
+    after = tasks_of(folder / "plan.toml")
+    for label in ("xx/first/1", "xx/fine/1"):
+        start = {"start"} if "fine" in label and changed - {"scoring"} else set()
+        assert changed_parts(before[label], after[label]) == changed | start
+    assert before["xx/first/1"].key != before["xx/first/2"].key
+
+
+def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
+    words = 'set = ["model.word_dim=4", "data.clusters=c.txt"]'
+    path = write_plan(folder, PLAN.replace("lengths = [4]", words))
+    parts = []
+    for name, content in (("c.txt", "0\tverb1\t9\n"), ("d.txt", "0\tverb1\t9\n"), ("c.txt", "1\tverb1\t9\n")):
+        Path(name).write_text(content, encoding="utf-8")
+        write_plan(folder, PLAN.replace("lengths = [4]", words.replace("c.txt", name)))
+        parts.append(dict(tasks_of(path)["xx/first/1"].parts))
+    assert parts[0] == parts[1]
+    assert parts[0]["settings"] != parts[2]["settings"]
+
+
+def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = sources.reachable("dynet_vdgi.commands.train")
+    assert {"dynet_vdgi", "dynet_vdgi.learning.training", "dynet_vdgi.errors"} <= set(training)
+    scoring = sources.reachable("dynet_vdgi.experiments.training_run")
+    assert set(training) < set(scoring)
+    shown = {"cli", "commands.table", "experiments.plan", "experiments.sheets", "experiments.runner"}
+    assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
+    before = sources.code_version("dynet_vdgi.commands.train")
+    sources.code_version.cache_clear()
+    monkeypatch.setattr(sources, "__version__", "0.0.1")
+    assert sources.code_version("dynet_vdgi.commands.train") != before
+    sources.code_version.cache_clear()
+
+
+def test_the_rules_of_weak_supervision_are_counted_in_the_files_for_them(folder: Path) -> None:
+    from dynet_vdgi.experiments import training_run
+
+    weak = PLAN.replace(
+        "lengths = [4]", 'expectations = ["xx-dev.conllu"]\nset = ["posterior.expectations=trees"]'
+    )
+    run = tasks_of(write_plan(folder, weak), "first")["xx/first/1"]
+    run.folder.mkdir(parents=True)
+    settings, used = training_run._settings(run)
+    assert settings.posterior.rules == str(Path("out/xx/first/1/rules.txt"))
+    assert "xx-dev.conllu" in Path(settings.posterior.rules).read_text(encoding="utf-8")
+    assert used == ["xx-dev.conllu: expectations of the rules counted in its trees"]
+
+
+# ------------------------------------------------------------------------------------------- without training
+class Pretended:
+    """Tasks that are done in no time, or fail; `seen` in this order."""
+
+    def __init__(self, failing: Mapping[str, str] | None = None) -> None:
+        self.seen: list[str] = []
+        self.failing = dict(failing or {})
+
+    def __call__(self, content: Mapping[str, Any], folder: str) -> dict[str, Any]:
+        task = tasks.from_dict(content)
+        self.seen.append(task.label)
+        if task.label in self.failing:
+            return {"status": 1, "last": self.failing[task.label], "s": 0.0}
+        work.prepare_folder(task)
+        result = {
+            "key": task.key,
+            "parts": dict(task.parts),
+            "protocol": "standard",
+            "policy": "",
+            "gold_trees": [],
+            "cpu_s": 1,
+            "words_per_cpu_s": 1,
+            "scores": {"all": {"dda": 0.5}},
+            "words": [2, 4],
+            "right": [1, task.seed],
+            "protocols": {"standard": {"words": [2, 4], "right": {"random": [0.5, 1.5]}}},
+        }
+        tasks.write_json(task.result, result)
+        return {"status": 0, "last": "", "s": 1.0}
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pretended]:
+    def pretend(**failing: str) -> Pretended:
+        done = Pretended({f"xx/{label.replace('_', '/')}": reason for label, reason in failing.items()})
+        monkeypatch.setattr(work, "run_task", done)
+        return done
+
+    return pretend
+
+
+def test_what_is_done_is_not_done_again(
+    folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
+) -> None:
+    write_plan(folder)
+    done = pretended()
+    first = vdgi.good("experiment", "plan.toml", "--out", "out", "--only", "first")
+    assert done.seen == ["xx/baselines", "xx/first/1", "xx/first/2"]
+    assert "3 tasks: 3 new\n1/3 xx/baselines: scored, 1 s; about " in first.err
+    assert "2/3 xx/first/1: DDA all 50.0, 1 s; about " in first.err
+    listed = vdgi.good("experiment", "plan.toml", "--out", "out", "--dry-run")
+    assert listed.out.splitlines() == [
+        *(f"xx/{name}: done" for name in ("baselines", "first/1", "first/2")),
+        *(f"xx/{name}: new" for name in ("fine/1", "fine/2")),
+    ]
+    both = vdgi.good("experiment", "plan.toml", "--out", "out", "--jobs", "2")
+    assert sorted(done.seen[3:]) == ["xx/fine/1", "xx/fine/2"]
+    assert "5 tasks: 3 done, 2 new\n" in both.err
+    again = vdgi.good("experiment", "plan.toml", "--out", "out", "--jobs", "2")
+    assert len(done.seen) == 5
+    assert table_in(again.out) == table_in(both.out)
+    assert "| first | 41.7 (50.0) ± 11.8 | – | – |" in both.out
+
+
+def test_what_was_done_otherwise_is_done_anew_and_kept(
+    folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
+) -> None:
+    write_plan(folder)
+    done = pretended()
+    vdgi.good("experiment", "plan.toml", "--out", "out")
+    old = Path("out/xx/fine/1/result.json").read_bytes()
+    write_plan(folder, PLAN.replace("finetune.updates=2", "finetune.updates=3"))
+    result = vdgi.good("experiment", "plan.toml", "--out", "out")
+    assert sorted(done.seen[5:]) == ["xx/fine/1", "xx/fine/2"]
+    assert "xx/fine/1: anew (settings changed)\nxx/fine/2: anew (settings changed)\n" in result.err
+    aside = sorted(Path("out/.replaced").iterdir())
+    assert [path.name[:10] for path in aside] == ["xx.fine.1-", "xx.fine.2-"]
+    assert (aside[0] / "result.json").read_bytes() == old
+    write_plan(folder)
+    vdgi.good("experiment", "plan.toml", "--out", "out")
+    write_plan(folder, PLAN.replace("finetune.updates=2", "finetune.updates=3"))
+    vdgi.good("experiment", "plan.toml", "--out", "out")
+    assert len(names_in(Path("out/.replaced"))) == 6  # a folder whose name is taken gets a number
+
+
+def test_a_strange_folder_is_moved_aside(
+    folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
+) -> None:
+    write_plan(folder)
+    pretended()
+    Path("out/xx/first/1").mkdir(parents=True)
+    Path("out/xx/first/1/letter.txt").write_text("mine", encoding="utf-8")
+    result = vdgi.good("experiment", "plan.toml", "--out", "out")
+    assert "xx/first/1: anew (folder changed)" in result.err
+    assert Path("out/.replaced/xx.first.1-unknown/letter.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_failure_stops_only_what_starts_from_it(
+    folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
+) -> None:
+    write_plan(folder)
+    done = pretended(first_1="training diverged: loss is not a number")
+    status, out, err = vdgi("experiment", "plan.toml", "--out", "out")
+    assert status == 1
+    assert done.seen == ["xx/baselines", "xx/first/1", "xx/first/2", "xx/fine/2"]
+    assert err.splitlines()[-3:] == [
+        "warning: failed: xx/first/1: training diverged: loss is not a number",
+        "warning: failed: xx/fine/1: it starts from xx/first/1, which failed",
+        "2 of 5 tasks failed; the same command tries them again",
+    ]
+    assert "| first | 50.0 n=1 | – | – |" in out
+    assert "n=: over so many seeds only; the others are not done." in out
+    pretended()
+    assert "| first | 41.7 (50.0) ± 11.8 |" in vdgi.good("experiment", "plan.toml", "--out", "out").out
+
+
+def test_one_program_at_a_time_in_a_folder(
+    folder: Path, vdgi: Vdgi, pretended: Callable[..., Pretended]
+) -> None:
+    write_plan(folder)
+    done = pretended()
+    with locks.locked(Path("out/.lock"), wait=False):
+        status, out, err = vdgi("experiment", "plan.toml", "--out", "out")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"out: process {os.getpid()} on ")
+    assert err.endswith(" is at work in it; wait for it, or choose another --out\n")
+    assert done.seen == []
+    Path("out/.lock").write_text("process 999999999 on nowhere\n", encoding="utf-8")  # of one that died
+    vdgi.good("experiment", "plan.toml", "--out", "out")
+    assert len(done.seen) == 5
+
+
+def test_a_worker_that_does_not_see_the_files(
+    folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_plan(folder)
+    monkeypatch.setattr(work, "run_task", lambda content, folder: {"status": 0, "last": "", "s": 0.0})
+    status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
+    assert status == 1
+    assert (
+        "failed: xx/first/1: no result in this folder; do the workers share this machine's file system?"
+        in err
+    )
+
+
+def test_an_error_of_the_cluster_is_a_failure(
+    folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(content: Mapping[str, Any], folder: str) -> dict[str, Any]:
+        raise ModuleNotFoundError("No module named 'dynet_vdgi'")
+
+    write_plan(folder)
+    monkeypatch.setattr(work, "run_task", broken)
+    status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
+    assert status == 1
+    assert "failed: xx/first/1: ModuleNotFoundError: No module named 'dynet_vdgi'\n" in err
+
+
+def test_no_cluster(folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_plan(folder)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    status, out, err = vdgi("experiment", "plan.toml", "--out", "out", "--scheduler", "tcp://127.0.0.1:9")
+    assert (status, out) == (2, "")
+    message = "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
+    assert last_line(err) == message
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "log", "last"),
+    [
+        (0, "warning", "", ""),
+        (-9, "", "half\n", "killed by signal 9 (out of memory?)"),
+        (-11, "", "", "killed by signal 11"),
+        (2, "early: no\n", "old\n", "early: no"),
+        (1, "", "one\nRuntimeError: two\n\n", "RuntimeError: two"),
+        (1, "", None, "exit status 1"),
+    ],
+)
+def test_last_words(folder: Path, status: int, said: str, log: str | None, last: str) -> None:
+    task = Task("out", "xx", "first", 1)
+    if log is not None:
+        task.folder.mkdir(parents=True)
+        task.log.write_text(log, encoding="utf-8")
+    assert work._last_words(task, status, said, str(folder)) == last
+
+
+def test_what_was_begun_with_other_names_of_files_begins_again(
+    whole: tuple[Path, str], folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dynet_vdgi.learning import checkpoint
+
+    shutil.copytree(whole[0], folder / "copy")
+    monkeypatch.chdir(folder / "copy")
+    run = Path("out/xx/first/1")
+    model = checkpoint.load(run / "model.vdgi", training=True)
+    model.meta["complete"], model.progress["update"] = False, 2
+    checkpoint.save(run / "model.vdgi", model)
+    (run / "result.json").unlink()
+    Path("xx-train.conllu").rename("xx-train-renamed.conllu")
+    result = vdgi.good("experiment", "plan.toml", "--out", "out")
+    assert "5 tasks: 4 done, 1 resume\n" in result.err
+    said = (run / "log.txt").read_text(encoding="utf-8")
+    assert "its data differ from those asked for now, so it cannot be resumed; " in said
+    assert (run / "unfinished-model.vdgi").exists()
+    assert table_in(result.out) == whole[1]
+
+
+def test_times_for_people() -> None:
+    assert [runner.shown_time(s) for s in (0.4, 99, 100, 5999, 6000)] == [
+        "0 s",
+        "99 s",
+        "2 min",
+        "100 min",
+        "2 h",
+    ]
+
+
+# ------------------------------------------------------------------------------------------- with training
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder in which the plan was carried out without disturbance, and the table."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_plan(folder)
+    status, out, err = finished("experiment", "plan.toml", "--out", "out", "--jobs", "2", cwd=folder)
+    assert status == 0, err
+    return folder, table_in(out)
+
+
+def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
+    folder, table = whole
+    run = folder / "out" / "xx" / "fine" / "2"
+    files = ["log.jsonl", "log.txt", "model.vdgi", "result.json", "settings.toml", "task.json"]
+    assert names_in(run) == [*files, "xx-test.parsed.conllu"]
+    result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    assert (result["treebank"], result["system"], result["seed"], result["after"]) == (
+        "xx",
+        "fine",
+        2,
+        "first",
+    )
+    assert result["protocol"] == "standard"
+    assert result["gold_trees"] == []
+    assert result["cpu_s"] >= result["training_cpu_s"] > 0
+    assert result["memory_mb"] > 20
+    assert list(result["scores"]) == ["<=4", "all"]
+    assert sum(result["right"]) / sum(result["words"]) == result["scores"]["all"]["dda"]
+    log = (run / "log.txt").read_text(encoding="utf-8")
+    assert log.startswith("INFO vdgi train --train xx-train.conllu --preset rl-pc --set ")
+    assert "--init out/xx/first/2/model.vdgi --seed 2 --out out/xx/fine/2\n" in log
+    assert table.startswith("DDA, protocol standard, length <=4\n\n|  | xx | yy | average |\n")
+    assert "–: data not available: it was never tagged: yy (all rows)." in table
+
+
+def test_the_command_in_a_log_gives_the_same_model(
+    whole: tuple[Path, str], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dynet_vdgi.learning import checkpoint
+
+    monkeypatch.chdir(whole[0])
+    words = Path("out/xx/fine/2/log.txt").read_text(encoding="utf-8").splitlines()[0].split()[2:]
+    vdgi.good(*words[:-1], "again")
+    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
+    assert tiny.same_arrays(ends[0].training, ends[1].training)
+    assert ends[0].meta["command"] == ["vdgi", *words]
+
+
+def test_other_test_sentences_are_scored_without_training(
+    whole: tuple[Path, str], vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(whole[0], folder / "copy")
+    monkeypatch.chdir(folder / "copy")
+    model = Path("out/xx/first/1/model.vdgi").read_bytes()
+    tiny.write(Path("xx-test.conllu"), 5)
+    text = Path("plan.toml").read_text(encoding="utf-8").replace("seeds = [1, 2]", "seeds = [1]")
+    Path("plan.toml").write_text(text, encoding="utf-8")
+    result = vdgi.good("experiment", "plan.toml", "--out", "out", "--only", "first")
+    assert "2 tasks: 2 score\n" in result.err
+    assert "xx/first/1: score (scoring changed)\n" in result.err
+    assert Path("out/xx/first/1/model.vdgi").read_bytes() == model
+    assert len(json.loads(Path("out/xx/first/1/result.json").read_text(encoding="utf-8"))["words"]) == 5
+
+
+def wait_for(condition: Callable[[], object], running: subprocess.Popen[bytes]) -> None:
+    """Waits until something is so, while a process runs."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert running.poll() is None, running.stderr.read() if running.stderr else ""
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def begun(run: Path) -> Callable[[], bool]:
+    """True while a run has a checkpoint and no result."""
+    return lambda: (run / "model.vdgi").exists() and not (run / "result.json").exists()
+
+
+def test_interrupted_and_killed_it_goes_on_to_the_same_table(whole: tuple[Path, str], folder: Path) -> None:
+    write_plan(folder)
+    command = ("experiment", "plan.toml", "--out", "out")
+    with process(*command) as running:
+        wait_for(begun(Path("out/xx/first/1")), running)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate()
+    assert running.returncode == 130
+    assert last_line(err.decode()) == "interrupted; 1 of 5 tasks are done; the same command goes on"
+    assert b"Traceback" not in err
+    with process(*command) as running:
+        wait_for(begun(Path("out/xx/first/2")), running)
+        running.kill()
+        _, err = running.communicate()
+    assert b"5 tasks: 1 done, 1 resume, 3 new\n" in err
+    with locks.locked(Path("out/.locks/xx/first/2"), wait=True):  # its last process has ended, too
+        assert begun(Path("out/xx/first/2"))()
+    status, out, err_again = finished(*command)
+    assert status == 0, err_again
+    assert b"5 tasks: 2 done, 1 resume, 2 new\n" in (err_again or b"")
+    assert table_in(out) == whole[1]
+    assert not Path("out/.replaced").exists()
+
+
+def test_a_real_failure_is_listed_with_its_log(folder: Path, vdgi: Vdgi) -> None:
+    diverging = f'[[system]]\nname = "wild"\nset = {WILD}\n'
+    write_plan(folder, PLAN.replace("seeds = [1, 2]", "seeds = [1]") + diverging)
+    status, out, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "wild")
+    assert status == 1
+    log = Path("out/xx/wild/1/log.txt")
+    said = last_line(log.read_text(encoding="utf-8"))
+    assert said.startswith("training diverged: ")
+    assert err.splitlines()[-2:] == [
+        f"warning: failed: xx/wild/1: {said} (log: {log})",
+        "1 of 2 tasks failed; the same command tries them again",
+    ]
+    assert "| rules only |" in out
+    assert "–: failed or unfinished: xx (wild)." in out
+
+
+def test_a_file_that_changes_meanwhile(folder: Path) -> None:
+    task = tasks_of(write_plan(folder))["xx/first/1"]
+    tiny.write(folder / "xx-train.conllu", 11)
+    outcome = work.run_task(task.to_dict(), str(folder))
+    assert outcome["status"] == 2
+    assert outcome["last"].startswith(
+        "xx/first/1: data changed since the experiment began, or differ on this "
+    )
+    assert not task.folder.exists()
+
+
+# ------------------------------------------------------------------------------------------- cluster
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """Address and two workers of a scheduler on this machine; all in processes of their own."""
+    pytest.importorskip("distributed")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]]
+        with open(tmp_path / f"{arguments[0]}-{len(started)}.log", "wb") as log:
+            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=tmp_path))
+        return started[-1]
+
+    where = tmp_path / "scheduler.json"
+    local = ["--host", "127.0.0.1", "--no-dashboard"]
+    scheduler = start("dask_scheduler", "--port", "0", "--scheduler-file", str(where), *local)
+    wait_for(where.exists, scheduler)
+    time.sleep(0.1)
+    address = json.loads(where.read_text(encoding="utf-8"))["address"]
+    once = [
+        "--no-nanny",
+        "--nthreads",
+        "1",
+        "--memory-limit",
+        "0",
+        "--local-directory",
+        str(tmp_path),
+        *local,
+    ]
+    workers = [start("dask_worker", address, *once, *local) for _ in range(2)]
+    yield address, workers
+    for running in started:
+        running.kill()
+        running.wait()
+
+
+def worker_of(run: Path) -> int | None:
+    """The process that started the one at work in a run's folder."""
+    try:
+        said = (run.parents[2] / ".locks" / Path(*run.parts[-3:])).read_text(encoding="utf-8")
+        status = Path(f"/proc/{said.split()[1]}/stat").read_text(encoding="utf-8")
+    except (OSError, IndexError):
+        return None
+    return int(status.rpartition(")")[2].split()[1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the worker of a task")
+def test_a_worker_of_a_cluster_is_killed(
+    whole: tuple[Path, str], folder: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    address, workers = cluster
+    write_plan(folder)
+    run = Path("out/xx/first/2")
+    with process("experiment", "plan.toml", "--out", "out", "--scheduler", address) as running:
+        wait_for(begun(run), running)
+        killed = [worker for worker in workers if worker.pid == worker_of(run.absolute())]
+        assert len(killed) == 1
+        killed[0].kill()
+        out, err = running.communicate()
+    assert running.returncode == 0, err.decode()
+    assert "resuming after update " in (run / "log.txt").read_text(encoding="utf-8")
+    said = err.decode()
+    for label in ("baselines", "first/1", "first/2", "fine/1", "fine/2"):
+        assert said.count(f"xx/{label}: ") == 1
+    assert table_in(out) == whole[1]
