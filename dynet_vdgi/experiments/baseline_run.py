@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynet_vdgi import config
-from dynet_vdgi.commands.evaluate import _baselines
+from dynet_vdgi.commands.evaluate import baseline_trees
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
@@ -44,5 +44,5 @@ def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[floa
 
     return {
         name: np.mean([directed(heads) for heads in draws], axis=0).tolist()
-        for name, draws in _baselines([sentence.tags for sentence in sentences], rules).items()
+        for name, draws in baseline_trees([sentence.tags for sentence in sentences], rules).items()
     }

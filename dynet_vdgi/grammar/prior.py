@@ -1,30 +1,234 @@
-"""What is believed about arcs before anything is learnt, as one score for every arc of a sentence.
+"""What is believed about arcs before anything is learnt, as one log-potential for every arc of a sentence.
 
-One place for every consumer. At present: the universal rules, and a preference for short arcs.
+One place for every consumer. `rules` describes the tables that it is made from. Potentials are in nats, and
+only their differences within a column, the possible heads of one word, mean anything.
+
+Letters: n words, K tags that a table or the statistics mention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.grammar.rules import ROOT, RuleSet
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, RuleSet, Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 SHORT_ARCS = 0.05
-"""Penalty per word skipped by an arc; far below a rule, so that it decides among trees with equally many."""
+"""For rule files without parts: penalty per word skipped by an arc. Far below a rule, so that it decides
+among trees with equally many."""
+
+MOST_ASYMMETRIC = 3.0
+"""Limit of `Statistics.asymmetry`."""
+
+LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES
 
 
-def arc_potentials(tags: Sequence[str], rules: RuleSet, short: float = SHORT_ARCS) -> NDArray[np.float64]:
-    """Scores (n + 1, n + 1) of arcs [head, dependent], ROOT at 0: [a rule fires] - short * (distance - 1).
+@dataclass(frozen=True)
+class Statistics:
+    """How many of the sentences with two words or more begin, and end, with each tag.
 
-    Arcs from ROOT carry no distance term. Expectations of the rules are not used.
+    Words that do not count, punctuation under the `standard` protocol, must have been taken away.
     """
-    pairs = rules.pairs()
-    names = (ROOT, *tags)
-    fires = np.array([[float((head, dependent) in pairs) for dependent in names] for head in names])
-    position = np.arange(len(names))
-    distance = np.maximum(np.abs(position[:, None] - position) - 1.0, 0.0)
-    distance[0] = 0.0
-    return np.asarray(fires - short * distance)
+
+    sentences: int = 0
+    first: Mapping[str, int] = field(default_factory=dict)
+    last: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def measure(cls, tagged: Iterable[Sequence[str]]) -> Statistics:
+        """Statistics of tagged sentences.
+
+        >>> Statistics.measure([["DET", "NOUN"], ["DET", "NOUN", "VERB"], ["VERB"]]).last
+        {'NOUN': 1, 'VERB': 1}
+        """
+        edges = [(tags[0], tags[-1]) for tags in tagged if len(tags) > 1]
+        first, last = (Counter(edge[end] for edge in edges) for end in (0, 1))
+        return cls(len(edges), dict(sorted(first.items())), dict(sorted(last.items())))
+
+    def asymmetry(self, tag: str) -> float:
+        """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was never seen.
+
+        Function words stand on one side of what they belong to, so one edge of a sentence has hardly any.
+        """
+        ratio = math.log((self.first.get(tag, 0) + 1) / (self.last.get(tag, 0) + 1))
+        return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
+
+    def to_json(self) -> str:
+        """For model files."""
+        return json.dumps({"sentences": self.sentences, "first": self.first, "last": self.last})
+
+    @classmethod
+    def from_json(cls, text: str) -> Statistics:
+        """Statistics from `to_json`. Raises: ModelError, the text is not from there."""
+        try:
+            content = json.loads(text)
+            first, last = ({str(tag): int(n) for tag, n in content[end].items()} for end in ("first", "last"))
+            return cls(int(content["sentences"]), first, last)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ModelError(f"the statistics of the training text cannot be read ({error!r})") from None
+
+
+class Prior:
+    """Log-potentials of arcs from rules, and from statistics of a text where a table asks for them.
+
+    A rule file without parts is a table with rule strength 1 and short arcs `short`. Without statistics,
+    edge statistics are worth nothing.
+    """
+
+    def __init__(
+        self, rules: RuleSet, statistics: Statistics | None = None, short: float = SHORT_ARCS
+    ) -> None:
+        self.rules, self.statistics = rules, statistics or Statistics()
+        self._table = rules.table or Table(strength=1.0, short_arcs=short)
+        names = _mentioned(rules, self._table)
+        self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
+        self._root, self._arcs = self._tables(names)
+        self._conjunction = self._flags(self._table.conjunction)
+        self._subordinator = self._flags(self._table.subordinator)
+        self._verb = self._flags(self._table.verb)
+        self._name_run = self._weights(self._table.name_run)
+        self._joined = self._group_flags(self._table.conjunct)
+        self._barred = self._group_flags(self._table.clause_barrier)
+
+    def potentials(self, tags: Sequence[str]) -> Floats:
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
+
+        Column 0 and the diagonal mean nothing; all numbers are finite.
+        """
+        ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
+        side, skipped = _geometry(len(ids))
+        potentials = np.zeros((len(ids) + 1, len(ids) + 1))
+        potentials[0, 1:] = self._root[ids]
+        arcs = potentials[1:, 1:]
+        arcs[:] = self._arcs[side, ids[:, None], ids] - self._table.short_arcs * skipped
+        if self._name_run.any():
+            self._add_names(ids, arcs)
+        conjunction = self._conjunction[ids]
+        if self._joined and conjunction.any():
+            self._add_conjuncts(ids, conjunction, arcs)
+        subordinator = self._subordinator[ids]
+        if self._barred and (conjunction.any() or subordinator.any()):
+            self._add_barriers(ids, conjunction, subordinator, arcs)
+        return potentials
+
+    # ---------------------------------------------------------------------------------- context
+    def _add_names(self, ids: Ints, arcs: Floats) -> None:
+        """From the first word of a run to the others. Changes arcs (n, n) in place, as the next two do."""
+        weight = self._name_run[ids]
+        others = np.flatnonzero((ids[1:] == ids[:-1]) & (weight[1:] > 0)) + 1
+        if len(others):
+            starts = np.arange(len(ids))
+            starts[others] = 0
+            arcs[np.maximum.accumulate(starts)[others], others] += weight[others]
+
+    def _add_conjuncts(self, ids: Ints, conjunction: Flags, arcs: Floats) -> None:
+        assert self._table.conjunct is not None
+        last_conjunction, last_verb = _last_before(conjunction), _last_before(self._verb[ids])
+        for group in self._joined:
+            member = group[ids]
+            last_member = _last_before(member)
+            second = np.flatnonzero(member & (last_conjunction > np.maximum(last_member, last_verb)))
+            joint = last_conjunction[second]
+            first = last_member[joint]
+            is_pair = (first >= 0) & (first >= last_verb[joint])  # equal: the first conjunct is that verb
+            for dependent in (second, joint):
+                arcs[first[is_pair], dependent[is_pair]] += self._table.conjunct.weight
+
+    def _add_barriers(self, ids: Ints, conjunction: Flags, subordinator: Flags, arcs: Floats) -> None:
+        assert self._table.clause_barrier is not None
+        last_conjunction, last_subordinator = _last_before(conjunction), _last_before(subordinator)
+        heads = np.arange(len(ids))[:, None]
+        for group in self._barred:
+            member = group[ids]
+            dependents = np.flatnonzero(member)
+            # To the left of a head there is the dependent, so a conjunction after the last member of the
+            # group is a conjunction after the dependent.
+            after_conjunction = (last_conjunction > _last_before(member))[:, None]
+            is_barred = after_conjunction | (last_subordinator[:, None] > dependents)
+            arcs[:, dependents] -= self._table.clause_barrier.weight * (is_barred & (heads > dependents))
+
+    # ---------------------------------------------------------------------------------- tables by tag
+    def _tables(self, names: Sequence[str]) -> tuple[Floats, Floats]:
+        """Log-potentials of root arcs (K + 1,), and of others (2, K + 1, K + 1) by side, head, dependent."""
+        size = len(names) + 1
+        weights = {side: np.zeros((size, size)) for side in SIDES}
+        ids = {**self._ids, ROOT: 0}  # no other tag has a rule, so row 0 is free
+        for rule in (*self.rules.rules, *self._table.exceptions):
+            heads = [ids[tag] for tag in self.rules.heads(rule)]
+            dependents = [ids[tag] for tag in self.rules.dependents(rule)]
+            for side in rule.sides:
+                weights[side][np.ix_(heads, dependents)] = rule.weight
+        arcs = self._table.strength * np.stack([weights[side] for side in SIDES])
+        root = arcs[LEFT, 0].copy()
+        arcs[:, 0] = 0.0
+        for tag, factor in self._table.leaf.items():
+            arcs[:, ids[tag]] += math.log(factor)
+        for tag, weight in self._table.edge_statistics.items():
+            arcs[LEFT, :, ids[tag]] += weight * self.statistics.asymmetry(tag)
+            arcs[RIGHT, :, ids[tag]] -= weight * self.statistics.asymmetry(tag)
+        return root, arcs
+
+    def _flags(self, tags: Iterable[str]) -> Flags:
+        """Which tag ids (K + 1,) are among these tags."""
+        return self._weights(dict.fromkeys(tags, 1.0)) > 0
+
+    def _weights(self, by_tag: Mapping[str, float]) -> Floats:
+        """Weights by tag id (K + 1,)."""
+        weights = np.zeros(len(self._ids) + 1)
+        for tag, weight in by_tag.items():
+            weights[self._ids[tag]] = weight
+        return weights
+
+    def _group_flags(self, grouped: Grouped | None) -> list[Flags]:
+        return [self._flags(group) for group in grouped.groups] if grouped else []
+
+
+def _mentioned(rules: RuleSet, table: Table) -> list[str]:
+    """Every tag that a potential depends on, sorted."""
+    every_rule = (*rules.rules, *table.exceptions)
+    tags = {tag for rule in every_rule for tag in (*rules.heads(rule), *rules.dependents(rule))}
+    tags.update(table.leaf, table.edge_statistics, table.name_run)
+    tags.update(table.conjunction, table.subordinator, table.verb)
+    for grouped in (table.conjunct, table.clause_barrier):
+        if grouped:
+            tags.update(tag for group in grouped.groups for tag in group)
+    return sorted(tags - {ROOT})
+
+
+@lru_cache(maxsize=128)
+def _geometry(n_words: int) -> tuple[Ints, Floats]:
+    """Side of the dependent and number of words between (n, n), by head and dependent."""
+    word = np.arange(n_words)
+    side = np.where(word > word[:, None], RIGHT, LEFT)
+    skipped = np.maximum(np.abs(word[:, None] - word) - 1.0, 0.0)
+    return side, skipped
+
+
+def _last_before(flags: Flags) -> Ints:
+    """For each word (n,) the last flagged word before it; -1: none.
+
+    >>> _last_before(np.array([False, True, False, True])).tolist()
+    [-1, -1, 1, 1]
+    """
+    flagged = np.where(flags, np.arange(len(flags)), -1)
+    return np.concatenate([[-1], np.maximum.accumulate(flagged)[:-1]])
+
+
+def arc_potentials(tags: Sequence[str], rules: RuleSet, short: float = SHORT_ARCS) -> Floats:
+    """`Prior.potentials` of one sentence, without statistics; `short` is for rule files without parts.
+
+    For those: [a rule fires] - short * (distance - 1), without the distance for arcs from ROOT.
+    """
+    return Prior(rules, short=short).potentials(tags)

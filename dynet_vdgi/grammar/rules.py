@@ -10,11 +10,46 @@ A rule file is plain text, one rule a line, meant to be edited by a linguist:
 A name that is not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc. The
 expectation is what posterior regularisation asks of the rule's count in a sentence; other learners use the
 rule's presence alone. Order does not matter, except that it is the order of the parameters lambda.
+
+A rule file with parts is a rule table. It says more about arcs, for `prior.Prior`:
+
+    [rules] (a) the rules of Naseem et al.       a part: name, kind, and whatever else there is to say
+    rule strength = 2.5        what a rule of weight 1 is worth
+    VERB NOUN 1                head tag, dependent tag, weight
+    VERB ADJ  0.5 right        only where the dependent stands to the right of its head (or: left)
+    [pronouns] (b)
+    NOUN += PRON as dependent  PRON joins the class NOUN where it is a dependent (or: as head; or neither)
+    [head first] (d)
+    except VERB VERB 0 left    whatever the rules say, the weight is this; may be negative; later lines win
+
+Kinds: (a) one of the 13 published rules, (b) a property of language in general, (c) measured from the text
+at hand, (d) a convention of UD's annotation. A part is switched off by taking its lines away, or with
+`RuleSet.without`. Settings; NUMBER is in nats; tags stand for themselves, not for classes:
+
+    rule strength = NUMBER           of a rule of weight 1; needed where there are rules
+    short arcs = NUMBER              taken from an arc for each word between its ends
+    leaf = FACTOR TAG ...            arcs from these tags to others are FACTOR times as probable
+    edge statistics = NUMBER TAG ... these tags stand left of their heads if more sentences begin with them
+                                     than end with them, otherwise right of them: see `prior.Statistics`
+    conjunction = TAG ...            tags of words that join conjuncts
+    subordinator = TAG ...           tags of words that begin a clause
+    verb = TAG ...                   tags of words that no pair of conjuncts has between it
+    conjunct = NUMBER TAG ... | TAG ...
+        Groups of tags that can be joined. A word after a conjunction, with no verb and no word of its group
+        between the two, depends on the nearest word of its group before that conjunction, with no verb
+        between these two; and so does the conjunction.
+    clause barrier = NUMBER TAG ... | TAG ...
+        Taken from arcs to a word of these groups from a head further right, with a subordinator between the
+        two, or with a conjunction between the two and after it no word of the group before the head.
+    name run = NUMBER TAG ...        in a run of equal tags, one of these, the first word is the others' head
+
+Learners that count rules see a table's rules on both sides, without exceptions, and half the weight as
+expectation: 0.5, which is what is published, for a weight of 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,22 +57,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.rule_files import (
+    ROOT,
+    SIDES,
+    Grouped,
+    Part,
+    Reader,
+    Rule,
+    Table,
+    TableReader,
+    content_of,
+    nearest,
+    part_of,
+)
 
-ROOT = "ROOT"
+__all__ = [
+    "ROOT",
+    "SIDES",
+    "Floats",
+    "Grouped",
+    "Ints",
+    "Part",
+    "Rule",
+    "RuleSet",
+    "Table",
+    "count",
+    "load_rules",
+    "parse_rules",
+]
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One line of a rule file; `head` and `dependent` are tags or declared classes."""
-
-    head: str
-    dependent: str
-    expectation: float
-
-    def __str__(self) -> str:
-        return f"{self.head}>{self.dependent}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +97,7 @@ class RuleSet:
     rules: tuple[Rule, ...]
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     text: str = ""
+    table: Table | None = None  # None: a file without parts
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -56,13 +107,31 @@ class RuleSet:
         """Expectations (K,); the paper's b is their negative."""
         return np.array([rule.expectation for rule in self.rules])
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of a table, in the order of the file."""
+        return self.table.parts if self.table else ()
+
+    def heads(self, rule: Rule) -> tuple[str, ...]:
+        """The tags that the rule's head may have."""
+        only = self.table.heads_only.get(rule.head, ()) if self.table else ()
+        return (*self.classes.get(rule.head, (rule.head,)), *only)
+
+    def dependents(self, rule: Rule) -> tuple[str, ...]:
+        """The tags that the rule's dependent may have."""
+        only = self.table.dependents_only.get(rule.dependent, ()) if self.table else ()
+        return (*self.classes.get(rule.dependent, (rule.dependent,)), *only)
+
     def pairs(self) -> dict[tuple[str, str], int]:
-        """Index of the rule for every (head tag, dependent tag) that one matches, classes expanded."""
+        """Index of the rule for every (head tag, dependent tag) that one matches, classes expanded.
+
+        Sides and exceptions of a table are left out of account.
+        """
         return {
             (head, dependent): k
             for k, rule in enumerate(self.rules)
-            for head in self.classes.get(rule.head, (rule.head,))
-            for dependent in self.classes.get(rule.dependent, (rule.dependent,))
+            for head in self.heads(rule)
+            for dependent in self.dependents(rule)
         }
 
     def index(self, tags: Sequence[str]) -> Ints:
@@ -75,6 +144,32 @@ class RuleSet:
         """Rules that can never fire because a tag of theirs is not among `tags`."""
         used = set(self.index(tags).ravel().tolist())
         return [rule for k, rule in enumerate(self.rules) if k not in used]
+
+    def without(self, *names: str) -> RuleSet:
+        """The table with these parts switched off.
+
+        Raises:
+            ConfigError: there is no such part, or another part cannot do without one of them.
+        """
+        there_are = [part.name for part in self.parts]
+        for name in names:
+            if name not in there_are:
+                listed = ", ".join(there_are) or "none"
+                raise ConfigError(f"rules: no part '{name}'{nearest(name, there_are)} (there are: {listed})")
+        return self._without(names, f"<rules without {', '.join(names)}>")
+
+    def of_kinds(self, kinds: str) -> RuleSet:
+        """The table with the parts of these kinds only, such as "abc". Raises: as `without`."""
+        others = [part.name for part in self.parts if part.kind not in kinds]
+        return self._without(others, f"<rules of kinds {kinds}>")
+
+    def _without(self, names: Collection[str], path: str) -> RuleSet:
+        lines, is_on = [], True
+        for line in self.text.split("\n"):
+            part = part_of(content_of(line))
+            is_on = is_on if part is None else part not in names
+            lines.append(line if is_on else "")  # lines keep their numbers
+        return parse_rules("\n".join(lines), path)
 
 
 def count(index: Ints, n_rules: int, tags: Sequence[int], heads: Sequence[Sequence[int]]) -> Floats:
@@ -101,58 +196,31 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """Rules from the text of a rule file.
 
     Raises:
-        ConfigError: a line is malformed, a rule is there twice, two rules match one pair of tags, or there
-            is no rule; the message names file and line.
+        ConfigError: a line is malformed, a rule is there twice, two rules match one pair of tags on one
+            side, or there is no rule (in a table: no part); the message names file and line.
     """
-    rules: list[Rule] = []
-    lines_of_rules: list[int] = []
-    classes: dict[str, tuple[str, ...]] = {}
-
-    def fault(number: int, message: str) -> ConfigError:
-        return ConfigError(f"{path}:{number}: {message}")
-
-    for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
-        content = line.split("#", 1)[0].strip()
-        if not content:
-            continue
-        if "=" in content:
-            name, _, members = (part.strip() for part in content.partition("="))
-            if len(name.split()) != 1 or not members or "=" in members:
-                raise fault(number, "expected a tag class such as NOUN = NOUN PROPN")
-            if name in classes:
-                raise fault(number, f"class {name} is declared twice")
-            if name == ROOT or ROOT in members.split():
-                raise fault(number, "ROOT cannot be part of a class")
-            classes[name] = tuple(dict.fromkeys(members.split()))
-            continue
-        columns = content.split()
-        if len(columns) != 3:
-            raise fault(
-                number, f"expected head tag, dependent tag and expectation, found {len(columns)} columns"
-            )
-        try:
-            expectation = float(columns[2])
-        except ValueError:
-            raise fault(number, f"expectation {columns[2]!r} is not a number") from None
-        if not 0 <= expectation < float("inf"):
-            raise fault(number, f"expectation {columns[2]} is not a number from 0 upwards")
-        if columns[1] == ROOT:
-            raise fault(number, "ROOT cannot be a dependent")
-        rules.append(Rule(columns[0], columns[1], expectation))
-        lines_of_rules.append(number)
-    if not rules:
-        raise ConfigError(f"{path}: no rules (one a line: head tag, dependent tag, expectation)")
-    result = RuleSet(tuple(rules), classes, text)
-    owner: dict[tuple[str, str], int] = {}
-    for k, rule in enumerate(rules):
-        for pair in RuleSet((rule,), classes).pairs():
-            if pair in owner:
-                first = lines_of_rules[owner[pair]]
-                raise fault(
-                    lines_of_rules[k], f"{pair[0]}>{pair[1]} is already matched by the rule in line {first}"
-                )
-            owner[pair] = k
+    lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
+    reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
+    for number, content in enumerate(lines, 1):
+        if content:
+            reader.number = number
+            reader.read(content)
+    table = reader.table()
+    result = RuleSet(tuple(reader.rules), reader.classes, text, table)
+    _check_no_arc_has_two_rules(result, reader.lines, path)
     return result
+
+
+def _check_no_arc_has_two_rules(rules: RuleSet, lines: Sequence[int], path: str) -> None:
+    owner: dict[tuple[str, str, str], int] = {}
+    for line, rule in zip(lines, rules.rules):
+        for head in rules.heads(rule):
+            for dependent in rules.dependents(rule):
+                for side in rule.sides:
+                    first = owner.setdefault((head, dependent, side), line)
+                    if first != line:
+                        already = f"is already matched by the rule in line {first}"
+                        raise ConfigError(f"{path}:{line}: {head}>{dependent} {already}")
 
 
 def load_rules(path: str | Path) -> RuleSet:
