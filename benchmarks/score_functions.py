@@ -57,7 +57,7 @@ def standard(updates: Sequence[str]) -> list[Variant]:
     start = ("train.updates=0", *updates)
     rows = [
         Variant("unsupervised", ("unsupervised",), rules=("universal",)),
-        Variant("no pretraining, rl-pc", ("no-pretraining",)),
+        Variant("no pretraining, rl-pc", ("no-pretraining",), rules=("universal",)),
         Variant(PRETRAINING, ("pretraining",)),
     ]
     for score in SCORES:
