@@ -36,6 +36,7 @@ VERBS = (
     "experiment",
     "table",
     "vectors",
+    "report",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
 

@@ -89,6 +89,7 @@ class TrainSettings:
     epochs it is left out.
     """
 
+    learner: str = field(default="neural", metadata=_one_of("neural", "linear"))  # linear: from trees only
     seed: int = field(default=1, metadata=_at_least(0))
     updates: int = field(default=400, metadata=_at_least(0))  # when training ends; 0: see epochs
     epochs: int = field(
@@ -134,6 +135,14 @@ class LanguageModelSettings:
 
 
 @dataclass(frozen=True)
+class TeacherSettings:
+    """An exact learner whose trees of the text are learnt from, instead of the text itself."""
+
+    kind: str = field(default="none", metadata=_one_of("none", "dmv"))
+    prior: str = "best"  # rule table: a file, or the name of one in resources/rules
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings of a run."""
 
@@ -143,13 +152,14 @@ class Settings:
     train: TrainSettings = field(default_factory=TrainSettings)
     finetune: FinetuneSettings = field(default_factory=FinetuneSettings)
     language_model: LanguageModelSettings = field(default_factory=LanguageModelSettings)
+    teacher: TeacherSettings = field(default_factory=TeacherSettings)
 
     def __post_init__(self) -> None:
         stages = (self.train, self.finetune)
-        if not any(stage.updates or stage.epochs for stage in stages):
+        if self.train.learner == "neural" and not any(stage.updates or stage.epochs for stage in stages):
             raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates or "
-                "epochs: nothing would be trained"
+                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
+                "or epochs: nothing would be trained"
             )
         for key in ("vectors", "clusters"):
             if getattr(self.data, key) and not self.model.word_dim:

@@ -33,6 +33,15 @@ RUNS = {
         ],
         ["| system | rules | <=15 | <=40 | all |", "| rl-sn | UniversalRules |"],
     ),
+    "teacher_accuracy": (
+        ["--language", "xx", TRAIN, DEV, "--ablate", "strict", "--iterations", "2"],
+        [
+            "| system | avg | xx |",
+            "| best, DMV |",
+            "| strict without short arcs |",
+            "| system | learning, CPU s |",
+        ],
+    ),
     "ud_accuracy": (
         ["--train", DEV, "--test", DEV, "--seeds", "1", *TINY],
         ["| system | <=15 | <=40 | all |"],

@@ -26,6 +26,8 @@ CHOSEN = ["training: sentences with crossing arcs left out", "dev: choice of the
 PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "as_released": (BOTH, CHOSEN),
     "as_released-rl-bl": (BOTH, CHOSEN),
+    "best": ([], []),
+    "best-neural": (FIRST, []),
     "default": (FIRST, []),
     "demo": (FIRST, []),
     "leave-one-out": (BOTH, []),

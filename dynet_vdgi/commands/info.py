@@ -8,6 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 
+NEURAL_SECTIONS = ("model", "posterior", "train", "finetune", "language_model")
+"""Settings that say nothing about a linear parser."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi info`."""
@@ -20,14 +23,17 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.learning import checkpoint
 
     model = checkpoint.load(arguments.model)
-    n_weights = sum(array.size for array in model.parameters.values())
+    n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
+    hidden = NEURAL_SECTIONS if model.meta.get("kind") == "linear" else ()
     if arguments.json:
         everything = {
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
             "weights": n_weights,
-            "settings": model.settings.to_dict(),
+            "settings": {
+                name: values for name, values in model.settings.to_dict().items() if name not in hidden
+            },
         }
         print(json.dumps(everything, indent=1))
         return
@@ -46,4 +52,6 @@ def run(arguments: argparse.Namespace) -> None:
     lines.append(f"vocabulary    {len(tags)} tags ({' '.join(tags)}), {len(words)} words")
     lines.append(f"rules         {' '.join(map(str, model.rules.rules))}")
     lines.append(f"weights       {n_weights:,}")
-    print("\n".join(lines) + "\n\n" + model.settings.to_toml().rstrip())
+    sections = model.settings.to_toml().rstrip().split("\n\n")
+    shown = [text for text in sections if text.partition("]")[0].lstrip("[") not in hidden]
+    print("\n\n".join(["\n".join(lines), *shown]))

@@ -115,16 +115,22 @@ def train(
     _check_folder(out, resume)
     if settings.train.select == "dev" and not inputs.dev:
         raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
+    if settings.train.learner == "linear" and settings.teacher.kind == "none" and not inputs.trees:
+        raise UsageError("train.learner=linear learns from trees: set teacher.kind=dmv, or name --trees FILE")
     settings, data, meta = _prepare(inputs, settings, preset)
     if dry_run:
         logger.info("dry run: nothing trained, nothing written")
         return out
-    from dynet_vdgi.learning.training import Trainer
-
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
+    if settings.teacher.kind == "dmv":
+        data = _taught(data, settings)
+    if settings.train.learner == "linear":
+        return _train_linear(settings, data, meta, out)
+    from dynet_vdgi.learning.training import Trainer
+
     trainer = Trainer(settings, data, meta, out)
     if resume and (out / config.MODEL_NAME).exists():
         trainer.resume()
@@ -142,6 +148,42 @@ def train(
         raise KeyboardInterrupt(saved) from None
     logger.info("model: %s", trainer.path)
     return trainer.path
+
+
+def _taught(data: TrainingData, settings: config.Settings) -> TrainingData:
+    """The text's sentences as trees that a teacher made, and its rules, which go into the model file."""
+    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.learning.students import taught
+
+    rules = load_rules(config.rules_path(settings.teacher.prior))
+    return replace(data, rules=rules, sentences=[], trees=[*taught(data.sentences, rules), *data.trees])
+
+
+def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str, Any], out: Path) -> Path:
+    """Trains the linear student and writes its model file."""
+    from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi.learning.students import linear_parser
+
+    parser = linear_parser(data.trees, data.vocabulary, settings.train.seed)
+    dda = None
+    if data.dev:
+        heads = parser.parse([data.vocabulary.encode(s.forms, s.tags).tags for s in data.dev])
+        dda = score(data.dev, heads).dda
+        logger.info("dev DDA %.3f", dda)
+    model = checkpoint.ModelFile(
+        meta={**meta, "kind": "linear", "updates": 0, "complete": True, "dev_dda": dda},
+        settings=settings,
+        vocabulary=data.vocabulary,
+        rules=data.rules,
+        parameters=parser.arrays(),
+    )
+    path = out / config.MODEL_NAME
+    checkpoint.save(path, model)
+    with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
+        handle.write(settings.to_toml())
+    logger.info("model: %s", path)
+    return path
 
 
 def _check_folder(out: Path, resume: bool) -> None:

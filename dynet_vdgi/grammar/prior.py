@@ -231,4 +231,9 @@ def arc_potentials(tags: Sequence[str], rules: RuleSet, short: float = SHORT_ARC
 
     For those: [a rule fires] - short * (distance - 1), without the distance for arcs from ROOT.
     """
-    return Prior(rules, short=short).potentials(tags)
+    return _prior_without_text(rules, short).potentials(tags)
+
+
+@lru_cache(maxsize=8)
+def _prior_without_text(rules: RuleSet, short: float) -> Prior:
+    return Prior(rules, short=short)

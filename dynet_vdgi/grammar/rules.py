@@ -102,6 +102,9 @@ class RuleSet:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # the mappings have no hash
+
     @property
     def expectations(self) -> Floats:
         """Expectations (K,); the paper's b is their negative."""

@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import protocol_named, restore_punctuation, without_punctuation
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.projective import eisner
 from dynet_vdgi.learning.checkpoint import ModelFile
 from dynet_vdgi.learning.checkpoint import load as load_model_file
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.students.linear import KIND as LINEAR
+from dynet_vdgi.students.linear import LinearParser
+
+NEURAL = "neural"
+"""`meta["kind"]` of model files with an encoder, and of those that name none."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,18 @@ class Sampling:
 
 
 class Parser:
-    """Parses with the encoder of a model file. What the model's protocol removes is attached afterwards."""
+    """Parses with a model file, with its encoder or, where it has one instead, its linear parser.
+
+    What the model's protocol removes is attached afterwards.
+
+    Raises:
+        ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
+    """
 
     def __init__(self, model: ModelFile) -> None:
         self.model = model
         self.protocol = protocol_named(model.settings.data.protocol)
-        self._arena = Arena(model.parameters, model.settings.model)
+        self._engine = _engine(model)
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
@@ -68,7 +79,7 @@ class Parser:
     def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
         """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
         encoded, positions = self._encode(sentences)
-        trees = self._arena.parse(encoded)
+        trees = self._greedy(encoded)
         return [
             Parse(restore_punctuation(heads, kept, len(sentence)))
             for sentence, kept, heads in zip(sentences, positions, trees)
@@ -80,11 +91,19 @@ class Parser:
         """Trees of each sentence, best first, with their probabilities as estimated from samples.
 
         One tree a sentence, or up to `n_best`. The same seed, stream and sentences give the same trees.
+
+        Raises:
+            UsageError: the model is a linear parser, which has no distribution over trees.
         """
+        if isinstance(self._engine, LinearParser):
+            raise UsageError(
+                "this model is a linear parser, which gives one tree and no probabilities: "
+                "--probs, --mbr and --nbest need a neural model"
+            )
         encoded, positions = self._encode(sentences)
         rng = np.random.default_rng([sampling.seed, stream])
-        samples = self._arena.sample(encoded, sampling.n_samples, rng)
-        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._arena.parse(encoded)
+        samples = self._engine.sample(encoded, sampling.n_samples, rng)
+        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(encoded)
         result = []
         for sentence, kept, drawn, heads in zip(sentences, positions, samples, greedy):
             times = Counter(map(tuple, drawn.tolist()))
@@ -108,6 +127,11 @@ class Parser:
             )
         return result
 
+    def _greedy(self, encoded: Sequence[Encoded]) -> list[tuple[int, ...]]:
+        if isinstance(self._engine, LinearParser):
+            return self._engine.parse([sentence.tags for sentence in encoded])
+        return self._engine.parse(encoded)
+
     def _encode(self, sentences: Sequence[Sentence]) -> tuple[list[Encoded], list[tuple[int, ...]]]:
         """What the protocol keeps of each sentence, as ids, and where it stood."""
         encoded, positions = [], []
@@ -118,6 +142,22 @@ class Parser:
             encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))
             positions.append(places)
         return encoded, positions
+
+
+def _engine(model: ModelFile) -> Arena | LinearParser:
+    """What parses with the parameters of this model."""
+    kind = model.meta.get("kind", NEURAL)
+    if kind == NEURAL:
+        return Arena(model.parameters, model.settings.model)
+    if kind != LINEAR:
+        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
+    parser = LinearParser.from_arrays(model.parameters)
+    if parser.n_tags != len(model.vocabulary.tags):
+        raise ModelError(
+            f"the linear parser has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
+        )
+    parser.parse([])  # compiles now: processes started after this find the code on disk
+    return parser
 
 
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:

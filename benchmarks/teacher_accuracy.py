@@ -1,0 +1,172 @@
+"""Accuracy and CPU time of rule tables, decoded as they are and as the prior of the DMV teacher.
+
+    python benchmarks/teacher_accuracy.py --language eu eu-ud-train.conllu eu-ud-dev.conllu
+
+Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
+Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
+training files are not read. --ablate takes each part of a table away in turn, teacher only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
+import numpy as np
+from measuring import conditions, print_conditions, print_table
+
+from dynet_vdgi import config
+from dynet_vdgi.baselines.rules_only import TIE_SEEDS
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.evaluation import attachment
+from dynet_vdgi.grammar.prior import Prior, Statistics
+from dynet_vdgi.grammar.projective import break_ties, decode
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.teachers import dmv
+from dynet_vdgi.teachers.inside_outside import make_ready
+
+LIMITS = (15, 40)
+TABLES = ("strict", "text", "best")
+Trees = list[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Language:
+    """Tags of the training text, and the sentences to be scored, without punctuation."""
+
+    name: str
+    train: list[tuple[str, ...]]
+    test: list[Sentence]
+
+
+@dataclass(frozen=True)
+class Result:
+    """DDA of each length limit in per cent; CPU seconds of learning and of parsing."""
+
+    dda: tuple[float, ...]
+    learning: float
+    parsing: float
+
+
+def read(name: str, train: str, test: str) -> Language:
+    """One language; no head of the training text is read."""
+    text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
+    tags = [sentence.tags for sentence in treebank.prepare(text, treebank.STANDARD).sentences]
+    gold = treebank.prepare(conllu.read(test, heads="required"), treebank.STANDARD, max_len=max(LIMITS))
+    return Language(name, tags, gold.sentences)
+
+
+def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
+    """In per cent, for each length limit."""
+    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
+    return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
+
+
+def rules_only(language: Language, rules: RuleSet) -> Result:
+    """The most probable trees under the prior alone; ties fall at random, figures are means over seeds."""
+    start = time.process_time()
+    prior = Prior(rules, Statistics.measure(language.train))
+    learnt = time.process_time()
+    potentials = [prior.potentials(sentence.tags) for sentence in language.test]
+    draws = []
+    for seed in range(TIE_SEEDS):
+        rng = np.random.default_rng(seed)
+        draws.append(decode([break_ties(matrix, rng) for matrix in potentials]))
+    parsed = time.process_time()
+    means = np.mean([dda(language.test, trees) for trees in draws], axis=0)
+    return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
+
+
+def teacher(language: Language, rules: RuleSet, settings: dmv.DmvSettings, max_len: int) -> Result:
+    """The DMV teacher."""
+    make_ready()
+    start = time.process_time()
+    prior = Prior(rules, Statistics.measure(language.train))
+    model = dmv.learn([tags for tags in language.train if len(tags) <= max_len], prior, settings)
+    learnt = time.process_time()
+    trees = model.parse(sentence.tags for sentence in language.test)
+    parsed = time.process_time()
+    return Result(dda(language.test, trees), learnt - start, parsed - learnt)
+
+
+def accuracy_row(name: str, results: Sequence[Result]) -> list[str]:
+    """The averages over languages and the figures of each."""
+    cells = [*np.mean([result.dda for result in results], axis=0)[None], *(result.dda for result in results)]
+    return [name, *(" / ".join(f"{value:.1f}" for value in cell) for cell in cells)]
+
+
+def time_row(name: str, languages: Sequence[Language], results: Sequence[Result]) -> list[str]:
+    """CPU seconds of learning, and words parsed in a CPU second."""
+    words = sum(len(sentence) for language in languages for sentence in language.test)
+    learning = [result.learning for result in results]
+    speed = words / sum(result.parsing for result in results)
+    return [name, f"{statistics.mean(learning):.2f}", f"{max(learning):.2f}", f"{speed:.0f}"]
+
+
+def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[Language]) -> None:
+    """Measures and prints."""
+    results = {name: [system(language) for language in languages] for name, system in systems.items()}
+    header = ["system", "avg", *(language.name for language in languages)]
+    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
+    print_table(f"DDA {limits}, protocol standard:", header, [accuracy_row(*row) for row in results.items()])
+    header = ["system", "learning, CPU s", "slowest language", "words parsed / CPU s"]
+    rows = [time_row(name, languages, of_system) for name, of_system in results.items()]
+    print_table("CPU time of a language:", header, rows)
+
+
+def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
+    """What is measured, by its name in the tables."""
+    settings = dmv.DmvSettings(arguments.iterations, arguments.valence_iterations)
+    systems: dict[str, Callable[[Language], Result]] = {}
+
+    def add_teacher(name: str, rules: RuleSet) -> None:
+        systems[name] = lambda language: teacher(language, rules, settings, arguments.max_len)
+
+    def add_rules_only(name: str, rules: RuleSet) -> None:
+        systems[name] = lambda language: rules_only(language, rules)
+
+    tables = {table: load_rules(config.rules_path(table)) for table in arguments.tables}
+    for table, rules in tables.items():
+        add_rules_only(f"{Path(table).stem}, rules only", rules)
+    for table, rules in tables.items():
+        add_teacher(f"{Path(table).stem}, DMV", rules)
+    if arguments.ablate:
+        whole = load_rules(config.rules_path(arguments.ablate))
+        needed = {"rules", "kinds of words"}  # the first is the table, the second is worth nothing by itself
+        for part in whole.parts:
+            if part.name not in needed:
+                add_teacher(f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name))
+    return systems
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
+    )
+    parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
+    parser.add_argument("--ablate", metavar="RULES")
+    parser.add_argument("--max-len", type=int, default=15)
+    parser.add_argument("--iterations", type=int, default=dmv.DmvSettings.iterations)
+    parser.add_argument("--valence-iterations", type=int, default=dmv.DmvSettings.valence_iterations)
+    arguments = parser.parse_args()
+    logging.basicConfig(format="%(message)s", level=logging.INFO)
+    print_conditions(conditions())
+    run(systems_of(arguments), [read(*language) for language in arguments.language])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Reading rule files, simple ones and tables, line by line. The format is described in `rules`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dynet_vdgi.errors import ConfigError
+
+ROOT = "ROOT"
+KINDS = "abcd"
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a rule file; `head` and `dependent` are tags or declared classes.
+
+    The weight is 1 outside tables. `sides` are where the dependent may stand, seen from its head.
+    """
+
+    head: str
+    dependent: str
+    expectation: float
+    weight: float = 1.0
+    sides: tuple[str, ...] = SIDES
+
+    def __str__(self) -> str:
+        return f"{self.head}>{self.dependent}" + ("" if self.sides == SIDES else f" {self.sides[0]}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a rule table: it can be switched off by its name. `kind` is a, b, c or d."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A weight in nats for words that belong to one of several groups of tags."""
+
+    weight: float
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a rule table holds besides its rules and classes. Weights are in nats, by tag in mappings."""
+
+    parts: tuple[Part, ...] = ()
+    strength: float = 0.0
+    short_arcs: float = 0.0
+    exceptions: tuple[Rule, ...] = ()
+    heads_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further members of classes
+    dependents_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    leaf: Mapping[str, float] = field(default_factory=dict)  # a factor, no weight
+    edge_statistics: Mapping[str, float] = field(default_factory=dict)
+    name_run: Mapping[str, float] = field(default_factory=dict)
+    conjunction: tuple[str, ...] = ()
+    subordinator: tuple[str, ...] = ()
+    verb: tuple[str, ...] = ()
+    conjunct: Grouped | None = None
+    clause_barrier: Grouped | None = None
+
+
+def content_of(line: str) -> str:
+    """The line without its comment.
+
+    >>> content_of("VERB NOUN 1  # subjects and objects")
+    'VERB NOUN 1'
+    """
+    return line.split("#", 1)[0].strip()
+
+
+def part_of(content: str) -> str | None:
+    """The name of the part that a line begins; None if it begins none."""
+    header = _PART.match(content)
+    return header["name"].strip() if header else None
+
+
+def nearest(name: str, choices: Sequence[str]) -> str:
+    """A hint for a misspelt name; empty where nothing is near."""
+    near = difflib.get_close_matches(name, choices, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+_PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
+_MEMBERS = re.compile(r"(?P<tags>[^=]+?)(\s+as\s+(?P<role>head|dependent))?")
+_NUMBERS = ("rule strength", "short arcs")
+_TAGS = ("conjunction", "subordinator", "verb")
+_WEIGHED_TAGS = ("leaf", "edge statistics", "name run")
+_GROUPED = ("conjunct", "clause barrier")
+_SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED)
+
+
+class Reader:
+    """Reads a simple rule file. `number` is that of the present line, `lines` those of the rules."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.number = path, 0
+        self.rules: list[Rule] = []
+        self.lines: list[int] = []
+        self.classes: dict[str, tuple[str, ...]] = {}
+
+    def fault(self, message: str) -> ConfigError:
+        """An error in the present line."""
+        return ConfigError(f"{self.path}:{self.number}: {message}")
+
+    def read(self, content: str) -> None:
+        """Takes in one line. Raises: ConfigError, as all that follow."""
+        if "=" in content:
+            self.read_class(content)
+            return
+        columns = content.split()
+        if len(columns) != 3:
+            expected = "expected head tag, dependent tag and expectation"
+            raise self.fault(f"{expected}, found {len(columns)} columns")
+        expectation = self.number_in(columns[2], "expectation")
+        self.add(Rule(columns[0], self.dependent(columns[1]), expectation))
+
+    def read_class(self, content: str) -> None:
+        """NOUN = NOUN PROPN"""
+        name, _, members = (part.strip() for part in content.partition("="))
+        if len(name.split()) != 1 or not members or "=" in members:
+            raise self.fault("expected a tag class such as NOUN = NOUN PROPN")
+        if name in self.classes:
+            raise self.fault(f"class {name} is declared twice")
+        self.classes[name] = self.members(name, members)
+
+    def members(self, name: str, members: str) -> tuple[str, ...]:
+        """The tags of a class, each once."""
+        if name == ROOT or ROOT in members.split():
+            raise self.fault("ROOT cannot be part of a class")
+        return tuple(dict.fromkeys(members.split()))
+
+    def add(self, rule: Rule) -> None:
+        """Notes the rule of the present line."""
+        self.rules.append(rule)
+        self.lines.append(self.number)
+
+    def dependent(self, name: str) -> str:
+        """The tag of a rule's dependent."""
+        if name == ROOT:
+            raise self.fault("ROOT cannot be a dependent")
+        return name
+
+    def number_in(self, column: str, what: str, least: float = 0.0) -> float:
+        """The number in a column; `least` is 0, or minus infinity."""
+        try:
+            value = float(column)
+        except ValueError:
+            raise self.fault(f"{what} {column!r} is not a number") from None
+        if not math.isfinite(value) or value < least:
+            limits = " from 0 upwards" if least == 0 else ""
+            raise self.fault(f"{what} {column} is not a number{limits}")
+        return value
+
+    def table(self) -> Table | None:
+        """What there is besides rules and classes."""
+        if not self.rules:
+            raise ConfigError(f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)")
+        return None
+
+
+class TableReader(Reader):
+    """Reads a rule table."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.parts: list[Part] = []
+        self.exceptions: list[Rule] = []
+        self.only: dict[str, dict[str, tuple[str, ...]]] = {"head": {}, "dependent": {}}
+        self.numbers: dict[str, float] = {}
+        self.tags: dict[str, tuple[str, ...]] = {}
+        self.weighed: dict[str, dict[str, float]] = {name: {} for name in _WEIGHED_TAGS}
+        self.grouped: dict[str, Grouped] = {}
+
+    def read(self, content: str) -> None:
+        if content.startswith("["):
+            self.read_part(content)
+        elif not self.parts:
+            raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
+        elif "+=" in content:
+            self.read_members(content)
+        elif "=" in content:
+            self.read_setting(content)
+        elif content.split()[0] == "except":
+            self.exceptions.append(self.rule(content.split()[1:], least=-math.inf))
+        else:
+            self.add(self.rule(content.split()))
+
+    def read_part(self, content: str) -> None:
+        """[pronouns] (b) and a remark"""
+        header = _PART.match(content)
+        name, kind = (header["name"].strip(), header["kind"]) if header else ("", None)
+        if not name or kind is None or kind.strip() not in tuple(KINDS):
+            raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
+        if name in [part.name for part in self.parts]:
+            raise self.fault(f"part [{name}] is there twice")
+        self.parts.append(Part(name, kind.strip()))
+
+    def read_members(self, content: str) -> None:
+        """NOUN += PRON as dependent"""
+        name, _, members = (part.strip() for part in content.partition("+="))
+        match = _MEMBERS.fullmatch(members)
+        if len(name.split()) != 1 or match is None or "as" in match["tags"].split():
+            raise self.fault("expected further tags of a class, such as NOUN += PRON as dependent")
+        role = match["role"]
+        classes = self.only[role] if role else self.classes
+        before = classes.get(name, () if role else (name,))
+        tags = self.members(name, match["tags"])
+        for tag in tags:
+            if tag in before:
+                raise self.fault(f"{tag} is in class {name} already")
+        classes[name] = (*before, *tags)
+
+    def read_setting(self, content: str) -> None:
+        """short arcs = 0.2, or a tag class"""
+        left, _, value = (part.strip() for part in content.partition("="))
+        name = " ".join(left.split())
+        if name not in _SETTINGS:
+            hint = nearest(name, _SETTINGS)
+            if not hint and " " not in name:
+                self.read_class(content)
+                return
+            raise self.fault(f"no setting '{name}'{hint} (there are: {', '.join(_SETTINGS)})")
+        if name in self.numbers or name in self.tags or name in self.grouped:
+            raise self.fault(f"'{name}' is set twice")
+        if not value:
+            raise self.fault(f"'{name}' has no value")
+        first, *others = value.split()
+        if name in _NUMBERS:
+            self.numbers[name] = self.number_in(value, name)
+        elif name in _TAGS:
+            self.tags[name] = (first, *others)
+        elif not others:
+            raise self.fault(f"expected a number and tags, such as {name} = 1 NOUN VERB")
+        elif name in _WEIGHED_TAGS:
+            self.weigh(name, self.number_in(first, name), others)
+        else:
+            self.grouped[name] = Grouped(self.number_in(first, name), self.groups(" ".join(others)))
+
+    def weigh(self, name: str, weight: float, tags: Sequence[str]) -> None:
+        """Gives tags a weight; other lines of the same setting may hold other tags."""
+        if name == "leaf" and weight == 0:
+            raise self.fault("leaf 0 would leave some sentences without a tree (0.01 does as well)")
+        for tag in tags:
+            if tag in self.weighed[name]:
+                raise self.fault(f"'{name}' has {tag} twice")
+            self.weighed[name][tag] = weight
+
+    def groups(self, value: str) -> tuple[tuple[str, ...], ...]:
+        """NOUN PRON | VERB"""
+        groups = tuple(tuple(group.split()) for group in value.split("|"))
+        tags = [tag for group in groups for tag in group]
+        if not all(groups):
+            raise self.fault("a group has no tags")
+        for tag in tags:
+            if tags.count(tag) > 1:
+                raise self.fault(f"{tag} is there twice")
+        return groups
+
+    def rule(self, columns: Sequence[str], least: float = 0.0) -> Rule:
+        """A rule or an exception."""
+        if len(columns) not in (3, 4) or (len(columns) == 4 and columns[3] not in SIDES):
+            expected = "expected head tag, dependent tag, weight, and left or right if need be"
+            raise self.fault(f"{expected}; found: {' '.join(columns)}")
+        weight = self.number_in(columns[2], "weight", least)
+        if columns[0] == ROOT and len(columns) == 4:
+            raise self.fault("an arc from ROOT has no side")
+        sides = SIDES if len(columns) == 3 else (columns[3],)
+        return Rule(columns[0], self.dependent(columns[1]), 0.5 * weight, weight, sides)
+
+    def table(self) -> Table:
+        needs = [
+            ("conjunct" in self.grouped, "conjunct", "conjunction"),
+            (
+                "clause barrier" in self.grouped and "conjunction" not in self.tags,
+                "clause barrier",
+                "subordinator",
+            ),
+        ]
+        for is_needed, name, other in needs:
+            if is_needed and other not in self.tags:
+                raise ConfigError(f"{self.path}: '{name}' needs a line '{other} = TAG ...'")
+        if self.rules and "rule strength" not in self.numbers:
+            raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
+        return Table(
+            parts=tuple(self.parts),
+            strength=self.numbers.get("rule strength", 0.0),
+            short_arcs=self.numbers.get("short arcs", 0.0),
+            exceptions=tuple(self.exceptions),
+            heads_only=self.only["head"],
+            dependents_only=self.only["dependent"],
+            leaf=self.weighed["leaf"],
+            edge_statistics=self.weighed["edge statistics"],
+            name_run=self.weighed["name run"],
+            conjunction=self.tags.get("conjunction", ()),
+            subordinator=self.tags.get("subordinator", ()),
+            verb=self.tags.get("verb", ()),
+            conjunct=self.grouped.get("conjunct"),
+            clause_barrier=self.grouped.get("clause barrier"),
+        )

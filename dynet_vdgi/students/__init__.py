@@ -1,0 +1,1 @@
+"""Fast parsers that learn from the trees of a teacher."""

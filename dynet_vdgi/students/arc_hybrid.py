@@ -1,0 +1,299 @@
+"""The arc-hybrid transition system, its dynamic oracle, and a linear model that chooses actions.
+
+Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
+dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with
+non-deterministic oracles". Everything is compiled by numba and therefore in one module (see `compiled`).
+
+Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it takes the
+bottom of the stack when that is the only word left, so there is exactly one root. The 2n actions are:
+  SHIFT  the front of the buffer goes onto the stack
+  LEFT   the front of the buffer becomes the head of the top of the stack, which is popped
+  RIGHT  the word below the top becomes the head of the top, which is popped
+In `heads` the root has head 0. Below the bottom of the stack lies 0: no word, but also the head that the
+bottom, and no word above it, can still get from ROOT.
+
+Letters: n words, N words of all sentences, S sentences, T tags, B buckets of weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.students.compiling import compiled
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Weights = NDArray[Any]  # float32 to parse with, float64 in training
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+N_ACTIONS = 3
+
+ATOMS = (
+    *("nothing", "s0", "s1", "s2", "b0", "b1", "b2", "before"),
+    *("s0_left", "s0_right", "s1_left", "s1_right", "b0_left"),
+    *("s0_children", "s1_children", "gap", "span", "depth"),
+)
+"""What is seen of a state. Tags: s0 s1 s2 the top of the stack and what is below, b0 b1 b2 the front of the
+buffer and what follows, `before` the word before the front, X_left and X_right the outermost dependents of X
+on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the
+stack."""
+
+TEMPLATES = (
+    *("s0", "s0 b0", "s0 s1", "b0 b1", "b0 b1 b2"),
+    *("s0 s1 b0", "s0 b0 b1", "s0 s1 b0 b1", "s0 s1 s2 b0", "s0 b0 b1 b2", "s0 before b0 b1"),
+    *("s0 s0_left s0_right b0", "s0 s1 s0_left b0", "s0 s1 s0_right b0", "s0 s0_right b0 b1"),
+    *("s0 s1 s1_left b0", "s0 s1 s1_right b0", "s0 b0 b0_left"),
+    *("s0 gap b0", "s0 s1 span b0", "s0 s0_children b0", "s0 s1 s1_children b0", "s0 depth b0"),
+)
+"""The atoms that one feature is made of, up to four. A change here makes model files unreadable: FORMAT."""
+
+N_TEMPLATES = len(TEMPLATES)
+MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
+
+
+def _random_words(count: int) -> list[int]:
+    """64-bit numbers that are always the same (the generator splitmix64)."""
+    mask, state, words = (1 << 64) - 1, 0, []
+    for _ in range(count):
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        words.append(z ^ (z >> 31))
+    return words
+
+
+_PARTS = [[ATOMS.index(name) for name in template.split()] for template in TEMPLATES]
+_WIDTH = max(map(len, _PARTS))
+_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.uint64)  # (templates, width)
+_ADDENDS = np.array(_random_words(len(ATOMS) + len(TEMPLATES)), np.uint64)
+_OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()
+"""Multiply-shift hashing (Dietzfelbinger 1996): the highest bits of a sum of random numbers, one of the
+template and, for each of its atoms, one times the atom."""
+
+
+TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN = range(6)
+"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the `size` of
+the stack and the `front` of the buffer. One array, because numba pays for each that is handed on.
+  TAGS       NONE, the words' tags, ROOT, NONE, NONE
+  STACK      0, 0, 0 and the words on the stack
+  HEADS      of the words, found so far
+  LEFTMOST   dependent of each word and ROOT, so far; 0 is none
+  RIGHTMOST  the same on the other side
+  N_CHILDREN how many dependents"""
+
+
+@compiled
+def new_state(first: Ints) -> Ints:
+    """Room for the derivations of sentences that begin and end at `first` (S + 1,) in an array of words."""
+    longest = 0
+    for k in range(len(first) - 1):
+        longest = max(longest, first[k + 1] - first[k])
+    return np.zeros((6, longest + 4), np.int64)
+
+
+@compiled
+def begin(state: Ints, tags: Ints, n_tags: int) -> None:
+    """Puts the state before the first action on words with these tags (n,)."""
+    n = len(tags)
+    root, none = n_tags + 1, n_tags + 2
+    for word in range(n + 2):
+        state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
+    for word in range(1, n + 1):
+        state[TAGS, word] = tags[word - 1]
+    state[TAGS, n + 1] = root
+    state[TAGS, 0] = state[TAGS, n + 2] = state[TAGS, n + 3] = none
+
+
+# ------------------------------------------------------------------------------------------- transitions
+@compiled
+def is_legal(action: int, size: int, front: int, n: int) -> bool:
+    """Whether the action may come next; none may at the end, with an empty stack before ROOT."""
+    if action == SHIFT:
+        return front <= n
+    if action == LEFT:
+        return size == 1 or (size > 1 and front <= n)
+    return size > 1
+
+
+@compiled
+def advance(state: Ints, action: int, size: int, front: int, n: int) -> tuple[int, int]:
+    """Takes a legal action; the new size and front."""
+    if action == SHIFT:
+        state[STACK, size + 3] = front
+        return size + 1, front + 1
+    top = state[STACK, size + 2]
+    if action == LEFT:
+        head = front
+        state[LEFTMOST, head] = top
+    else:
+        head = state[STACK, size + 1]
+        state[RIGHTMOST, head] = top
+    state[N_CHILDREN, head] += 1
+    state[HEADS, top] = head if head <= n else 0
+    return size - 1, front
+
+
+@compiled
+def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) -> int:
+    """How many arcs of the gold tree, heads (n,), can be reached before this legal action, but not after.
+
+    Exact for projective trees with one root. Of other trees some arcs may not be reachable together.
+    """
+    lost = 0
+    if action == SHIFT:
+        for place in range(3, size + 3):  # what is on the stack gets no head from the front any more
+            lost += gold[stack[place] - 1] == front
+        for place in range(2, size + 2):  # nor does the front from below the top, nor from ROOT
+            lost += stack[place] == gold[front - 1]
+        return lost
+    top, below = stack[size + 2], stack[size + 1]
+    head = gold[top - 1]
+    if action == RIGHT:
+        lost += head >= front
+    elif front <= n:
+        lost += head == below or head > front
+    for word in range(front, n + 1):  # what the top would have got from the buffer
+        lost += gold[word - 1] == top
+    return lost
+
+
+# ------------------------------------------------------------------------------------------- model
+@compiled
+def shift_of(weights: Weights) -> int:
+    """By how much to shift a 64-bit number so that the highest bits number a row; a power of two of rows."""
+    shift, n_buckets = 64, len(weights)
+    while n_buckets > 1:
+        n_buckets //= 2
+        shift -= 1
+    return shift
+
+
+@compiled
+def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
+    """The bucket of each feature of the state, buckets (templates,). `atoms` is room for those."""
+    s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
+    atoms[0] = 0
+    atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
+    atoms[4], atoms[5], atoms[6] = state[TAGS, front], state[TAGS, front + 1], state[TAGS, front + 2]
+    atoms[7] = state[TAGS, front - 1]
+    atoms[8], atoms[9] = state[TAGS, state[LEFTMOST, s0]], state[TAGS, state[RIGHTMOST, s0]]
+    atoms[10], atoms[11] = state[TAGS, state[LEFTMOST, s1]], state[TAGS, state[RIGHTMOST, s1]]
+    atoms[12] = state[TAGS, state[LEFTMOST, front]]
+    atoms[13] = min(state[N_CHILDREN, s0], MOST_CHILDREN)
+    atoms[14] = min(state[N_CHILDREN, s1], MOST_CHILDREN)
+    atoms[15] = min(front - s0, FARTHEST) if s0 else 0
+    atoms[16] = min(s0 - s1, FARTHEST) if s1 else 0
+    atoms[17] = min(size, MOST_DEPTH)
+    for k in range(len(atoms)):
+        atoms[k] *= _OF_ATOM[k]
+    for template in range(N_TEMPLATES):
+        code = _OF_TEMPLATE[template]
+        for k in range(_WIDTH):
+            code += atoms[_PART[template, k]]
+        buckets[template] = code >> np.uint64(shift)
+
+
+@compiled
+def score(weights: Weights, buckets: Codes, scores: Floats) -> None:
+    """The sum of the weights (B, 3) in these buckets: scores (3,)."""
+    shift = left = right = 0.0
+    for bucket in buckets:
+        shift += weights[bucket, SHIFT]
+        left += weights[bucket, LEFT]
+        right += weights[bucket, RIGHT]
+    scores[SHIFT], scores[LEFT], scores[RIGHT] = shift, left, right
+
+
+@compiled
+def best(scores: Floats, size: int, front: int, n: int) -> int:
+    """The legal action with the highest score, the first one of equals."""
+    chosen = -1
+    for action in range(N_ACTIONS):
+        if is_legal(action, size, front, n) and (chosen < 0 or scores[action] > scores[chosen]):
+            chosen = action
+    return chosen
+
+
+@compiled
+def best_of_cheapest(
+    scores: Floats, costs: Ints, stack: Ints, size: int, front: int, n: int, gold: Ints
+) -> int:
+    """The legal action with the highest score among those of the lowest cost; fills in the costs (3,)."""
+    chosen = -1
+    for action in range(N_ACTIONS):
+        if not is_legal(action, size, front, n):
+            continue
+        costs[action] = cost(action, stack, size, front, n, gold)
+        if (
+            chosen < 0
+            or costs[action] < costs[chosen]
+            or (costs[action] == costs[chosen] and scores[action] > scores[chosen])
+        ):
+            chosen = action
+    return chosen
+
+
+# ------------------------------------------------------------------------------------------- kernels
+@compiled
+def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints) -> None:
+    """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
+    state, shift = new_state(first), shift_of(weights)
+    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    scores = np.zeros(N_ACTIONS)
+    for k in range(len(first) - 1):
+        n = first[k + 1] - first[k]
+        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        size, front = 0, 1
+        for _ in range(2 * n):
+            find_buckets(state, size, front, shift, atoms, buckets)
+            score(weights, buckets, scores)
+            size, front = advance(state, best(scores, size, front, n), size, front, n)
+        heads[first[k] : first[k + 1]] = state[HEADS, 1 : n + 1]
+
+
+@compiled
+def train_epoch(
+    tags: Ints,
+    gold: Ints,
+    first: Ints,
+    order: Ints,
+    n_tags: int,
+    weights: Weights,
+    totals: Weights,
+    step: int,
+    exploring: bool,
+) -> int:
+    """One pass of the perceptron over sentences, as in `parse_all`, in this order (S,), with gold heads (N,).
+
+    Adds to the weights (B, 3), and to totals (B, 3) each addition times the number of the action, counted
+    from `step` on: the average over T actions then is weights - totals / T. Where the best action loses gold
+    arcs that another one keeps, learns; then takes that other one, or, exploring, its own. Gives the next
+    step.
+    """
+    state, shift = new_state(first), shift_of(weights)
+    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    for k in order:
+        n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
+        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        size, front = 0, 1
+        for _ in range(2 * n):
+            find_buckets(state, size, front, shift, atoms, buckets)
+            score(weights, buckets, scores)
+            action = best(scores, size, front, n)
+            target = best_of_cheapest(scores, costs, state[STACK], size, front, n, heads)
+            if costs[action] > costs[target]:
+                for bucket in buckets:
+                    weights[bucket, target] += 1
+                    weights[bucket, action] -= 1
+                    totals[bucket, target] += step
+                    totals[bucket, action] -= step
+                if not exploring:
+                    action = target
+            step += 1
+            size, front = advance(state, action, size, front, n)
+    return step

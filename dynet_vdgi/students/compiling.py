@@ -1,0 +1,55 @@
+"""Functions compiled by numba: the decorator, and what the user is told while they are compiled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable, TypeVar, cast
+
+from dynet_vdgi.errors import VdgiError
+
+try:
+    import numba
+except ModuleNotFoundError as error:
+    raise VdgiError(
+        f"the linear parser needs the package numba ({error}); install it: pip install numba"
+    ) from None
+except ImportError as error:  # numba is there, but not for this version of NumPy
+    raise VdgiError(
+        f"the linear parser needs the package numba, which cannot be used ({error}); "
+        "update it: pip install --upgrade numba"
+    ) from None
+
+PATIENCE = 2.0
+"""Seconds of compilation after which the user is told about it."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """The function in machine code, made at its first call and kept on disk for later processes.
+
+    numba looks at the function's own file only to see whether what it kept is still valid: functions that
+    call each other, and the constants they use, belong into one module.
+    """
+    try:
+        return cast(Function, numba.njit(cache=True)(function))
+    except RuntimeError:  # no folder that could be written to; compiled anew in each process
+        return cast(Function, numba.njit(function))
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """A block that compiles, unless an earlier process has: says so on the log if that takes long."""
+    message = "compiling the linear parser, once for this computer; it may take half a minute"
+    timer = threading.Timer(PATIENCE, logger.info, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

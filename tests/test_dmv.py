@@ -1,0 +1,356 @@
+"""The DMV teacher against enumeration of all projective trees with one root; EM; whole teachers."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import math
+import sys
+import time
+
+import brute_force
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi import config
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.grammar.prior import Prior, Statistics
+from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.teachers import inside_outside
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, best_trees, fit, learn
+
+N_TAGS = 3
+seeds = st.integers(0, 10**6)
+
+
+def random_model(rng: np.random.Generator, stage: int) -> Dmv:
+    """Any distributions; in stage 1 `choose` does not depend on valence."""
+    choose = rng.dirichlet(np.ones(N_TAGS), (N_TAGS, 2, 2))
+    if stage == 1:
+        choose[:, :, 1] = choose[:, :, 0]
+    return Dmv(rng.dirichlet(np.ones(N_TAGS)), choose, rng.uniform(0.05, 0.95, (N_TAGS, 2, 2)))
+
+
+def random_sentence(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.integers(0, N_TAGS, n), rng.normal(0, 2, (n + 1, n + 1))
+
+
+def weight(model: Dmv, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int, ...]) -> float:
+    """Probability of tree and tags times the arcs' potentials, one decision after the other."""
+    value = 1.0
+    for dependent, head in enumerate(tree, 1):
+        value *= math.exp(potentials[head, dependent])
+        if head == 0:
+            value *= model.root[tags[dependent - 1]]
+    for head, tag in enumerate(tags, 1):
+        children = [word for word, its_head in enumerate(tree, 1) if its_head == head]
+        for side, outwards in enumerate(
+            (
+                [word for word in reversed(children) if word < head],
+                [word for word in children if word > head],
+            )
+        ):
+            for k, child in enumerate(outwards):
+                valence = min(k, 1)
+                value *= 1 - model.stop[tag, side, valence]
+                value *= model.choose[tag, side, valence, tags[child - 1]]
+            value *= model.stop[tag, side, min(len(outwards), 1)]
+    return value
+
+
+def enumerated(model: Dmv, tags: np.ndarray, potentials: np.ndarray) -> tuple[float, np.ndarray]:
+    """Z, and marginals (n + 1, n)."""
+    n = len(tags)
+    z, marginals = 0.0, np.zeros((n + 1, n))
+    for tree in brute_force.projective_trees(n):
+        value = weight(model, tags, potentials, tree)
+        z += value
+        marginals[tree, range(n)] += value
+    return z, marginals / z
+
+
+# ------------------------------------------------------------------------------------------- inference
+@pytest.mark.parametrize("stage", [1, 2])
+@pytest.mark.parametrize("n", range(1, 6))
+def test_inside_and_marginals_are_sums_over_all_trees(n, stage):
+    rng = np.random.default_rng(10 * n + stage)
+    for _ in range(8):
+        model, (tags, potentials) = random_model(rng, stage), random_sentence(rng, n)
+        z, marginals = enumerated(model, tags, potentials)
+        assert model.counts([tags], [potentials])[1] == pytest.approx(math.log(z))
+        assert model.marginals(tags, potentials) == pytest.approx(marginals, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 100, 300])
+def test_uniform_models_count_trees(n):
+    """There are C(3n - 2, n - 1) / n; in each, words stop twice, and go on n - 1 times altogether."""
+    trees = math.comb(3 * n - 2, n - 1) // n
+    if n <= 6:
+        assert trees == len(brute_force.projective_trees(n))
+    _, log_z = Dmv.uniform(1).counts([[0] * n], [np.zeros((n + 1, n + 1))])
+    assert log_z == pytest.approx(math.log(trees) - (3 * n - 1) * math.log(2))
+
+
+@pytest.mark.parametrize("stage", [1, 2])
+@given(seed=seeds)
+def test_expected_counts_are_gradients_of_log_z(stage, seed):
+    rng = np.random.default_rng(seed)
+    model, texts = random_model(rng, stage), [random_sentence(rng, n) for n in (1, 4, 6)]
+    tags, potentials = zip(*texts)
+    counts, _ = model.counts(tags, potentials)
+    step = 1e-5
+
+    def slope(array: np.ndarray, at: tuple[int, ...]) -> float:
+        """Of log Z by this parameter, by central differences."""
+        before, values = array[at], []
+        for change in (step, -step):
+            array[at] = before + change
+            values.append(model.counts(tags, potentials)[1])
+        array[at] = before
+        return (values[0] - values[1]) / (2 * step)
+
+    for at in np.ndindex(model.root.shape):
+        assert slope(model.root, at) * model.root[at] == pytest.approx(counts.root[at], abs=1e-5)
+    for at in list(np.ndindex(model.choose.shape))[seed % 5 :: 5]:
+        assert slope(model.choose, at) * model.choose[at] == pytest.approx(counts.choose[at], abs=1e-5)
+    for at in np.ndindex(model.stop.shape):
+        stop, going_on = model.stop[at], counts.choose[at].sum()
+        expected = counts.stop[at] / stop - going_on / (1 - stop)
+        assert slope(model.stop, at) == pytest.approx(expected, abs=1e-4, rel=1e-5)
+
+
+@given(seed=seeds)
+def test_expected_counts_sum_to_what_they_must(seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, 5)
+    model, texts = random_model(rng, 2), [random_sentence(rng, n) for n in lengths]
+    tags, potentials = zip(*texts)
+    counts, _ = model.counts(tags, potentials)
+    assert counts.root.sum() == pytest.approx(len(lengths))
+    assert counts.choose.sum() == pytest.approx(sum(lengths) - len(lengths))
+    children = counts.root + counts.choose.sum(axis=(0, 1, 2))
+    words = np.bincount(np.concatenate(tags), minlength=N_TAGS)
+    assert children == pytest.approx(words)
+    assert counts.stop.sum(axis=2) == pytest.approx(np.repeat(words[:, None], 2, axis=1))
+    first_children = counts.choose[:, :, 0].sum(axis=2)
+    assert first_children == pytest.approx(counts.stop[:, :, 1])  # who has children stops after some
+
+
+def test_a_constant_for_all_heads_of_a_word_changes_nothing_but_log_z():
+    rng = np.random.default_rng(0)
+    model, (tags, potentials) = random_model(rng, 2), random_sentence(rng, 60)
+    constants = rng.normal(0, 100, 61)
+    _, before = model.counts([tags], [potentials])
+    _, after = model.counts([tags], [potentials + constants])
+    assert after - before == pytest.approx(constants[1:].sum())
+    assert model.marginals(tags, potentials) == pytest.approx(model.marginals(tags, potentials + constants))
+
+
+# ------------------------------------------------------------------------------------------- numerical range
+@pytest.mark.parametrize("scale", [0.0, 1.0, 5.0, 40.0])
+def test_sentences_of_a_hundred_words(scale):
+    rng = np.random.default_rng(1)
+    model, tags = random_model(rng, 2), rng.integers(0, N_TAGS, 100)
+    potentials = rng.normal(0, scale, (101, 101))
+    counts, log_z = model.counts([tags], [potentials])
+    marginals = model.marginals(tags, potentials)
+    assert math.isfinite(log_z)
+    assert counts.choose.sum() == pytest.approx(99)
+    assert marginals.sum(axis=0) == pytest.approx(np.ones(100))
+    assert_tree(model.parse(tags, potentials))
+
+
+def test_where_no_tree_is_allowed_there_is_one_all_the_same():
+    model = random_model(np.random.default_rng(3), 2)
+    for n in (1, 2, 5, 100):
+        tags = [0] * n
+        for potentials in (np.full((n + 1, n + 1), -np.inf), np.zeros((n + 1, n + 1))):
+            potentials[1:] = -np.inf  # only ROOT may have children
+            marginals = model.marginals(tags, potentials)
+            assert marginals.sum(axis=0) == pytest.approx(np.ones(n))
+            assert_tree(model.parse(tags, potentials))
+
+
+def test_forbidden_arcs_are_not_taken():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        n = 6
+        model, (tags, potentials) = random_model(rng, 2), random_sentence(rng, n)
+        allowed = brute_force.projective_trees(n)[rng.integers(728)]
+        forbidden = rng.random((n + 1, n + 1)) < 0.5
+        forbidden[allowed, range(1, n + 1)] = False
+        potentials[forbidden] = -np.inf
+        marginals = model.marginals(tags, potentials)
+        assert (marginals[forbidden[:, 1:]] < 1e-9).all()
+        tree = model.parse(tags, potentials)
+        assert not forbidden[tree, range(1, n + 1)].any()
+
+
+def test_sentences_of_one_word_and_of_none():
+    model = random_model(np.random.default_rng(5), 2)
+    assert model.marginals([1], np.zeros((2, 2))).tolist() == [[1.0], [0.0]]
+    assert model.parse_all([[1], []], [np.zeros((2, 2)), np.zeros((1, 1))]) == [(0,), ()]
+    expected = math.log(model.root[1] * model.stop[1, :, 0].prod())
+    assert model.counts([[1]], [np.zeros((2, 2))])[1] == pytest.approx(expected)
+    assert model.counts([[], [1]], [np.zeros((1, 1)), np.zeros((2, 2))])[1] == pytest.approx(expected)
+
+
+def test_arguments_that_do_not_fit_are_refused():
+    model, square = Dmv.uniform(2), np.zeros((3, 3))
+    with pytest.raises(ValueError, match="tags must be 0 to 1, not 0 to 2"):
+        model.marginals([0, 2], square)
+    with pytest.raises(ValueError, match="tags must be 0 to 1, not -1 to 0"):
+        model.marginals([0, -1], square)
+    with pytest.raises(ValueError, match=r"potentials of 1 words must be \(2, 2\), not \(3, 3\)"):
+        model.marginals([0], square)
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="numbers or minus infinity"):
+            model.marginals([0, 1], square + wrong)
+    for call in (model.counts, model.parse_all):
+        with pytest.raises(ValueError, match="2 sentences, but potentials of 1"):
+            call([[0, 1], [0]], [square])
+
+
+# ------------------------------------------------------------------------------------------- decoding
+def assert_tree(heads: tuple[int, ...]) -> None:
+    assert brute_force.is_tree(heads)
+    assert not brute_force.crosses(heads)
+
+
+@given(seed=seeds, n=st.integers(1, 5))
+def test_parses_have_most_expected_arcs(seed, n):
+    rng = np.random.default_rng(seed)
+    model, (tags, potentials) = random_model(rng, 2), random_sentence(rng, n)
+    _, marginals = enumerated(model, tags, potentials)
+    heads = model.parse(tags, potentials)
+    assert_tree(heads)
+    expected = {tree: marginals[tree, range(n)].sum() for tree in brute_force.projective_trees(n)}
+    assert expected[heads] == pytest.approx(max(expected.values()))
+
+
+def test_trees_come_in_the_order_of_the_sentences():
+    rng = np.random.default_rng(6)
+    model, texts = random_model(rng, 2), [random_sentence(rng, n) for n in (3, 1, 7, 3)]
+    tags, potentials = zip(*texts)
+    assert model.parse_all(tags, potentials) == [model.parse(*text) for text in texts]
+    assert best_trees([]) == []
+
+
+# ------------------------------------------------------------------------------------------- learning
+@given(seed=seeds)
+def test_em_never_lowers_the_penalised_likelihood(seed):
+    rng = np.random.default_rng(seed)
+    texts = [random_sentence(rng, n) for n in rng.integers(1, 8, 12)]
+    settings = DmvSettings(8, 8, smoothing=rng.choice([0.01, 0.1, 2.0]), backoff=rng.choice([0.5, 100.0]))
+    model = fit(*zip(*texts), N_TAGS, settings)
+    assert [iteration.stage for iteration in model.log] == [1] * 8 + [2] * 8
+    for earlier, later in zip(model.log, model.log[1:]):
+        if earlier.stage == later.stage:
+            assert later.penalised >= earlier.penalised - 1e-9 * abs(earlier.penalised)
+    assert model.root.sum() == pytest.approx(1)
+    assert model.choose.sum(axis=-1) == pytest.approx(np.ones((N_TAGS, 2, 2)))
+
+
+def test_the_log_holds_the_likelihood_and_its_penalty():
+    rng = np.random.default_rng(7)
+    tags, potentials = zip(*[random_sentence(rng, n) for n in (3, 5)])
+    first, *_ = fit(tags, potentials, N_TAGS, DmvSettings(1, 0)).log
+    _, log_z = Dmv.uniform(N_TAGS).counts(tags, potentials)
+    n_choices = N_TAGS + N_TAGS * 2 * N_TAGS  # root, and choose of head and side
+    penalty = 0.1 * (n_choices * math.log(1 / N_TAGS) + 2 * N_TAGS * 4 * math.log(0.5))
+    assert first == (1, pytest.approx(log_z), pytest.approx(log_z + penalty))
+
+
+def test_the_first_step_is_counting_in_the_only_tree():
+    """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
+    potentials = np.zeros((3, 3))
+    potentials[0, 1] = potentials[1, 2] = -np.inf
+    model = fit([[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(1, 0, smoothing=1.0))
+    assert model.root == pytest.approx([1 / 5, 4 / 5])
+    assert model.choose[1, 0] == pytest.approx(np.array([[4 / 5, 1 / 5]] * 2))
+    assert model.choose[0] == pytest.approx(np.full((2, 2, 2), 0.5))
+    assert model.stop[1, 0] == pytest.approx([1 / 5, 4 / 5])  # went on three times, stopped three times
+    assert model.stop[1, 1] == pytest.approx([4 / 5, 1 / 2])
+
+
+def test_the_second_stage_tells_first_children_from_later_ones():
+    potentials = np.zeros((4, 4))
+    potentials[[0, 0, 1, 2], [1, 2, 2, 1]] = -np.inf  # 2 > 3 > nothing else: the last word governs both
+    plain = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(10, 0))
+    assert plain.choose[2, 0, 0] == pytest.approx(plain.choose[2, 0, 1])
+    valence = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(10, 20, backoff=1.0))
+    assert valence.choose[2, 0, 0, 1] > 0.99
+    assert valence.choose[2, 0, 1, 0] > 0.99
+
+
+def test_learning_needs_sentences_and_sound_settings():
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        fit([], [], 2)
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        fit([[]], [np.zeros((1, 1))], 2)
+    with pytest.raises(ConfigError, match="'iterations' must be 0 or more, not -1"):
+        DmvSettings(iterations=-1)
+    with pytest.raises(ConfigError, match="'smoothing' must be above 0, not 0"):
+        DmvSettings(smoothing=0)
+
+
+# ------------------------------------------------------------------------------------------- whole teachers
+def test_teachers_find_what_the_prior_leaves_open():
+    """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
+    rules = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
+    text = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
+    teacher = learn(text, Prior(rules, Statistics.measure(text)))
+    assert teacher.parse([["VERB", "NOUN", "ADP", "NOUN"]]) == [(0, 1, 4, 1)]
+    assert teacher.tags == ("ADP", "DET", "NOUN", "VERB")
+    assert teacher.parse([["VERB", "NEW", "NEWER"], []])[1] == ()
+    assert_tree(teacher.parse([["VERB", "NEW", "NEWER", "NEW"]])[0])
+    again = learn(text, Prior(rules, Statistics.measure(text)))
+    assert (again.dmv.choose == teacher.dmv.choose).all()
+
+
+def test_teacher_of_portuguese_is_as_measured_before(data_dir):
+    from dynet_vdgi.data import conllu, treebank
+    from dynet_vdgi.evaluation.attachment import score
+
+    def read(path, max_len, heads):
+        sentences = conllu.read(str(data_dir / path), heads=heads)
+        return treebank.prepare(sentences, treebank.STANDARD, max_len=max_len).sentences
+
+    train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:1000]
+    dev = read("ud14/pt-ud-dev.conllu", 15, "required")
+    text = [sentence.tags for sentence in train]
+    teacher = learn(text, Prior(load_rules(config.rules_path("best")), Statistics.measure(text)))
+    dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
+    assert 0.70 < dda < 0.75  # 72.8 with all 3,580 sentences
+
+
+# ------------------------------------------------------------------------------------------- numba
+def test_missing_numba_is_said_plainly(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, inside_outside.__name__)
+    with pytest.raises(VdgiError, match="needs the package numba .*; pip install 'numba>=0.58'"):
+        importlib.import_module(inside_outside.__name__)
+
+
+def test_without_a_folder_to_keep_it_in_code_is_compiled_anew(monkeypatch):
+    def njit(function=None, cache=False):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return function
+
+    monkeypatch.setattr(inside_outside.numba, "njit", njit)
+    assert inside_outside.compiled(abs) is abs
+
+
+def test_long_compilation_is_announced(monkeypatch, caplog):
+    caplog.set_level(logging.INFO, logger="dynet_vdgi")
+    monkeypatch.setattr(inside_outside, "PATIENCE", 0.0)
+    monkeypatch.setattr(inside_outside, "add_counts", lambda *_: time.sleep(0.3))
+    inside_outside.make_ready.__wrapped__()
+    assert "compiling the DMV teacher" in caplog.text
+    caplog.clear()
+    monkeypatch.setattr(inside_outside, "PATIENCE", 60.0)
+    inside_outside.make_ready.__wrapped__()
+    assert not caplog.text

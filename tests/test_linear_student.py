@@ -1,0 +1,623 @@
+"""The linear parser: its transitions against enumeration, its code against plain Python, its model files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+from shell import ROOT, Vdgi, finished
+
+import dynet_vdgi as vdgi_package
+from dynet_vdgi import config
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.students import arc_hybrid, compiling, linear
+from dynet_vdgi.students.linear import LinearParser, LinearSettings, train
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+SMALL = LinearSettings(log2_buckets=12)
+
+
+# ------------------------------------------------------------------------------------------- in plain Python
+class Derivation:
+    """A derivation in lists, with what the parser sees of it; ROOT is n + 1, and 0 no word."""
+
+    def __init__(self, tags, n_tags):
+        self.n, self.stack, self.front, self.heads = len(tags), [], 1, [0] * len(tags)
+        self.tags = {word: tag for word, tag in enumerate(tags, 1)}
+        self.tags[self.n + 1] = n_tags + 1
+        self.none = n_tags + 2
+        self.children = {word: [] for word in range(self.n + 2)}
+
+    def legal(self):
+        """A word is shifted while there is one; the last on the stack waits until the buffer is empty."""
+        words_left = self.front <= self.n
+        depth = len(self.stack)
+        return [
+            action
+            for action, possible in (
+                (SHIFT, words_left),
+                (LEFT, depth and (words_left or depth == 1)),
+                (RIGHT, depth > 1),
+            )
+            if possible
+        ]
+
+    def arc(self, action):
+        """(head, dependent) of LEFT or RIGHT."""
+        return (self.front if action == LEFT else self.stack[-2]), self.stack[-1]
+
+    def take(self, action):
+        if action == SHIFT:
+            self.stack.append(self.front)
+            self.front += 1
+            return
+        head, dependent = self.arc(action)
+        self.stack.pop()
+        self.children[head].append(dependent)
+        self.heads[dependent - 1] = head if head <= self.n else 0
+
+    def tag(self, word):
+        return self.tags.get(word, self.none) if word else self.none
+
+    def child_tag(self, word, choose):
+        left = choose is min
+        own = [child for child in self.children[word] if (child < word) == left] if word else []
+        return self.tag(choose(own)) if own else self.none
+
+    def atoms(self):
+        s0, s1, s2 = [*reversed(self.stack), 0, 0, 0][:3]
+        b0 = self.front
+        return {
+            "s0": self.tag(s0),
+            "s1": self.tag(s1),
+            "s2": self.tag(s2),
+            "b0": self.tag(b0),
+            "b1": self.tag(b0 + 1),
+            "b2": self.tag(b0 + 2),
+            "before": self.tag(b0 - 1),
+            "s0_left": self.child_tag(s0, min),
+            "s0_right": self.child_tag(s0, max),
+            "s1_left": self.child_tag(s1, min),
+            "s1_right": self.child_tag(s1, max),
+            "b0_left": self.child_tag(b0, min),
+            "s0_children": min(len(self.children[s0]), 3) if s0 else 0,
+            "s1_children": min(len(self.children[s1]), 3) if s1 else 0,
+            "gap": min(b0 - s0, 5) if s0 else 0,
+            "span": min(s0 - s1, 5) if s1 else 0,
+            "depth": min(len(self.stack), 3),
+        }
+
+    def buckets(self, log2_buckets):
+        values = self.atoms()
+        codes = [
+            int(start) + sum(int(OF_ATOM[name]) * values[name] for name in template.split())
+            for start, template in zip(arc_hybrid._OF_TEMPLATE, arc_hybrid.TEMPLATES)
+        ]
+        return [(code % 2**64) >> (64 - log2_buckets) for code in codes]
+
+    def scores(self, weights):
+        rows = [weights[bucket] for bucket in self.buckets(len(weights).bit_length() - 1)]
+        return [sum(float(row[action]) for row in rows) for action in (SHIFT, LEFT, RIGHT)]
+
+
+OF_ATOM = dict(zip(arc_hybrid.ATOMS, arc_hybrid._OF_ATOM))
+
+
+def reference_parse(tags, n_tags, weights):
+    derivation = Derivation(tags, n_tags)
+    for _ in range(2 * len(tags)):
+        scores = derivation.scores(weights)
+        derivation.take(max(derivation.legal(), key=scores.__getitem__))
+    return tuple(derivation.heads)
+
+
+def steps_of(stack, front, n):
+    """The legal actions of a state: (action, arc or None, state after it)."""
+    if front <= n:
+        yield SHIFT, None, ((*stack, front), front + 1)
+    if stack and (front <= n or len(stack) == 1):
+        yield LEFT, (front if front <= n else 0, stack[-1]), (stack[:-1], front)
+    if len(stack) > 1:
+        yield RIGHT, (stack[-2], stack[-1]), (stack[:-1], front)
+
+
+def least_loss(gold):
+    """A function of a state: how many words still to be attached get a wrong head in the best of trees."""
+    n = len(gold)
+
+    @cache
+    def loss(stack, front):
+        ways = [wrong(arc, gold) + loss(*after) for _, arc, after in steps_of(stack, front, n)]
+        return min(ways, default=0)
+
+    return loss
+
+
+def wrong(arc, gold):
+    return int(arc is not None and gold[arc[1] - 1] != arc[0])
+
+
+@cache
+def states(n):
+    """All states that can be reached."""
+    found, agenda = {((), 1)}, [((), 1)]
+    while agenda:
+        for _, _, after in steps_of(*agenda.pop(), n):
+            if after not in found:
+                found.add(after)
+                agenda.append(after)
+    return found
+
+
+def reference_train(tags, heads, n_tags, settings):
+    """Averaged weights: those after every single action, added up and divided by their number."""
+    weights = np.zeros((1 << settings.log2_buckets, 3))
+    added, n_actions = np.zeros_like(weights), 0
+    for epoch in range(1, settings.epochs + 1):
+        for k in np.random.default_rng([settings.seed, epoch]).permutation(len(tags)):
+            derivation, loss = Derivation(tags[k], n_tags), least_loss(tuple(heads[k]))
+            for _ in range(2 * len(tags[k])):
+                scores, buckets = derivation.scores(weights), derivation.buckets(settings.log2_buckets)
+                here = (tuple(derivation.stack), derivation.front)
+                costs = {
+                    action: wrong(arc, heads[k]) + loss(*after)
+                    for action, arc, after in steps_of(*here, derivation.n)
+                }
+                action = max(costs, key=scores.__getitem__)
+                target = max(costs, key=lambda a: (-costs[a], scores[a]))  # noqa: B023
+                if costs[action] > costs[target]:
+                    for bucket in buckets:
+                        weights[bucket, target] += 1
+                        weights[bucket, action] -= 1
+                    if epoch < settings.explore_from:
+                        action = target
+                derivation.take(action)
+                added += weights
+                n_actions += 1
+    return added / n_actions
+
+
+# ------------------------------------------------------------------------------------------- made-up data
+@cache
+def random_parser(n_tags=5, seed=0, log2_buckets=10):
+    """Weights that make all three actions about equally frequent."""
+    weights = np.random.default_rng(seed).normal(size=(1 << log2_buckets, 3)).astype(np.float32)
+    return LinearParser(n_tags, weights)
+
+
+def random_tags(rng, n, n_tags=5):
+    return tuple(rng.integers(0, n_tags + 1, n).tolist())  # 0 is the unknown tag
+
+
+def random_trees(n_sentences, seed=0, longest=5):
+    """Tags and projective trees that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, longest + 1, n_sentences)
+    trees = [brute_force.projective_trees(int(n)) for n in lengths]
+    return [random_tags(rng, n) for n in lengths], [some[rng.integers(len(some))] for some in trees]
+
+
+PATTERN_TAGS = sorted({tag for tags, _ in tiny.PATTERNS for tag in tags.split()})
+PATTERNS = [[PATTERN_TAGS.index(tag) + 1 for tag in tags.split()] for tags, _ in tiny.PATTERNS]
+TREES = [tree for _, tree in tiny.PATTERNS]
+
+
+@cache
+def student():
+    """Learnt from the patterns."""
+    return train(PATTERNS * 5, TREES * 5, len(PATTERN_TAGS), SMALL)
+
+
+# ------------------------------------------------------------------------------------------- transitions
+@pytest.mark.parametrize("n", range(1, 6))
+def test_legal_derivations_give_every_projective_tree_and_nothing_else(n):
+    found = set()
+    agenda = [()]
+    while agenda:
+        actions = agenda.pop()
+        state, size, front = played(actions, n)
+        legal = [a for a in (SHIFT, LEFT, RIGHT) if arc_hybrid.is_legal(a, size, front, n)]
+        agenda += [(*actions, action) for action in legal]
+        if not legal:
+            assert (len(actions), size, front) == (2 * n, 0, n + 1)
+            found.add(heads_of(state, n))
+    assert found == set(brute_force.projective_trees(n))
+
+
+def played(actions, n):
+    state, size, front = new_state(n), 0, 1
+    for action in actions:
+        size, front = arc_hybrid.advance(state, action, size, front, n)
+    return state, size, front
+
+
+def new_state(n, tags=None, n_tags=5):
+    state = arc_hybrid.new_state(np.array([0, n]))
+    arc_hybrid.begin(state, np.array(tags or [1] * n), n_tags)
+    return state
+
+
+def heads_of(state, n):
+    return tuple(state[arc_hybrid.HEADS, 1 : n + 1].tolist())
+
+
+def kernel_costs(stack, front, n, gold):
+    row = np.array([0, 0, 0, *stack, *[0] * n])
+    return [
+        arc_hybrid.cost(action, row, len(stack), front, n, np.array(gold)) if possible else None
+        for action, possible in (
+            (action, arc_hybrid.is_legal(action, len(stack), front, n)) for action in (SHIFT, LEFT, RIGHT)
+        )
+    ]
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_actions_without_cost_lead_to_every_projective_tree(n):
+    for tree in brute_force.projective_trees(n):
+        state, size, front = new_state(n), 0, 1
+        for _ in range(2 * n):
+            stack = state[arc_hybrid.STACK, 3 : size + 3].tolist()
+            action = kernel_costs(stack, front, n, tree).index(0)
+            size, front = arc_hybrid.advance(state, action, size, front, n)
+        assert heads_of(state, n) == tree
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_costs_are_those_of_exhaustive_search_in_every_state(n):
+    for gold in brute_force.projective_trees(n):
+        loss = least_loss(gold)
+        for stack, front in states(n):
+            expected = [None] * 3
+            for action, arc, after in steps_of(stack, front, n):
+                expected[action] = wrong(arc, gold) + loss(*after) - loss(stack, front)
+            assert kernel_costs(stack, front, n, gold) == expected, (gold, stack, front)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=12), max_size=5), st.integers(0, 20))
+def test_every_parse_is_a_projective_tree_with_one_root(sentences, seed):
+    for tags, heads in zip(sentences, random_parser(seed=seed).parse(sentences)):
+        assert len(heads) == len(tags)
+        assert not heads or (brute_force.is_tree(heads) and not brute_force.crosses(heads))
+
+
+def test_long_sentences_get_projective_trees_with_one_root():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        (heads,) = random_parser(seed=seed).parse([random_tags(rng, 200)])
+        assert brute_force.is_tree(heads)
+        assert not brute_force.crosses(heads)
+
+
+# ------------------------------------------------------------------------------------------- features, scores
+def test_features_and_scores_are_those_of_plain_python():
+    rng, parser = np.random.default_rng(1), random_parser()
+    atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
+    scores = np.zeros(3)
+    shift = arc_hybrid.shift_of(parser.weights)
+    for _ in range(60):
+        tags = random_tags(rng, int(rng.integers(1, 15)))
+        n = len(tags)
+        reference, state, size, front = Derivation(tags, 5), new_state(n, tags), 0, 1
+        for _ in range(2 * n):
+            arc_hybrid.find_buckets(state, size, front, shift, atoms, buckets)
+            arc_hybrid.score(parser.weights, buckets, scores)
+            assert buckets.tolist() == reference.buckets(10)
+            assert scores.tolist() == reference.scores(parser.weights)
+            action = reference.legal()[rng.integers(len(reference.legal()))]
+            reference.take(action)
+            size, front = arc_hybrid.advance(state, action, size, front, n)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parses_are_those_of_plain_python(seed):
+    rng = np.random.default_rng([seed, 7])
+    sentences = [random_tags(rng, int(n)) for n in rng.integers(0, 25, 60)]
+    parser = random_parser(seed=seed)
+    expected = [reference_parse(tags, 5, parser.weights) for tags in sentences]
+    assert parser.parse(sentences) == expected
+    assert len(set(expected)) > 40
+
+
+def test_every_feature_is_in_the_table_once():
+    assert len(arc_hybrid.TEMPLATES) == 23
+    assert len({frozenset(template.split()) for template in arc_hybrid.TEMPLATES}) == 23
+    assert {name for template in arc_hybrid.TEMPLATES for name in template.split()} == {*arc_hybrid.ATOMS} - {
+        "nothing"
+    }
+
+
+def test_features_hash_as_they_did_when_model_files_were_written():
+    """If this fails, `linear.FORMAT` must go up: weights of old files would be taken for other features."""
+    state, size, front = new_state(4, [1, 2, 3, 4]), 0, 1
+    for action in (SHIFT, SHIFT, LEFT, SHIFT):
+        size, front = arc_hybrid.advance(state, action, size, front, 4)
+    atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
+    arc_hybrid.find_buckets(state, size, front, 44, atoms, buckets)
+    assert linear.FORMAT == 1
+    assert buckets.tolist() == GOLDEN
+
+
+GOLDEN: list[int] = []
+
+
+# ------------------------------------------------------------------------------------------- training
+def test_a_small_grammar_is_learnt_completely():
+    assert student().parse(PATTERNS) == TREES
+
+
+@pytest.mark.parametrize("explore_from", [1, 2, 4])
+def test_weights_are_the_average_over_all_actions(explore_from):
+    tags, heads = random_trees(25, longest=5)
+    settings = LinearSettings(epochs=3, explore_from=explore_from, log2_buckets=9, seed=explore_from)
+    expected = reference_train(tags, heads, 5, settings)
+    np.testing.assert_allclose(train(tags, heads, 5, settings).weights, expected, rtol=1e-6, atol=1e-6)
+    assert np.abs(expected).max() > 1
+
+
+def test_the_same_seed_gives_the_same_weights():
+    tags, heads = random_trees(40)
+    weights = {
+        seed: [train(tags, heads, 5, LinearSettings(log2_buckets=9, seed=seed)).weights for _ in range(2)]
+        for seed in (1, 2)
+    }
+    assert all(np.array_equal(*pair) for pair in weights.values())
+    assert not np.array_equal(weights[1][0], weights[2][0])
+
+
+def test_trees_that_cannot_be_reached_are_learnt_from_all_the_same():
+    crossing, two_roots = (3, 4, 0, 3), (0, 0, 2)
+    (first, second) = train([(1, 2, 3, 4), (1, 2, 2)] * 5, [crossing, two_roots] * 5, 4, SMALL).parse(
+        [(1, 2, 3, 4), (1, 2, 2)]
+    )
+    assert brute_force.is_tree(first)
+    assert brute_force.is_tree(second)
+    assert first[2:] == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("tags", "heads", "message"),
+    [
+        ([[1]], [[0], [0]], "tags and heads differ"),
+        ([[1, 2]], [[0]], "tags and heads differ"),
+        ([[1, 2], [1]], [[0], [0, 1]], "tags and heads differ"),
+        ([[1, 3]], [[2, 0]], r"tag 3 is outside 0\.\.2"),
+        ([[-1]], [[0]], r"tag -1 is outside 0\.\.2"),
+        ([[1, 2], [1]], [[2, 0], [2]], r"head 2 is outside 0\.\.1"),
+    ],
+)
+def test_training_data_that_does_not_go_together(tags, heads, message):
+    with pytest.raises(ValueError, match=message):
+        train(tags, heads, 2, SMALL)
+
+
+def test_nothing_to_learn_from():
+    for tags in ([], [()]):
+        with pytest.raises(VdgiError, match="no trees to train the linear parser on"):
+            train(tags, tags, 2, SMALL)
+
+
+@pytest.mark.parametrize(
+    "change", [{"epochs": 0}, {"explore_from": 0}, {"log2_buckets": 0}, {"log2_buckets": 27}, {"seed": -1}]
+)
+def test_settings_out_of_range(change):
+    with pytest.raises(ConfigError, match=f"linear parser: {next(iter(change))} must be from"):
+        LinearSettings(**change)
+
+
+def test_unknown_tags_leave_the_decision_to_the_others():
+    known = student().parse([PATTERNS[0]])[0]
+    assert known == TREES[0]
+    for place in range(4):
+        tags = list(PATTERNS[0])
+        tags[place] = 0
+        (heads,) = student().parse([tags])
+        assert brute_force.is_tree(heads)
+    assert brute_force.is_tree(student().parse([[0] * 7])[0])
+
+
+@pytest.mark.parametrize("tag", [-1, len(PATTERN_TAGS) + 1])
+def test_tags_outside_the_vocabulary(tag):
+    with pytest.raises(ValueError, match=f"tag {tag} is outside 0..{len(PATTERN_TAGS)}"):
+        student().parse([[1], [tag]])
+
+
+# ------------------------------------------------------------------------------------------- speed
+def test_time_grows_with_the_number_of_words_only():
+    rng, parser = np.random.default_rng(0), random_parser(log2_buckets=16)
+    texts = {n: [random_tags(rng, n) for _ in range(24_000 // n)] for n in (10, 80)}
+    least = {n: float("inf") for n in texts}
+    for attempt in range(12):
+        for n, text in texts.items():
+            start = time.process_time()
+            parser.parse(text)
+            least[n] = min(least[n], time.process_time() - start)
+        if attempt >= 3 and least[80] < 1.5 * least[10]:
+            return
+    pytest.fail(f"seconds for the same number of words in sentences of 10 and of 80: {least}")
+
+
+# ------------------------------------------------------------------------------------------- arrays
+def test_arrays_give_the_same_parser():
+    again = LinearParser.from_arrays({**student().arrays(), "encoder/other": np.zeros(3)})
+    assert again.n_tags == student().n_tags
+    assert np.array_equal(again.weights, student().weights)
+    assert all(array.flags.c_contiguous for array in student().arrays().values())
+
+
+def test_only_weights_that_are_not_zero_are_kept():
+    arrays = student().arrays()
+    assert arrays["linear/weights"].dtype == np.float32
+    assert arrays["linear/weights"].any(axis=1).all()
+    assert len(arrays["linear/buckets"]) == np.count_nonzero(student().weights.any(axis=1)) < 3000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"linear/weights": None}, "missing linear/weights"),
+        ({"linear/shape": np.zeros((1, 3), int)}, "shape is not three whole numbers"),
+        ({"linear/shape": np.zeros(3)}, "shape is not three whole numbers"),
+        ({"linear/shape": np.array([2, 4, 16])}, "has format 2, this program reads 1"),
+        ({"linear/shape": np.array([1, -4, 16])}, "-4 tags, 16 buckets"),
+        ({"linear/shape": np.array([1, 4, 17])}, "4 tags, 17 buckets"),
+        ({"linear/shape": np.array([1, 4, 1 << 40])}, f"4 tags, {1 << 40} buckets"),
+        ({"linear/shape": np.array([1, 4, 16])}, r"a bucket is outside 0\.\.15"),
+        ({"linear/buckets": np.zeros((1, 1), int)}, "weights in"),
+        ({"linear/buckets": np.zeros(0)}, "weights in"),
+        ({"linear/weights": np.zeros((1, 3), np.float32)}, r"\(1, 3\) weights in"),
+        ({"linear/weights": "wide"}, "not finite float32"),
+        ({"linear/weights": "nan"}, "not finite float32"),
+    ],
+)
+def test_arrays_that_are_no_parser(changes, message):
+    arrays: dict[str, Any] = {**student().arrays(), **changes}
+    weights = student().arrays()["linear/weights"]
+    if changes.get("linear/weights") is None and "linear/weights" in changes:
+        del arrays["linear/weights"]
+    elif isinstance(arrays["linear/weights"], str):
+        wide = arrays["linear/weights"] == "wide"
+        arrays["linear/weights"] = weights.astype(np.float64) if wide else weights * np.float32(np.nan)
+    with pytest.raises(ModelError, match=message):
+        LinearParser.from_arrays(arrays)
+
+
+# ------------------------------------------------------------------------------------------- model files
+@pytest.fixture(scope="module")
+def linear_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model file with a linear parser of the tags ADJ ADV AUX DET NOUN NUM VERB."""
+    folder = tmp_path_factory.mktemp("linear")
+    text = prepare(read(tiny.write(folder / "train.conllu", 30)), STANDARD).sentences
+    vocabulary = build_vocabulary(text, lexicalised=False)
+    encoded = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in text]
+    parser = train(encoded, [sentence.heads for sentence in text], len(vocabulary.tags), SMALL)
+    meta = {"kind": linear.KIND, "trained_on": {"sentences": len(text)}}
+    rules = load_rules(config.rules_path("ud"))
+    path = folder / "model.vdgi"
+    checkpoint.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
+    return path
+
+
+def changed(path: Path, folder: Path, **changes: Any) -> Path:
+    """A copy of a model file with other fields."""
+    model = checkpoint.load(path)
+    for name, value in changes.items():
+        setattr(model, name, value)
+    checkpoint.save(folder / "changed.vdgi", model)
+    return folder / "changed.vdgi"
+
+
+def test_a_model_file_gives_the_parser_back(linear_model: Path, tmp_path: Path) -> None:
+    parser = vdgi_package.load(linear_model)
+    for sentence in read(tiny.write(tmp_path / "new.conllu", 6)):
+        assert parser.parse(sentence.forms, sentence.tags) == sentence.heads
+    assert parser.parse([".", "."], ["PUNCT", "PUNCT"]) == (0, 1)
+    assert linear_model.stat().st_size < 50_000
+
+
+def test_unknown_tags_are_counted(linear_model: Path) -> None:
+    parser = vdgi_package.load(linear_model)
+    assert brute_force.is_tree(parser.parse(["a", "b", "c"], ["X", "NOUN", "SYM"]))
+    assert parser.unknown_tags == {"X": 1, "SYM": 1}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_verb_parse(vdgi: Vdgi, linear_model: Path, folder: Path, jobs: str) -> None:
+    tiny.write(folder / "gold.conllu", 24)
+    tiny.write(folder / "new.conllu", 24, heads=False)
+    result = vdgi.good("parse", linear_model, "new.conllu", "-o", "out.conllu", "--jobs", jobs)
+    assert "24 sentences, 136 words parsed" in result.err
+    assert Path("out.conllu").read_bytes() == Path("gold.conllu").read_bytes()
+
+
+@pytest.mark.parametrize("option", [["--probs"], ["--mbr"], ["--nbest", "3"], ["--probs", "--jobs", "2"]])
+def test_probabilities_are_refused(vdgi: Vdgi, linear_model: Path, folder: Path, option: list[str]) -> None:
+    tiny.write(folder / "new.conllu", 3)
+    status, out, err = vdgi("parse", linear_model, "new.conllu", "-o", "out.conllu", *option)
+    assert (status, out) == (2, "")
+    assert err == (
+        "this model is a linear parser, which gives one tree and no probabilities: "
+        "--probs, --mbr and --nbest need a neural model\n"
+    )
+    assert not Path("out.conllu").exists()
+
+
+def test_info(vdgi: Vdgi, linear_model: Path) -> None:
+    out = vdgi.good("info", linear_model).out
+    n_weights = checkpoint.load(linear_model).parameters["linear/weights"].size
+    assert "kind          linear\n" in out
+    assert f"weights       {n_weights:,}\n\n[data]\n" in out
+    assert "hidden_dim" not in out
+    assert '"hidden_dim"' not in vdgi.good("info", linear_model, "--json").out
+
+
+def test_models_of_other_kinds_and_misfits_are_named(linear_model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"changed\.vdgi: the model is of an unknown kind, 'cubic'; update"):
+        vdgi_package.load(changed(linear_model, tmp_path, meta={"kind": "cubic"}))
+    with pytest.raises(ModelError, match=r"changed\.vdgi: no linear parser: missing linear/shape"):
+        vdgi_package.load(changed(linear_model, tmp_path, parameters={}))
+    misfit = changed(linear_model, tmp_path, parameters=student().arrays())
+    with pytest.raises(ModelError, match="the linear parser has 8 tags, its vocabulary 7"):
+        vdgi_package.load(misfit)
+
+
+# ------------------------------------------------------------------------------------------- numba
+def test_neural_models_need_no_numba(model: Path) -> None:
+    code = f"import sys, dynet_vdgi; dynet_vdgi.load({str(model)!r}).parse(['a'], ['NOUN'])"
+    code += "; print('numba' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout == "False\n", result.stderr
+
+
+def test_a_missing_numba_is_named(linear_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
+    environment = {"PYTHONPATH": str(tmp_path)}
+    status, _, err = finished("parse", linear_model, env=environment)
+    assert (status, err) == (
+        1,
+        b"the linear parser needs the package numba (No module named 'numba'); install it: pip install numba\n",
+    )
+    (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 2.2 or less")')
+    status, _, err = finished("parse", linear_model, env=environment)
+    assert status == 1
+    assert b"cannot be used (Numba needs NumPy 2.2 or less); update it: pip install --upgrade numba\n" in err
+
+
+def test_long_compilation_is_announced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compiling, "PATIENCE", 0.01)
+    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced():
+        time.sleep(0.5)
+    assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the linear parser"]
+
+
+def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced():
+        pass
+    assert not caplog.records
+
+
+def test_functions_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(function: Any = None, *, cache: bool = False) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return function
+
+    monkeypatch.setattr(compiling.numba, "njit", njit)
+    assert compiling.compiled(len) is len

@@ -1,0 +1,401 @@
+"""The page of `vdgi report`: well formed, readable by everybody, standing alone, with the right figures."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from shell import Vdgi, names_in
+
+from dynet_vdgi import config
+from dynet_vdgi.commands import report as command
+from dynet_vdgi.commands.evaluate import score_files
+from dynet_vdgi.data import treebank
+from dynet_vdgi.evaluation import attachment, curves, report, tables
+from dynet_vdgi.evaluation.report import Run
+from dynet_vdgi.learning import checkpoint
+
+HOSTILE = "<b>&\"'</b>"
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytest.importorskip("jinja2", reason="Jinja2, of the extra report, is not installed")
+
+
+class Node:
+    """An element, its children and texts in order."""
+
+    def __init__(self, tag: str, attributes: dict[str, str | None]) -> None:
+        self.tag, self.attributes = tag, attributes
+        self.content: list[Node | str] = []
+
+    def all(self, tag: str) -> list[Node]:
+        found = []
+        for child in self.content:
+            if isinstance(child, Node):
+                found += [child] if child.tag == tag else []
+                found += child.all(tag)
+        return found
+
+    @property
+    def text(self) -> str:
+        parts = [child if isinstance(child, str) else child.text for child in self.content]
+        return "".join(parts)
+
+
+class Page(HTMLParser):
+    """A page as a tree; every tag must be closed in its turn."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.root = Node("", {})
+        self._open = [self.root]
+        self.feed(html)
+        self.close()
+        assert self._open == [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), f"an attribute twice in <{tag}>"
+        node = Node(tag, dict(attrs))
+        self._open[-1].content.append(node)
+        if tag not in VOID:
+            self._open.append(node)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open[-1].content.append(Node(tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop().tag == tag
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].content.append(data)
+
+
+def check(html: str) -> Node:
+    """The root of a page that is well formed, stands alone and can be read aloud."""
+    root = Page(html).root
+    assert html.startswith("<!DOCTYPE html>")
+    assert root.all("html")[0].attributes["lang"] == "en"
+    assert len(root.all("h1")) == len(root.all("main")) == len(root.all("header")) == 1
+    levels = [int(node.tag[1]) for node in every(root) if re.fullmatch(r"h[1-6]", node.tag)]
+    assert all(below <= above + 1 for above, below in zip(levels, levels[1:]))
+    for table in root.all("table"):
+        assert next(child.tag for child in table.content if isinstance(child, Node)) == "caption"
+        assert all(head.attributes.get("scope") in ("col", "row") for head in table.all("th"))
+        assert all(head.text.strip() for head in table.all("th"))
+        widths = {len(row.all("th") + row.all("td")) for row in table.all("tr")}
+        assert len(widths) == 1, table.all("caption")[0].text
+    for picture in root.all("svg"):
+        assert picture.attributes["role"] == "img"
+        assert [child.text for child in picture.all("title") + picture.all("desc")].count("") == 0
+        assert len(picture.all("title")) == len(picture.all("desc")) == 1
+    ids = [node.attributes["id"] for node in every(root) if "id" in node.attributes]
+    assert len(set(ids)) == len(ids)
+    for node in every(root):
+        assert node.tag not in ("script", "link", "img", "iframe", "object", "foreignobject")
+        assert not [name for name in node.attributes if name.startswith("on") or name == "src"]
+        for name in ("href", "aria-labelledby"):
+            for target in (node.attributes.get(name) or "").split():
+                assert target.lstrip("#") in ids
+                assert name != "href" or target.startswith("#")
+        if "scroll" in (node.attributes.get("class") or "").split():
+            assert node.attributes["tabindex"] == "0"
+            assert node.attributes.get("aria-label") or node.attributes.get("aria-labelledby")
+    assert not re.search(r"url\(|@import|@font-face|http(?!://www\.w3\.org/2000/svg)", html)
+    return root
+
+
+def every(node: Node) -> list[Node]:
+    """All elements in the order of the text."""
+    return [
+        found
+        for child in node.content
+        if isinstance(child, Node)
+        for found in (child, *every(child))
+    ]  # fmt: skip
+
+
+def table_of(root: Node, caption: str) -> dict[str, list[str]]:
+    """The rows of the one table whose caption begins so; small print left out."""
+    (table,) = [t for t in root.all("table") if t.all("caption")[0].text.startswith(caption)]
+    rows = {}
+    for row in table.all("tr"):
+        head, *cells = row.all("th") + row.all("td")
+        rows[head.text] = [str(cell.content[0]).strip() if cell.content else "" for cell in cells]
+    return rows
+
+
+@pytest.fixture
+def runs(folder: Path, model: Path) -> Path:
+    """Runs one and two of the same model, with a log and without, and test.conllu."""
+    rows = [
+        {"phase": "pretrain", "update": 50, "elbo_per_word": -2.5, "lambda_norm": 1.0, "dev_dda": 0.25},
+        {"phase": "pretrain", "update": 100, "elbo_per_word": -1.5, "lambda_norm": 2.0, "dev_dda": 0.5},
+    ]
+    for name in ("one", "two"):
+        Path(name).mkdir()
+        shutil.copy(model, Path(name, "model.vdgi"))
+    Path("one/log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    tiny.write(Path("test.conllu"), 12)
+    return folder
+
+
+def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
+    result = vdgi.good("report", "one")
+    assert (result.out, result.err) == ("", "report: report.html\n")
+    root = check(Path("report.html").read_text(encoding="utf-8"))
+    assert root.all("h1")[0].text == "Training report: one"
+    (gold,) = [node for node in every(root) if node.attributes.get("class") == "gold"]
+    assert gold.text == "Gold trees used: none"
+    facts = dict(zip([d.text for d in root.all("dt")], [d.text for d in root.all("dd")]))
+    meta = checkpoint.load("one/model.vdgi").meta
+    assert (facts["Preset"], facts["Seed"]) == ("mine", str(meta["seed"]))
+    assert facts["Protocol"].startswith("standard: ")
+    assert facts["Dev DDA"] == "50.0 per cent (last logged)"
+    files = table_of(root, "one: files of the run")
+    assert files["train"] == [meta["data"][0]["name"], meta["data"][0]["sha256"]]
+    assert "hidden_dim = 6" in root.all("pre")[0].text
+    titles = [picture.all("title")[0].text for picture in root.all("svg")]
+    assert titles == [
+        "Line 1",
+        "Dev DDA, per cent against updates",
+        "ELBO per word against updates",
+        "|lambda| against updates",
+    ]
+    assert root.all("desc")[2].text == (
+        "one: from -2.5 at update 50 to -1.5 at update 100; lowest -2.5, highest -1.5."
+    )
+    log = table_of(root, "one: figures by update")
+    assert log["100"] == ["pretrain", "50.0", "-1.500", "2.000", "-", "-"]
+
+
+def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
+    vdgi.good(
+        "report", "one", "two", "--gold", "test.conllu", "--published", "UD1.4-French", "-o", "page.html"
+    )
+    root = check(Path("page.html").read_text(encoding="utf-8"))
+    vdgi.good("parse", "one/model.vdgi", "test.conllu", "-o", "parsed.conllu")
+    reports, _ = score_files(
+        "test.conllu",
+        ["parsed.conllu"],
+        protocol=treebank.STANDARD,
+        max_lens=attachment.MAX_LENS,
+        by=("length", "distance", "rule"),
+        baselines=True,
+    )
+    mine = reports["parsed.conllu"]
+    assert f"{mine.policy}. DDA is" in root.text
+    shown = table_of(root, "DDA in per cent by sentence length")
+    for name, expected in reports.items():
+        rows = ("one", "two") if name == "parsed.conllu" else (f"{name} (baseline)",)
+        for row in rows:
+            assert shown[row] == [tables.percent(s.dda) for s in expected.by_length.values()]
+    assert shown["UnivRules (Li2019-T6)"] == ["-", "59.9", "55.4", "-"]
+    interval = tables.compare(reports).intervals[None]["parsed.conllu"]
+    assert f"{100 * interval.low:.1f} to {100 * interval.high:.1f}" in root.text
+    assert table_of(root, "DDA minus that of one")["two"] == ["+0.0"] * 4
+    for name in ("length", "distance", "rule"):
+        (caption,) = [
+            t.all("caption")[0].text
+            for t in root.all("table")
+            if t.all("caption")[0].attributes["id"] == f"by-{name}-caption"
+        ]
+        rows = table_of(root, caption)
+        for key, cell in mine.breakdowns[name].items():
+            assert (key in rows) == bool(cell.words)
+            if cell.words:
+                assert rows[key][:2] == [str(cell.words), tables.percent(cell.dda)]
+    heat = table_of(root, "one: DDA in per cent by tag")
+    for pair in ("NOUN>DET", "NOUN>ADJ", "VERB>NOUN"):
+        head, tag = pair.split(">")
+        column = heat["head \\ word"].index(tag)
+        assert heat[head][column] == tables.percent(mine.breakdowns["rule"][pair].dda)
+    drawings = [picture for picture in root.all("svg") if picture.attributes["class"] == "vdgi-tree"]
+    assert drawings
+    assert len(drawings) == 2 * sum(s >= 5 for _, s in mine.per_sentence)
+    captions = [node.text for node in root.all("figcaption")]
+    right = int(mine.per_sentence[2][0])
+    assert f"Sentence 3: {right} of 6 heads right" in captions
+
+
+def test_a_run_that_has_not_ended(runs: Path) -> None:
+    root = check(report.render([Run("one", {"complete": False}, "")]))
+    assert "Training has not come to its end" in root.text
+
+
+def test_the_protocol_asked_for(vdgi: Vdgi, runs: Path) -> None:
+    vdgi.good("report", "one", "--gold", "test.conllu", "--protocol", "as_released", "--sentences", "0")
+    root = check(Path("report.html").read_text(encoding="utf-8"))
+    assert "protocol as_released: " in root.text
+    assert "Best and worst" not in root.text
+
+
+def test_extremes() -> None:
+    per_sentence = ((5.0, 5), (4.0, 4), (9.0, 9), (0.0, 8), (1.0, 8), (3.0, 6), (0.0, 50))
+    score = attachment.Report(treebank.STANDARD, 7, attachment.Scores(), {}, {}, per_sentence)
+    assert report.extremes(score, 2) == ([2, 0], [3, 4])
+    assert report.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
+
+
+def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
+    odd: list[dict[str, Any]] = [{}, {"update": "x", "entropy": 1}, {"update": 3, "entropy": math.nan}]
+    long = [{"update": k, "entropy": 1.0} for k in range(1, 1001)]
+    html = report.render([Run("none", {}, ""), Run("odd", {}, "", rows=odd), Run("long", {}, "", rows=long)])
+    root = check(html)
+    assert "No log: none." in root.text
+    log = table_of(root, "long: figures by update")
+    assert len(log) == 201
+    assert "1,000" in log
+    check(report.render([Run("odd", {}, "", rows=odd)]))
+
+
+def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
+    odd = Path("one & <i>")
+    Path("one").rename(odd)
+    gold = Path("test.conllu").read_text(encoding="utf-8").replace("verb2", HOSTILE)
+    Path("<test>.conllu").write_text(gold, encoding="utf-8")
+    vdgi.good("report", odd, "--gold", "<test>.conllu")
+    html = Path("report.html").read_text(encoding="utf-8")
+    root = check(html)
+    assert not root.all("b")
+    assert not root.all("i")
+    assert HOSTILE in root.text
+    assert root.all("h1")[0].text == "Training report: one & <i>"
+    meta = {"preset": HOSTILE, "gold_trees": [HOSTILE], "data": [{"role": HOSTILE, "name": "\udcff"}]}
+    root = check(report.render([Run(HOSTILE, meta, HOSTILE, rows=[{"update": 1, "entropy": 2.0}])]))
+    assert not root.all("b")
+    assert root.all("pre")[0].text == HOSTILE
+
+
+def test_without_jinja(vdgi: Vdgi, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    status, _, err = vdgi("report", "one")
+    assert (status, err) == (2, "a report needs Jinja2: pip install 'dynet_vdgi[report]'\n")
+    assert not Path("report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["three"], 2, "no such folder: 'three'"),
+        (["thr*"], 2, "no folder matches 'thr*'"),
+        (["test.conllu"], 2, "'test.conllu' is not the folder of a run"),
+        (["empty"], 4, "empty/model.vdgi: no such model file"),
+        (["one", "--gold", "bad.conllu"], 3, "bad.conllu:1: "),
+        (["one", "--gold", "empty.conllu"], 3, "empty.conllu: "),
+        (["one", "--gold", "points.conllu"], 3, "points.conllu: no sentence is left under protocol standard"),
+        (["one", "--gold", "*.conllu"], 2, "--gold must be one file"),
+        (["one", "other", "--gold", "test.conllu"], 2, "with --protocol as_released|standard"),
+        (["one", "--gold", "no.conllu"], 2, "no such file: 'no.conllu'"),
+        (["one", "--published", "UD1.4-French"], 2, "--published compares scores"),
+        (["one", "--gold", "test.conllu", "--published", "UD1.4-Frenhc"], 2, "(there are UD1.4-French"),
+        (["one", "--gold", "test.conllu", "--protocol", "x"], 4, "no protocol 'x'"),
+        (["one", "--sentences", "-1"], 2, "--sentences -1"),
+        (["one", "-o", "none/page.html"], 2, "the directory "),
+    ],
+)
+def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, message: str) -> None:
+    Path("empty").mkdir()
+    Path("bad.conllu").write_text(tiny.NINE_COLUMNS, encoding="utf-8")
+    Path("empty.conllu").write_text("", encoding="utf-8")
+    Path("points.conllu").write_text(tiny.block(1, ["PUNCT"], [0]), encoding="utf-8")
+    other = checkpoint.load("two/model.vdgi")
+    other.settings = config.merge(other.settings, {"data": {"protocol": "as_released"}})
+    Path("other").mkdir()
+    checkpoint.save("other/model.vdgi", other)
+    before = names_in(runs)
+    result = vdgi("report", *arguments)
+    assert result.status == status
+    assert message in result.err
+    assert names_in(runs) == before
+
+
+def test_names_of_runs(runs: Path) -> None:
+    for name in ("a/run", "b/run"):
+        Path(name).mkdir(parents=True)
+    assert command.run_folders(["one", "./one", "a/run", "b/run"]) == {
+        "one": Path("one"),
+        "a/run": Path("a/run"),
+        "b/run": Path("b/run"),
+    }
+    assert list(command.run_folders(["*o*"])) == ["one", "two"]
+
+
+def test_ticks() -> None:
+    for low, high in ((0.0, 1.0), (-2.6, -1.4), (0.0, 12345.0), (3.0, 3.0), (0.0, 0.0), (-1e-7, 1e-7)):
+        ticks = curves.ticks(low, high)
+        assert ticks[0] <= low
+        assert ticks[-1] >= high
+        assert 2 <= len(ticks) <= 7
+    with pytest.raises(ValueError, match="no point"):
+        curves.svg("x", [], "x")
+    assert len({(k % curves.N_COLOURS, k % len(curves.DASHES)) for k in range(30)}) == 30
+
+
+def test_every_colour_has_a_dark_twin_and_contrast() -> None:
+    css = report.TEMPLATE.read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part))
+        for part in (css.partition("prefers-color-scheme: dark")[0], css.partition("color-scheme: dark")[2])
+    )
+    assert list(light) == list(dark)
+
+    def brightness(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one: str, other: str) -> float:
+        lower, higher = sorted((brightness(one), brightness(other)))
+        return (higher + 0.05) / (lower + 0.05)
+
+    for colours in (light, dark):
+        for name in ("ink", "muted", "link", "alert", *(f"series-{k}" for k in range(6))):
+            for ground in ("paper", "panel"):
+                assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+        for level in range(10):
+            assert contrast(colours["ink"], colours[f"heat-{level}"]) >= 4.5, level
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser(vdgi: Vdgi, runs: Path, width: int) -> None:
+    """The page keeps to the width of the window; wide tables scroll in their own boxes.
+
+    It stands in a frame, since windows are not made as narrow as a telephone.
+    """
+    assert CHROMIUM is not None
+    vdgi.good("report", "one", "two", "--gold", "test.conllu")
+    Path("frame.html").write_text(
+        f"<!DOCTYPE html><iframe style='width:{width}px;height:2000px' src='report.html'></iframe><pre></pre>"
+        "<script>onload = () => {"
+        "const d = document.querySelector('iframe').contentDocument, e = d.documentElement;"
+        "document.querySelector('pre').textContent = JSON.stringify([e.clientWidth, e.scrollWidth, "
+        "d.querySelectorAll('table').length, d.querySelectorAll('svg').length, d.title])}</script>",
+        encoding="utf-8",
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    profile, access = f"--user-data-dir={runs / 'profile'}", "--allow-file-access-from-files"
+    done = subprocess.run(
+        [CHROMIUM, *options, profile, access, "--dump-dom", (runs / "frame.html").as_uri()],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    found = re.search(r"<pre>(\[.*?\])</pre>", done.stdout.decode())
+    assert found is not None, done.stdout.decode()[-500:]
+    shown, needed, n_tables, n_pictures, title = json.loads(found[1])
+    root = Page(Path("report.html").read_text(encoding="utf-8")).root
+    assert (n_tables, n_pictures) == (len(root.all("table")), len(root.all("svg")))
+    assert title == "Training report: one, two"
+    assert width - 20 <= shown <= width
+    assert needed <= shown
