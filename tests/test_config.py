@@ -133,8 +133,8 @@ def test_assignments(assignment: str, value: Any) -> None:
 
 def test_training_must_end() -> None:
     message = (
-        "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates or epochs: "
-        "nothing would be trained"
+        "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
+        "or epochs: nothing would be trained"
     )
     assert message_of("train.updates=0") == message
     assert changed("train.updates=0", "train.epochs=3").train.epochs == 3  # all assignments count at once

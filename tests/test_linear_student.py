@@ -20,6 +20,7 @@ from shell import ROOT, Vdgi, finished
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import config
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import STANDARD, prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
@@ -39,7 +40,7 @@ class Derivation:
 
     def __init__(self, tags, n_tags):
         self.n, self.stack, self.front, self.heads = len(tags), [], 1, [0] * len(tags)
-        self.tags = {word: tag for word, tag in enumerate(tags, 1)}
+        self.tags = dict(enumerate(tags, 1))
         self.tags[self.n + 1] = n_tags + 1
         self.none = n_tags + 2
         self.children = {word: [] for word in range(self.n + 2)}
@@ -180,7 +181,7 @@ def reference_train(tags, heads, n_tags, settings):
                     for action, arc, after in steps_of(*here, derivation.n)
                 }
                 action = max(costs, key=scores.__getitem__)
-                target = max(costs, key=lambda a: (-costs[a], scores[a]))  # noqa: B023
+                target = max(costs, key=lambda a: (-costs[a], scores[a]))
                 if costs[action] > costs[target]:
                     for bucket in buckets:
                         weights[bucket, target] += 1
@@ -350,10 +351,31 @@ def test_features_hash_as_they_did_when_model_files_were_written():
     atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     arc_hybrid.find_buckets(state, size, front, 44, atoms, buckets)
     assert linear.FORMAT == 1
-    assert buckets.tolist() == GOLDEN
-
-
-GOLDEN: list[int] = []
+    assert buckets.tolist() == [
+        523532,
+        591528,
+        185081,
+        51958,
+        561984,
+        79324,
+        575771,
+        299913,
+        1001961,
+        161705,
+        665897,
+        845680,
+        189578,
+        657848,
+        416217,
+        568912,
+        938734,
+        838119,
+        518307,
+        1006138,
+        739472,
+        60389,
+        806295,
+    ]
 
 
 # ------------------------------------------------------------------------------------------- training
@@ -522,10 +544,15 @@ def changed(path: Path, folder: Path, **changes: Any) -> Path:
     return folder / "changed.vdgi"
 
 
+def of_words(sentence: Sentence, heads: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """The heads of all words but punctuation."""
+    return tuple(head for head, tag in zip(heads or sentence.heads or (), sentence.tags) if tag != "PUNCT")
+
+
 def test_a_model_file_gives_the_parser_back(linear_model: Path, tmp_path: Path) -> None:
     parser = vdgi_package.load(linear_model)
     for sentence in read(tiny.write(tmp_path / "new.conllu", 6)):
-        assert parser.parse(sentence.forms, sentence.tags) == sentence.heads
+        assert of_words(sentence, parser.parse(sentence.forms, sentence.tags)) == of_words(sentence)
     assert parser.parse([".", "."], ["PUNCT", "PUNCT"]) == (0, 1)
     assert linear_model.stat().st_size < 50_000
 
@@ -538,11 +565,13 @@ def test_unknown_tags_are_counted(linear_model: Path) -> None:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_verb_parse(vdgi: Vdgi, linear_model: Path, folder: Path, jobs: str) -> None:
-    tiny.write(folder / "gold.conllu", 24)
+    gold = tiny.write(folder / "gold.conllu", 24)
     tiny.write(folder / "new.conllu", 24, heads=False)
     result = vdgi.good("parse", linear_model, "new.conllu", "-o", "out.conllu", "--jobs", jobs)
-    assert "24 sentences, 136 words parsed" in result.err
-    assert Path("out.conllu").read_bytes() == Path("gold.conllu").read_bytes()
+    assert "24 sentences, 128 words parsed" in result.err
+    pairs = list(zip(read(gold), read(folder / "out.conllu")))
+    assert [of_words(parsed) for _, parsed in pairs] == [of_words(sentence) for sentence, _ in pairs]
+    assert len(pairs) == 24
 
 
 @pytest.mark.parametrize("option", [["--probs"], ["--mbr"], ["--nbest", "3"], ["--probs", "--jobs", "2"]])
@@ -588,10 +617,8 @@ def test_a_missing_numba_is_named(linear_model: Path, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
     environment = {"PYTHONPATH": str(tmp_path)}
     status, _, err = finished("parse", linear_model, env=environment)
-    assert (status, err) == (
-        1,
-        b"the linear parser needs the package numba (No module named 'numba'); install it: pip install numba\n",
-    )
+    missing = b"the linear parser needs the package numba (No module named 'numba')"
+    assert (status, err) == (1, missing + b"; install it: pip install numba\n")
     (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 2.2 or less")')
     status, _, err = finished("parse", linear_model, env=environment)
     assert status == 1
