@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 
-NEURAL_SECTIONS = ("model", "posterior", "train", "finetune", "language_model")
+NEURAL_SECTIONS = ("model", "posterior", "finetune", "language_model")
 """Settings that say nothing about a linear parser."""
 
 
