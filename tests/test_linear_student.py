@@ -31,7 +31,7 @@ from dynet_vdgi.students import arc_hybrid, compiling, linear
 from dynet_vdgi.students.linear import LinearParser, LinearSettings, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
-SMALL = LinearSettings(log2_buckets=12)
+SMALL = LinearSettings(log2_buckets=12, unknown=0.0)
 
 
 # ------------------------------------------------------------------------------------------- in plain Python
@@ -168,11 +168,15 @@ def states(n):
 
 def reference_train(tags, heads, n_tags, settings):
     """Averaged weights: those after every single action, added up and divided by their number."""
+    first = np.cumsum([0, *map(len, tags)])
     weights = np.zeros((1 << settings.log2_buckets, 3))
     added, n_actions = np.zeros_like(weights), 0
     for epoch in range(1, settings.epochs + 1):
-        for k in np.random.default_rng([settings.seed, epoch]).permutation(len(tags)):
-            derivation, loss = Derivation(tags[k], n_tags), least_loss(tuple(heads[k]))
+        rng = np.random.default_rng([settings.seed, epoch])
+        order, hidden = rng.permutation(len(tags)), rng.random(first[-1]) < settings.unknown
+        for k in order:
+            seen = [0 if hide else tag for hide, tag in zip(hidden[first[k] :], tags[k])]
+            derivation, loss = Derivation(seen, n_tags), least_loss(tuple(heads[k]))
             for _ in range(2 * len(tags[k])):
                 scores, buckets = derivation.scores(weights), derivation.buckets(settings.log2_buckets)
                 here = (tuple(derivation.stack), derivation.front)
@@ -383,10 +387,10 @@ def test_a_small_grammar_is_learnt_completely():
     assert student().parse(PATTERNS) == TREES
 
 
-@pytest.mark.parametrize("explore_from", [1, 2, 4])
-def test_weights_are_the_average_over_all_actions(explore_from):
+@pytest.mark.parametrize(("explore_from", "unknown"), [(1, 0.0), (2, 0.3), (4, 0.05)])
+def test_weights_are_the_average_over_all_actions(explore_from, unknown):
     tags, heads = random_trees(25, longest=5)
-    settings = LinearSettings(epochs=3, explore_from=explore_from, log2_buckets=9, seed=explore_from)
+    settings = LinearSettings(3, explore_from, log2_buckets=9, unknown=unknown, seed=explore_from)
     expected = reference_train(tags, heads, 5, settings)
     np.testing.assert_allclose(train(tags, heads, 5, settings).weights, expected, rtol=1e-6, atol=1e-6)
     assert np.abs(expected).max() > 1
@@ -435,21 +439,37 @@ def test_nothing_to_learn_from():
 
 
 @pytest.mark.parametrize(
-    "change", [{"epochs": 0}, {"explore_from": 0}, {"log2_buckets": 0}, {"log2_buckets": 27}, {"seed": -1}]
+    "change",
+    [
+        {"epochs": 0},
+        {"explore_from": 0},
+        {"log2_buckets": 0},
+        {"log2_buckets": 27},
+        {"unknown": 1.5},
+        {"seed": -1},
+    ],
 )
 def test_settings_out_of_range(change):
     with pytest.raises(ConfigError, match=f"linear parser: {next(iter(change))} must be from"):
         LinearSettings(**change)
 
 
-def test_unknown_tags_leave_the_decision_to_the_others():
-    known = student().parse([PATTERNS[0]])[0]
-    assert known == TREES[0]
-    for place in range(4):
-        tags = list(PATTERNS[0])
-        tags[place] = 0
-        (heads,) = student().parse([tags])
-        assert brute_force.is_tree(heads)
+def test_a_parser_learns_to_do_without_a_tag():
+    def right(unknown):
+        """Of all patterns with one tag hidden, the share of the heads that are right."""
+        parser = train(PATTERNS * 30, TREES * 30, len(PATTERN_TAGS), LinearSettings(unknown=unknown))
+        assert parser.parse(PATTERNS) == TREES
+        hidden = [
+            (row[:k] + [0] + row[k + 1 :], t) for row, t in zip(PATTERNS, TREES) for k in range(len(row))
+        ]
+        parsed = parser.parse([tags for tags, _ in hidden])
+        assert all(brute_force.is_tree(heads) for heads in parsed)
+        return np.mean([a == b for (_, tree), heads in zip(hidden, parsed) for a, b in zip(tree, heads)])
+
+    assert right(0.05) > right(0.0) + 0.1
+
+
+def test_without_any_tag_there_still_is_a_tree():
     assert brute_force.is_tree(student().parse([[0] * 7])[0])
 
 

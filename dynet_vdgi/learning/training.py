@@ -196,7 +196,7 @@ class Trainer:
         rules, its_rules = self.data.rules, model.rules
         for what, is_other in (
             (f"settings ({'; '.join(changed)})", bool(changed)),
-            ("rules", (rules.rules, rules.classes) != (its_rules.rules, its_rules.classes)),
+            ("rules", _meaning(rules) != _meaning(its_rules)),
             ("data", self.meta.get("data") != model.meta.get("data")),
             ("vocabulary", self.data.vocabulary != model.vocabulary),
         ):
@@ -319,6 +319,11 @@ class Trainer:
             self.best_dev = dda
             self.best_parameters = {name: value.copy() for name, value in candidate.items()}
         return dda
+
+
+def _meaning(rules: RuleSet) -> tuple[Any, ...]:
+    """What of a rule file matters, comments left out."""
+    return rules.rules, rules.classes, rules.table
 
 
 class _Clock:

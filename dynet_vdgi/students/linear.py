@@ -16,6 +16,7 @@ from typing import Any, Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 
 KIND = "linear"
@@ -43,11 +44,18 @@ class LinearSettings:
     epochs: int = 3
     explore_from: int = 3  # from this epoch on, counted from 1, the parser's own actions are followed
     log2_buckets: int = 20  # features share 2 to this power rows of weights
-    seed: int = 1  # of the order of the sentences
+    unknown: float = 0.03  # share of the words whose tag is hidden, so that the parser learns to do without
+    seed: int = 1  # of the order of the sentences, and of what is hidden
 
     def __post_init__(self) -> None:
-        limits = {"epochs": (1, 10_000), "explore_from": (1, 10_001), "log2_buckets": (1, MOST_LOG2_BUCKETS)}
-        for name, (low, high) in {**limits, "seed": (0, 2**63)}.items():
+        limits = {
+            "epochs": (1, 10_000),
+            "explore_from": (1, 10_001),
+            "log2_buckets": (1, MOST_LOG2_BUCKETS),
+            "unknown": (0, 1),
+            "seed": (0, 2**63),
+        }
+        for name, (low, high) in limits.items():
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ConfigError(f"linear parser: {name} must be from {low} to {high}, not {value}")
@@ -55,15 +63,13 @@ class LinearSettings:
 
 @dataclass(frozen=True, eq=False)
 class LinearParser:
-    """Weights (buckets, 3), a column an action, of features of tags 1..n_tags; 0 is the unknown tag."""
+    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag."""
 
     n_tags: int
     weights: NDArray[np.float32]
 
     def parse(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Heads (n,) of each sentence, given its tags (n,): projective trees with one root.
-
-        Features of an unknown tag have no weights: what is around it decides.
 
         Raises:
             ValueError: a tag is outside 0..n_tags.
@@ -141,9 +147,11 @@ def train(
     weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
     kernel, step = _train_kernel(), 0
     for epoch in range(1, settings.epochs + 1):
-        order = np.random.default_rng([settings.seed, epoch]).permutation(len(tags))
+        rng = np.random.default_rng([settings.seed, epoch])
+        order = rng.permutation(len(tags))
+        seen = np.where(rng.random(len(flat)) < settings.unknown, UNKNOWN, flat)
         exploring = epoch >= settings.explore_from
-        step = kernel(flat, gold, first, order, n_tags, weights, totals, step, exploring)
+        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring)
     return LinearParser(n_tags, (weights - totals / step).astype(np.float32))
 
 
