@@ -97,6 +97,16 @@ def test_the_linear_student_learns_gold_trees(tmp_path: Path, caplog: pytest.Log
     assert dda_of(out / "model.vdgi", tmp_path) > 0.75
 
 
+def test_linear_parsers_are_not_trained_further(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--set", "train.learner=linear", "--trees", TRAIN, "--out"]
+    assert main(["-q", "train", *options, str(tmp_path / "a")]) == 0
+    model = str(tmp_path / "a" / "model.vdgi")
+    for more in (["--trees", TRAIN, "--set", "train.learner=linear"], ["--train", TRAIN]):
+        assert main(["-q", "train", *more, "--init", model, "--out", str(tmp_path / "b")]) == 2
+        assert "linear parsers are not trained further" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
+
+
 def test_the_linear_student_needs_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--set", "train.learner=linear", "--out", str(tmp_path / "run")]
     assert main(["train", "--train", TRAIN, *options]) == 2

@@ -317,7 +317,7 @@ def _initial(
 
     Raises:
         ModelError: it has another shape, or lacks a tag of the training text.
-        UsageError: vectors or clusters are named, which are the model's own.
+        UsageError: vectors or clusters are named, which are the model's own; it is a linear parser.
     """
     for key in ("vectors", "clusters"):
         if getattr(settings.data, key):
@@ -325,6 +325,8 @@ def _initial(
     from dynet_vdgi.learning import checkpoint
 
     model = checkpoint.load(path)
+    if settings.train.learner == "linear" or model.meta.get("kind") == "linear":
+        raise UsageError(f"--init {path}: linear parsers are not trained further; leave out --init")
     theirs, ours = asdict(model.settings.model), asdict(settings.model)
     for name, value in ours.items():
         if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
