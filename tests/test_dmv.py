@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
+from dynet_vdgi import compiling, config
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior, Statistics
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -329,7 +329,8 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 # ------------------------------------------------------------------------------------------- numba
 def test_missing_numba_is_said_plainly(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, inside_outside.__name__)
+    for module in (inside_outside, compiling):
+        monkeypatch.delitem(sys.modules, module.__name__)
     with pytest.raises(VdgiError, match="needs the package numba .*; pip install 'numba>=0.58'"):
         importlib.import_module(inside_outside.__name__)
 
@@ -340,17 +341,17 @@ def test_without_a_folder_to_keep_it_in_code_is_compiled_anew(monkeypatch):
             raise RuntimeError("cannot cache function: no locator available")
         return function
 
-    monkeypatch.setattr(inside_outside.numba, "njit", njit)
-    assert inside_outside.compiled(abs) is abs
+    monkeypatch.setattr(compiling.numba, "njit", njit)
+    assert compiling.compiled(abs) is abs
 
 
 def test_long_compilation_is_announced(monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="dynet_vdgi")
-    monkeypatch.setattr(inside_outside, "PATIENCE", 0.0)
+    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
     monkeypatch.setattr(inside_outside, "add_counts", lambda *_: time.sleep(0.3))
     inside_outside.make_ready.__wrapped__()
     assert "compiling the DMV teacher" in caplog.text
     caplog.clear()
-    monkeypatch.setattr(inside_outside, "PATIENCE", 60.0)
+    monkeypatch.setattr(compiling, "PATIENCE", 60.0)
     inside_outside.make_ready.__wrapped__()
     assert not caplog.text

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi as vdgi_package
-from dynet_vdgi import config
+from dynet_vdgi import compiling, config
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import STANDARD, prepare
@@ -27,7 +27,7 @@ from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.students import arc_hybrid, compiling, linear
+from dynet_vdgi.students import arc_hybrid, linear
 from dynet_vdgi.students.linear import LinearParser, LinearSettings, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
@@ -650,13 +650,13 @@ def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(compiling, "PATIENCE", 0.01)
-    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced():
+    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced("the linear parser"):
         time.sleep(0.5)
     assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the linear parser"]
 
 
 def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced():
+    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced("the linear parser"):
         pass
     assert not caplog.records
 

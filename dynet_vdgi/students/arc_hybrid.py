@@ -22,7 +22,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.students.compiling import compiled
+from dynet_vdgi.errors import VdgiError
+
+try:
+    from dynet_vdgi.compiling import compiled
+except ModuleNotFoundError as error:
+    raise VdgiError(
+        f"the linear parser needs the package numba ({error}); install it: pip install numba"
+    ) from None
+except ImportError as error:  # numba is there, but not for this version of NumPy
+    raise VdgiError(
+        f"the linear parser needs the package numba, which cannot be used ({error}); "
+        "update it: pip install --upgrade numba"
+    ) from None
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]

@@ -173,9 +173,12 @@ def _check_range(numbers: Ints, high: int | Ints, name: str) -> None:
 @cache
 def _parse_kernel() -> Kernel:
     """`arc_hybrid.parse_all`, compiled. Importing numba takes a while, so it is done here."""
-    from dynet_vdgi.students import arc_hybrid, compiling
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
 
-    with compiling.announced():
+    # isort: split
+    from dynet_vdgi.compiling import announced
+
+    with announced("the linear parser"):
         nothing, first = _packed([])
         arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing)
     return arc_hybrid.parse_all
@@ -184,9 +187,12 @@ def _parse_kernel() -> Kernel:
 @cache
 def _train_kernel() -> Kernel:
     """`arc_hybrid.train_epoch`, compiled."""
-    from dynet_vdgi.students import arc_hybrid, compiling
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
 
-    with compiling.announced():
+    # isort: split
+    from dynet_vdgi.compiling import announced
+
+    with announced("the linear parser"):
         nothing, first = _packed([])
         weights = np.zeros((2, N_ACTIONS))
         arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False)

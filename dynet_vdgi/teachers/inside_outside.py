@@ -11,11 +11,9 @@ head; `valence` is 0 for the first child on that side, 1 for those after it.
 
 from __future__ import annotations
 
-import logging
 import math
-import threading
 from functools import lru_cache
-from typing import Any, Callable, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +21,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 
 try:
-    import numba
+    from dynet_vdgi.compiling import announced, compiled
 except ImportError as error:
     raise VdgiError(f"the DMV teacher needs the package numba ({error}); pip install 'numba>=0.58'") from None
 
@@ -31,22 +29,8 @@ LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
 """Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
 
-PATIENCE = 2.0
-"""Seconds of compilation after which the user is told about it."""
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-logger = logging.getLogger("dynet_vdgi")
-
-
-def compiled(function: Function) -> Function:
-    """The function as machine code, made at its first call and kept on disk for later processes."""
-    try:
-        return cast(Function, numba.njit(cache=True)(function))
-    except RuntimeError:  # no folder to keep it in
-        return cast(Function, numba.njit(function))
 
 
 class Scores(NamedTuple):
@@ -283,15 +267,9 @@ def add_counts(
 @lru_cache(maxsize=1)
 def make_ready() -> None:
     """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    message = "compiling the DMV teacher, once for this computer; it may take half a minute"
-    timer = threading.Timer(PATIENCE, logger.info, [message])
-    timer.daemon = True
-    timer.start()
-    try:
+    with announced("the DMV teacher"):
         tags, potentials = np.zeros(1, np.int64), np.ones((2, 1))
         root, choose, stop = np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5)
         posterior_of(tags, potentials, root, choose, stop)
         counts = root.copy(), choose.copy(), stop.copy()
         add_counts(tags, np.array([0, 1]), potentials.ravel(), root, choose, stop, *counts)
-    finally:
-        timer.cancel()

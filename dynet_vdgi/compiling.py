@@ -1,4 +1,7 @@
-"""Functions compiled by numba: the decorator, and what the user is told while they are compiled."""
+"""Functions compiled by numba: the decorator, and what the user is told while they are compiled.
+
+Importing this module fails where numba cannot be imported; who imports it says what is lacking, and for what.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable, TypeVar, cast
 
-from dynet_vdgi.errors import VdgiError
-
-try:
-    import numba
-except ModuleNotFoundError as error:
-    raise VdgiError(
-        f"the linear parser needs the package numba ({error}); install it: pip install numba"
-    ) from None
-except ImportError as error:  # numba is there, but not for this version of NumPy
-    raise VdgiError(
-        f"the linear parser needs the package numba, which cannot be used ({error}); "
-        "update it: pip install --upgrade numba"
-    ) from None
+import numba
 
 PATIENCE = 2.0
 """Seconds of compilation after which the user is told about it."""
@@ -43,9 +34,9 @@ def compiled(function: Function) -> Function:
 
 
 @contextmanager
-def announced() -> Iterator[None]:
-    """A block that compiles, unless an earlier process has: says so on the log if that takes long."""
-    message = "compiling the linear parser, once for this computer; it may take half a minute"
+def announced(what: str) -> Iterator[None]:
+    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long."""
+    message = f"compiling {what}, once for this computer; it may take half a minute"
     timer = threading.Timer(PATIENCE, logger.info, [message])
     timer.daemon = True
     timer.start()
