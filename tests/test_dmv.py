@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi import compiling, config
 from dynet_vdgi.errors import ConfigError, VdgiError
-from dynet_vdgi.grammar.prior import Prior, Statistics
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers import inside_outside
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, best_trees, fit, learn
@@ -301,12 +301,12 @@ def test_teachers_find_what_the_prior_leaves_open():
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
     rules = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
     text = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
-    teacher = learn(text, Prior(rules, Statistics.measure(text)))
+    teacher = learn(text, Prior.of_text(rules, text))
     assert teacher.parse([["VERB", "NOUN", "ADP", "NOUN"]]) == [(0, 1, 4, 1)]
     assert teacher.tags == ("ADP", "DET", "NOUN", "VERB")
     assert teacher.parse([["VERB", "NEW", "NEWER"], []])[1] == ()
     assert_tree(teacher.parse([["VERB", "NEW", "NEWER", "NEW"]])[0])
-    again = learn(text, Prior(rules, Statistics.measure(text)))
+    again = learn(text, Prior.of_text(rules, text))
     assert (again.dmv.choose == teacher.dmv.choose).all()
 
 
@@ -321,7 +321,7 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:1000]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
     text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior(load_rules(config.rules_path("best")), Statistics.measure(text)))
+    teacher = learn(text, Prior.of_text(load_rules(config.rules_path("best")), text))
     dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
     assert 0.70 < dda < 0.75  # 72.8 with all 3,580 sentences
 

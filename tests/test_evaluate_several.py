@@ -21,6 +21,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import EVERY_WORD, evaluate
 from dynet_vdgi.evaluation.significance import interval
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 
 LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
@@ -216,7 +217,7 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
 def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
     sentences = list(conllu.read(gold, heads="required"))
-    heads = rules_only([s.tags for s in sentences], load_rules(config.rules_path("ud")), 0)
+    heads = rules_only([s.tags for s in sentences], Prior(load_rules(config.rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
     with open(parse, "w", encoding="utf-8") as handle:
         conllu.write(zip(sentences, heads), handle)

@@ -1,4 +1,4 @@
-"""Parsing with the prior alone: rules as arc scores, short arcs preferred, exact projective decoding.
+"""Parsing with the prior alone: arc potentials from rules, short arcs preferred, exact projective decoding.
 
 Learns nothing and nearly reaches the paper; a trained model below it has failed. Rule scores are so coarse
 that the best tree is seldom unique, so ties are broken by seeded noise and figures averaged over seeds.
@@ -10,17 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.grammar.prior import SHORT_ARCS, arc_potentials
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
-from dynet_vdgi.grammar.rules import RuleSet
 
 TIE_SEEDS = 5
 """Over how many seeds the baseline's figures are averaged."""
 
 
-def rules_only(
-    tagged: Sequence[Sequence[str]], rules: RuleSet, seed: int, short: float = SHORT_ARCS
-) -> list[tuple[int, ...]]:
+def rules_only(tagged: Sequence[Sequence[str]], prior: Prior, seed: int) -> list[tuple[int, ...]]:
     """Heads of each sentence of tags; ties are broken at random with this seed."""
     rng = np.random.default_rng(seed)
-    return decode([break_ties(arc_potentials(tags, rules, short), rng) for tags in tagged])
+    return decode([break_ties(prior.potentials(tags), rng) for tags in tagged])

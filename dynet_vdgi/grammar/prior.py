@@ -8,18 +8,15 @@ Letters: n words, K tags that a table or the statistics mention.
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, RuleSet, Table
+from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
+from dynet_vdgi.grammar.word_order import Statistics
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,62 +26,14 @@ SHORT_ARCS = 0.05
 """For rule files without parts: penalty per word skipped by an arc. Far below a rule, so that it decides
 among trees with equally many."""
 
-MOST_ASYMMETRIC = 3.0
-"""Limit of `Statistics.asymmetry`."""
-
 LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """How many of the sentences with two words or more begin, and end, with each tag.
-
-    Words that do not count, punctuation under the `standard` protocol, must have been taken away.
-    """
-
-    sentences: int = 0
-    first: Mapping[str, int] = field(default_factory=dict)
-    last: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def measure(cls, tagged: Iterable[Sequence[str]]) -> Statistics:
-        """Statistics of tagged sentences.
-
-        >>> Statistics.measure([["DET", "NOUN"], ["DET", "NOUN", "VERB"], ["VERB"]]).last
-        {'NOUN': 1, 'VERB': 1}
-        """
-        edges = [(tags[0], tags[-1]) for tags in tagged if len(tags) > 1]
-        first, last = (Counter(edge[end] for edge in edges) for end in (0, 1))
-        return cls(len(edges), dict(sorted(first.items())), dict(sorted(last.items())))
-
-    def asymmetry(self, tag: str) -> float:
-        """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was never seen.
-
-        Function words stand on one side of what they belong to, so one edge of a sentence has hardly any.
-        """
-        ratio = math.log((self.first.get(tag, 0) + 1) / (self.last.get(tag, 0) + 1))
-        return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
-
-    def to_json(self) -> str:
-        """For model files."""
-        return json.dumps({"sentences": self.sentences, "first": self.first, "last": self.last})
-
-    @classmethod
-    def from_json(cls, text: str) -> Statistics:
-        """Statistics from `to_json`. Raises: ModelError, the text is not from there."""
-        try:
-            content = json.loads(text)
-            first, last = ({str(tag): int(n) for tag, n in content[end].items()} for end in ("first", "last"))
-            return cls(int(content["sentences"]), first, last)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ModelError(f"the statistics of the training text cannot be read ({error!r})") from None
 
 
 class Prior:
     """Log-potentials of arcs from rules, and from statistics of a text where a table asks for them.
 
     A rule file without parts is a table with rule strength 1 and short arcs `short`. Without statistics,
-    edge statistics are worth nothing.
+    edge statistics are worth nothing. In a text that is a mirror image, left is right.
     """
 
     def __init__(
@@ -96,17 +45,31 @@ class Prior:
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
         self._root, self._arcs = self._tables(names)
         self._conjunction = self._flags(self._table.conjunction)
-        self._subordinator = self._flags(self._table.subordinator)
+        self._subordinator = self._flags(filter(self._begins_clauses, self._table.subordinator))
         self._verb = self._flags(self._table.verb)
         self._name_run = self._weights(self._table.name_run)
         self._joined = self._group_flags(self._table.conjunct)
         self._barred = self._group_flags(self._table.clause_barrier)
+
+    @classmethod
+    def of_text(cls, rules: RuleSet, tagged: Iterable[Sequence[str]]) -> Prior:
+        """The prior of a text, sentences of tags without punctuation."""
+        return cls(rules, Statistics.measure(tagged, rules.table))
 
     def potentials(self, tags: Sequence[str]) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
 
         Column 0 and the diagonal mean nothing; all numbers are finite.
         """
+        if not self.statistics.is_mirrored:
+            return self._potentials(tags)
+        potentials = self._potentials(tags[::-1])
+        potentials[:, 1:] = potentials[:, :0:-1].copy()
+        potentials[1:] = potentials[:0:-1].copy()
+        return potentials
+
+    def _potentials(self, tags: Sequence[str]) -> Floats:
+        """The same, for the order that the statistics are about."""
         ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
         side, skipped = _geometry(len(ids))
         potentials = np.zeros((len(ids) + 1, len(ids) + 1))
@@ -165,7 +128,7 @@ class Prior:
         size = len(names) + 1
         weights = {side: np.zeros((size, size)) for side in SIDES}
         ids = {**self._ids, ROOT: 0}  # no other tag has a rule, so row 0 is free
-        for rule in (*self.rules.rules, *self._table.exceptions):
+        for rule in (*self.rules.rules, *filter(self._holds, self._table.exceptions)):
             heads = [ids[tag] for tag in self.rules.heads(rule)]
             dependents = [ids[tag] for tag in self.rules.dependents(rule)]
             for side in rule.sides:
@@ -179,6 +142,12 @@ class Prior:
             arcs[LEFT, :, ids[tag]] += weight * self.statistics.asymmetry(tag)
             arcs[RIGHT, :, ids[tag]] -= weight * self.statistics.asymmetry(tag)
         return root, arcs
+
+    def _holds(self, exception: Rule) -> bool:
+        return exception.verb_final in (None, self.statistics.is_verb_final)
+
+    def _begins_clauses(self, subordinator: str) -> bool:
+        return self.statistics.asymmetry(subordinator) >= 0
 
     def _flags(self, tags: Iterable[str]) -> Flags:
         """Which tag ids (K + 1,) are among these tags."""
@@ -224,16 +193,3 @@ def _last_before(flags: Flags) -> Ints:
     """
     flagged = np.where(flags, np.arange(len(flags)), -1)
     return np.concatenate([[-1], np.maximum.accumulate(flagged)[:-1]])
-
-
-def arc_potentials(tags: Sequence[str], rules: RuleSet, short: float = SHORT_ARCS) -> Floats:
-    """`Prior.potentials` of one sentence, without statistics; `short` is for rule files without parts.
-
-    For those: [a rule fires] - short * (distance - 1), without the distance for arcs from ROOT.
-    """
-    return _prior_without_text(rules, short).potentials(tags)
-
-
-@lru_cache(maxsize=8)
-def _prior_without_text(rules: RuleSet, short: float) -> Prior:
-    return Prior(rules, short=short)

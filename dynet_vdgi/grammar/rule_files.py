@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dynet_vdgi.errors import ConfigError
 
@@ -20,6 +20,7 @@ class Rule:
     """One line of a rule file; `head` and `dependent` are tags or declared classes.
 
     The weight is 1 outside tables. `sides` are where the dependent may stand, seen from its head.
+    `verb_final` says which texts an exception is about, those that are or those that are not; None: all.
     """
 
     head: str
@@ -27,6 +28,7 @@ class Rule:
     expectation: float
     weight: float = 1.0
     sides: tuple[str, ...] = SIDES
+    verb_final: bool | None = None
 
     def __str__(self) -> str:
         return f"{self.head}>{self.dependent}" + ("" if self.sides == SIDES else f" {self.sides[0]}")
@@ -66,6 +68,8 @@ class Table:
     verb: tuple[str, ...] = ()
     conjunct: Grouped | None = None
     clause_barrier: Grouped | None = None
+    reading_order: tuple[str, ...] = ()
+    verb_final: Grouped | None = None  # a share of sentences, no weight, and one group
 
 
 def content_of(line: str) -> str:
@@ -92,10 +96,12 @@ def nearest(name: str, choices: Sequence[str]) -> str:
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
 _MEMBERS = re.compile(r"(?P<tags>[^=]+?)(\s+as\s+(?P<role>head|dependent))?")
 _NUMBERS = ("rule strength", "short arcs")
-_TAGS = ("conjunction", "subordinator", "verb")
+_TAGS = ("conjunction", "subordinator", "verb", "reading order")
 _WEIGHED_TAGS = ("leaf", "edge statistics", "name run")
 _GROUPED = ("conjunct", "clause barrier")
-_SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED)
+_VERB_FINAL = "verb-final"
+_CONDITIONS = {f"if {_VERB_FINAL}": True, f"unless {_VERB_FINAL}": False}
+_SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
 
 
 class Reader:
@@ -190,7 +196,7 @@ class TableReader(Reader):
         elif "=" in content:
             self.read_setting(content)
         elif content.split()[0] == "except":
-            self.exceptions.append(self.rule(content.split()[1:], least=-math.inf))
+            self.exceptions.append(self.exception(content.split()[1:]))
         else:
             self.add(self.rule(content.split()))
 
@@ -242,6 +248,8 @@ class TableReader(Reader):
             raise self.fault(f"expected a number and tags, such as {name} = 1 NOUN VERB")
         elif name in _WEIGHED_TAGS:
             self.weigh(name, self.number_in(first, name), others)
+        elif name == _VERB_FINAL:
+            self.grouped[name] = Grouped(self.share(first), (tuple(others),))
         else:
             self.grouped[name] = Grouped(self.number_in(first, name), self.groups(" ".join(others)))
 
@@ -264,6 +272,19 @@ class TableReader(Reader):
             if tags.count(tag) > 1:
                 raise self.fault(f"{tag} is there twice")
         return groups
+
+    def share(self, column: str) -> float:
+        """A number below 1."""
+        value = self.number_in(column, "share")
+        if value >= 1:
+            raise self.fault(f"share {column} is not below 1")
+        return value
+
+    def exception(self, columns: Sequence[str]) -> Rule:
+        """VERB VERB 0 left unless verb-final"""
+        condition = _CONDITIONS.get(" ".join(columns[-2:]))
+        rule = self.rule(columns if condition is None else columns[:-2], least=-math.inf)
+        return replace(rule, verb_final=condition)
 
     def rule(self, columns: Sequence[str], least: float = 0.0) -> Rule:
         """A rule or an exception."""
@@ -305,4 +326,6 @@ class TableReader(Reader):
             verb=self.tags.get("verb", ()),
             conjunct=self.grouped.get("conjunct"),
             clause_barrier=self.grouped.get("clause barrier"),
+            reading_order=self.tags.get("reading order", ()),
+            verb_final=self.grouped.get(_VERB_FINAL),
         )

@@ -21,6 +21,7 @@ A rule file with parts is a rule table. It says more about arcs, for `prior.Prio
     NOUN += PRON as dependent  PRON joins the class NOUN where it is a dependent (or: as head; or neither)
     [head first] (d)
     except VERB VERB 0 left    whatever the rules say, the weight is this; may be negative; later lines win
+    except VERB VERB 0 right if verb-final          in texts that are verb-final only (or: unless verb-final)
 
 Kinds: (a) one of the 13 published rules, (b) a property of language in general, (c) measured from the text
 at hand, (d) a convention of UD's annotation. A part is switched off by taking its lines away, or with
@@ -30,9 +31,14 @@ at hand, (d) a convention of UD's annotation. A part is switched off by taking i
     short arcs = NUMBER              taken from an arc for each word between its ends
     leaf = FACTOR TAG ...            arcs from these tags to others are FACTOR times as probable
     edge statistics = NUMBER TAG ... these tags stand left of their heads if more sentences begin with them
-                                     than end with them, otherwise right of them: see `prior.Statistics`
+                                     than end with them, otherwise right of them: see `word_order`
+    verb-final = SHARE TAG ...       a text is verb-final if more than this share of its sentences with one of
+                                     these tags end with one; without this line none is
+    reading order = TAG ...          conjunctions; a text of which more sentences end with these than begin is
+                                     in mirror image, and so is the table then
     conjunction = TAG ...            tags of words that join conjuncts
-    subordinator = TAG ...           tags of words that begin a clause
+    subordinator = TAG ...           tags of words that begin a clause; not those with which more
+                                     sentences end than begin
     verb = TAG ...                   tags of words that no pair of conjuncts has between it
     conjunct = NUMBER TAG ... | TAG ...
         Groups of tags that can be joined. A word after a conjunction, with no verb and no word of its group

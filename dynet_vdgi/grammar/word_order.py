@@ -1,0 +1,106 @@
+"""What a text without trees shows of its language's word order: counts at the edges of its sentences.
+
+Function words stand on one side of what they belong to, so one edge of a sentence has hardly any of them.
+A verb-final language hides this: nothing but verbs can end its sentences. There the edge is taken before
+the final verbs, and the same with verbs that begin sentences.
+
+Conjunctions stand before what they join to the text so far, in every language that the author of a rule
+table is likely to meet; so sentences begin with them and do not end with them. A text of which the opposite
+is true is taken for the mirror image of a language, and read from its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dynet_vdgi.grammar.rule_files import Table
+
+MOST_ASYMMETRIC = 3.0
+"""Limit of `Statistics.asymmetry`."""
+
+CLEARLY_MIRRORED = 1.0
+"""How far below 0 the asymmetry of conjunctions, smoothed by FEW, must lie in a mirror image."""
+
+FEW = 5
+"""So many sentences do not turn a text round."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How many of the sentences with two words or more begin, and end, with each tag.
+
+    Of a verb-final text without the verbs that end its sentences, of a verb-initial one without those that
+    begin them, and of a mirror image in the order of the original. `is_verb_final` is about that order, too.
+    """
+
+    sentences: int = 0
+    first: Mapping[str, int] = field(default_factory=dict)
+    last: Mapping[str, int] = field(default_factory=dict)
+    is_verb_final: bool = False
+    is_mirrored: bool = False
+
+    @classmethod
+    def measure(cls, tagged: Iterable[Sequence[str]], table: Table | None = None) -> Statistics:
+        """Statistics of tagged sentences; a rule table says which tags are verbs and conjunctions.
+
+        Words that do not count, punctuation under the `standard` protocol, must have been taken away.
+
+        >>> Statistics.measure([["DET", "NOUN"], ["DET", "NOUN", "VERB"], ["VERB"]]).last
+        {'NOUN': 1, 'VERB': 1}
+        """
+        table = table or Table()
+        text = [tuple(tags) for tags in tagged if len(tags) > 1]
+        is_mirrored = _is_mirrored(text, table.reading_order)
+        if is_mirrored:
+            text = [tags[::-1] for tags in text]
+        first, last = text, text
+        is_verb_final = False
+        if table.verb_final:
+            verbs, share = table.verb_final.groups[0], table.verb_final.weight
+            is_verb_final = _share_ending(text, verbs) > share
+            if is_verb_final:
+                last = [_without_final(tags, verbs) for tags in text]
+            backwards = [tags[::-1] for tags in text]
+            if _share_ending(backwards, verbs) > share:
+                first = [_without_final(tags, verbs)[::-1] for tags in backwards]
+        return cls(
+            len(text),
+            _sorted(Counter(tags[0] for tags in first if tags)),
+            _sorted(Counter(tags[-1] for tags in last if tags)),
+            is_verb_final,
+            is_mirrored,
+        )
+
+    def asymmetry(self, tag: str) -> float:
+        """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was never seen.
+
+        Above 0: the tag stands to the left of what it belongs to.
+        """
+        ratio = math.log((self.first.get(tag, 0) + 1) / (self.last.get(tag, 0) + 1))
+        return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
+
+
+def _is_mirrored(text: Sequence[Sequence[str]], conjunctions: Collection[str]) -> bool:
+    first, last = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
+    return math.log((first + FEW) / (last + FEW)) < -CLEARLY_MIRRORED
+
+
+def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str]) -> float:
+    """The share of sentences with a verb that end with one."""
+    with_verb = [tags for tags in text if not set(verbs).isdisjoint(tags)]
+    return sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
+
+
+def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, ...]:
+    """The sentence without the verbs at its end; it may be empty."""
+    end = len(tags)
+    while end and tags[end - 1] in verbs:
+        end -= 1
+    return tags[:end]
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
