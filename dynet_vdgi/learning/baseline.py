@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +16,7 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.learning.batches import minibatches
 from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.model.language_model import LanguageModel
-from dynet_vdgi.model.layers import finite
+from dynet_vdgi.model.layers import finite, seed_dropout
 from dynet_vdgi.model.per_sentence import new_graph
 
 Floats = NDArray[np.float64]
@@ -104,10 +103,10 @@ def _epoch(
     batch_size: int,
     rng: np.random.Generator,
 ) -> None:
-    dy.reset_random_seed(int(rng.integers(1, 2**31)))
+    seed_dropout(rng)
     for batch in minibatches([len(s) for s in items], batch_size, rng):
         new_graph(autobatch=False)
-        loss = dy.mean_batches(model.nll([items[k] for k in batch], training=True))
+        loss = model.loss([items[k] for k in batch])
         finite(loss)
         loss.backward()
         optimiser.update()

@@ -1,8 +1,9 @@
-"""AdaGrad with joint clipping, L2 and averaged weights, in NumPy over a model's named parameters.
+"""AdaGrad with joint clipping, L2 and averaged weights, whose state can be read, saved and resumed.
 
-DyNet's own trainer is not used because its state cannot be saved, its weight decay is invisible to a reader
-of the parameters, and the released code adds L2 after clipping and before AdaGrad's scaling. NumPy holds
-the master copy of every weight, DyNet a copy of that.
+DyNet's own AdaGrad is not used because its state cannot be saved, its weight decay is invisible to a reader
+of the parameters, and the released code adds L2 after clipping and before AdaGrad's scaling. The networks'
+weights never leave DyNet (`model.adagrad`). NumPy holds the weights outside the networks, and tables with a
+row for each word, of which an update needs few rows.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.model.adagrad import AVERAGE, KINDS, SQUARE, TINY, VALUE, NetworkAdaGrad, part
 from dynet_vdgi.model.layers import Array, Parameters
 
 
@@ -23,7 +25,8 @@ class AdaGrad:
 
     `extra` are parameters outside the networks that are to be clipped and updated with them; their gradients
     come with each update. `norms` holds the norms of the last gradients before clipping, by the parameters'
-    first name (encoder, decoder, ...).
+    first name (encoder, decoder, ...). `in_numpy` holds what is kept in NumPy, by kind and name; its values
+    may be changed in place between updates.
     """
 
     def __init__(
@@ -34,23 +37,19 @@ class AdaGrad:
     ) -> None:
         self.parameters, self.settings = parameters, settings
         self.names = [name for name in parameters.by_name if name not in parameters.frozen]
-        self.values: dict[str, Array] = {name: parameters.get(name) for name in self.names}
+        self.tables = [name for name in self.names if name in parameters.by_word]
+        dense = [name for name in self.names if name not in parameters.by_word]
+        self.networks = NetworkAdaGrad(parameters, dense, settings.average > 0)
+        values: dict[str, Array] = {name: parameters.get(name) for name in self.tables}
         for name, value in (extra or {}).items():
-            self.values[name] = np.array(value, dtype=np.float32)
+            values[name] = np.array(value, dtype=np.float32)
+        self.in_numpy: dict[str, dict[str, Array]] = {
+            VALUE: values,
+            SQUARE: {name: np.zeros_like(value) for name, value in values.items()},
+            AVERAGE: {name: value.copy() for name, value in values.items()},
+        }
         self.norms: dict[str, float] = {}
-        self.squares: dict[str, Array] = {name: np.zeros_like(value) for name, value in self.values.items()}
-        self.averages: dict[str, Array] = {name: value.copy() for name, value in self.values.items()}
         self.updates = 0
-
-    def _gradients(self, rows: Mapping[str, Sequence[int]]) -> dict[str, Array]:
-        """Gradients by name, of a table in `rows` only those rows; DyNet's are zero afterwards."""
-        gradients = {}
-        for name in self.names:
-            parameter = self.parameters.by_name[name]
-            read = parameter.rows_grad_as_array(rows[name]) if name in rows else parameter.grad_as_array()
-            gradients[name] = np.asarray(read, dtype=np.float32)
-            parameter.scale_gradient(0.0)
-        return gradients
 
     def update(
         self,
@@ -61,45 +60,49 @@ class AdaGrad:
 
         `extra` holds the gradients of the extra parameters.
 
-        `rows` names, for tables of which an update needs few rows, the ones (each once) that can have a
-        gradient. The others are left as they are: L2 does not reach them, as it does in the released code.
-        Reading and writing a whole table of word vectors would take longer than the gradients themselves.
+        `rows` names, for tables with a row for each word, the ones (each once) that can have a gradient; all
+        of them if it does not name the table. The others are left as they are: L2 does not reach them, as it
+        does in the released code. Reading and writing a whole table would take longer than the gradients.
 
         Raises:
-            VdgiError: the gradient is not finite; nothing has been changed.
+            VdgiError: the gradient is not finite; no weight has been changed.
         """
-        rows = rows or {}
-        gradients = self._gradients(rows)
+        rows = {name: range(len(self.in_numpy[VALUE][name])) for name in self.tables} | dict(rows or {})
+        gradients: dict[str, Array] = {}
+        for name in self.tables:
+            table = self.parameters.by_name[name]
+            gradients[name] = np.asarray(table.rows_grad_as_array(rows[name]), dtype=np.float32)
+            table.scale_gradient(0.0)
         for name, gradient in (extra or {}).items():
             gradients[name] = np.array(gradient, dtype=np.float32)
-        squares: dict[str, float] = {}
+        squares = self.networks.take_gradients()
         for name, gradient in gradients.items():
-            part = name.split("/")[0]
-            squares[part] = squares.get(part, 0.0) + float(np.vdot(gradient, gradient))
-        self.norms = {part: float(np.sqrt(square)) for part, square in squares.items()}
+            squares[part(name)] = squares.get(part(name), 0.0) + float(np.vdot(gradient, gradient))
+        self.norms = {of_part: float(np.sqrt(square)) for of_part, square in squares.items()}
         norm = float(np.sqrt(sum(squares.values())))
         if not np.isfinite(norm):
+            self._load_model()
             raise VdgiError(f"training diverged: the gradient of update {self.updates + 1} is not finite")
-        clip, l2, decay = self.settings.clip, self.settings.l2, self._decay()
-        scale = np.float32(clip / norm if clip and norm > clip else 1.0)
+        scale = self.settings.clip / norm if self.settings.clip and norm > self.settings.clip else 1.0
+        decay = self._decay()
         self.updates += 1
+        self.networks.step(scale, decay, self.settings)
         for name, gradient in gradients.items():
-            place: Any = rows.get(name, slice(None))
-            value, square = self.values[name][place], self.squares[name][place]  # copies where rows are named
-            gradient *= scale
-            gradient += np.float32(l2) * (value - self.parameters.origins.get(name, np.float32(0.0)))
-            square += gradient * gradient
-            value -= np.float32(self.settings.lr) * gradient / (np.sqrt(square) + np.float32(1e-10))
-            self.values[name][place], self.squares[name][place] = value, square
-            self.averages[name] += np.float32(1.0 - decay) * (self.values[name] - self.averages[name])
-            if name not in self.parameters.by_name:
-                continue
-            if name in rows:
-                for row, vector in zip(rows[name], value.tolist()):
-                    self.parameters.by_name[name].init_row(row, vector)
-            else:
-                self.parameters.set(name, value)
+            self._step_in_numpy(name, rows.get(name, slice(None)), gradient * np.float32(scale), decay)
         return norm
+
+    def _step_in_numpy(self, name: str, place: Any, gradient: Array, decay: float) -> None:
+        """The step of `NetworkAdaGrad` for what is kept in NumPy; `place` are the rows of a table, or all."""
+        values, squares, averages = (self.in_numpy[kind][name] for kind in KINDS)
+        value, square = values[place], squares[place]  # copies where rows are named
+        gradient = gradient + np.float32(self.settings.l2) * value
+        square += gradient * gradient
+        value -= np.float32(self.settings.lr) * gradient / (np.sqrt(square) + np.float32(TINY))
+        values[place], squares[place] = value, square
+        averages += np.float32(1.0 - decay) * (values - averages)
+        if name in self.tables:
+            for row, vector in zip(place, value.tolist()):
+                self.parameters.by_name[name].init_row(row, vector)
 
     def _decay(self) -> float:
         """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
@@ -108,6 +111,21 @@ class AdaGrad:
             if self.settings.average
             else 0.0
         )
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """All values, copies where they are kept in DyNet; so are `squares` and `averages`."""
+        return {**self.networks.read(VALUE), **self.in_numpy[VALUE]}
+
+    @property
+    def squares(self) -> dict[str, Array]:
+        """Sums of the squared gradients."""
+        return {**self.networks.read(SQUARE), **self.in_numpy[SQUARE]}
+
+    @property
+    def averages(self) -> dict[str, Array]:
+        """Moving averages of the values."""
+        return {**self.networks.read(AVERAGE), **self.in_numpy[AVERAGE]}
 
     def averaged(self) -> dict[str, Array]:
         """Values of the networks' parameters, the trained ones averaged."""
@@ -123,18 +141,24 @@ class AdaGrad:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything `load_state` needs to go on as if nothing had happened."""
-        kinds = {"value": self.values, "square": self.squares, "average": self.averages}
+        kinds = {VALUE: self.values, SQUARE: self.squares, AVERAGE: self.averages}
         arrays: dict[str, NDArray[Any]] = {
             f"{kind}:{name}": array for kind, by_name in kinds.items() for name, array in by_name.items()
         }
         return {**arrays, "updates": np.array(self.updates)}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Takes over a state from `state`; the model's weights too."""
+        """Takes over a state from `state`; the model's weights too. Raises: KeyError where it lacks one."""
         self.updates = int(arrays["updates"])
-        for name in self.values:
-            self.values[name] = np.array(arrays[f"value:{name}"], dtype=np.float32)
-            self.squares[name] = np.array(arrays[f"square:{name}"], dtype=np.float32)
-            self.averages[name] = np.array(arrays[f"average:{name}"], dtype=np.float32)
-        for name in self.names:
-            self.parameters.set(name, self.values[name])
+        for kind in KINDS:
+            for name in self.networks.weights:
+                self.networks.write(kind, name, arrays[f"{kind}:{name}"])
+            for name in self.in_numpy[kind]:
+                self.in_numpy[kind][name] = np.array(arrays[f"{kind}:{name}"], dtype=np.float32)
+        self._load_model()
+
+    def _load_model(self) -> None:
+        """Gives the model's weights the values kept here."""
+        self.networks.load_model()
+        for name in self.tables:
+            self.parameters.set(name, self.in_numpy[VALUE][name])

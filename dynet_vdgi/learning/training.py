@@ -34,6 +34,7 @@ from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Sup
 from dynet_vdgi.learning.posterior import Lambda
 from dynet_vdgi.learning.runlog import RunLog, console_row, heading
 from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.per_sentence import Network
 from dynet_vdgi.parsing.arena import Arena
 
@@ -240,7 +241,7 @@ class Trainer:
         norm = self.optimiser.update(
             word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
         )
-        self.phase.take(self.optimiser.values)
+        self.phase.take(self.optimiser.in_numpy[VALUE])
         return norm
 
     def train(self) -> None:

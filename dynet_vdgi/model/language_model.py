@@ -46,5 +46,9 @@ class LanguageModel:
             inputs = dy.pick_batch(self.items, list(items))  # rows: tied weights
         return dy.esum(terms)
 
+    def loss(self, sentences: Sequence[Sequence[int]]) -> Expression:
+        """The mean of -log p (1,), with dropout."""
+        return dy.mean_batches(self.nll(sentences, training=True))
+
     def _dropped(self, x: Expression, training: bool) -> Expression:
         return dy.dropout(x, self.dropout) if training and self.dropout else x

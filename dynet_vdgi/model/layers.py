@@ -43,6 +43,7 @@ class Parameters:
         if name in self.by_name:
             raise ValueError(f"parameter {name} exists already")
         self.by_name[name] = parameter
+        parameter.set_updated(name not in self.frozen)
         self.set(name, value)
         return parameter
 
@@ -275,3 +276,8 @@ def finite(expression: Expression) -> NDArray[np.float64]:
     if not np.isfinite(values).all():
         raise VdgiError("training diverged: a score is not a finite number (a smaller train.lr may help)")
     return values
+
+
+def seed_dropout(rng: np.random.Generator) -> None:
+    """Makes what DyNet draws from now on, masks of dropout, follow from `rng`."""
+    dy.reset_random_seed(int(rng.integers(1, 2**31)))

@@ -33,7 +33,16 @@ from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.grammar.transitions import Action
 from dynet_vdgi.model.decoder import Decoder, WordSoftmax
 from dynet_vdgi.model.encoder import Encoder
-from dynet_vdgi.model.layers import NO_SHIFT, Expression, Lstm, StackLstm, StateLayer, TokenEmbedding, finite
+from dynet_vdgi.model.layers import (
+    NO_SHIFT,
+    Expression,
+    Lstm,
+    StackLstm,
+    StateLayer,
+    TokenEmbedding,
+    finite,
+    seed_dropout,
+)
 from dynet_vdgi.model.per_sentence import (
     Choose,
     Network,
@@ -324,7 +333,7 @@ def accumulate(
         ValueError: the sentences are not of one length, or have unknown tags.
         VdgiError: training diverged.
     """
-    dy.reset_random_seed(int(rng.integers(1, 2**31)))
+    seed_dropout(rng)
     if derivations is None:
         copies, choose = settings.samples, sampling(rng, settings.exponent)
     else:

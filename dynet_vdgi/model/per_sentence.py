@@ -19,7 +19,7 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
-from dynet_vdgi.model.layers import Expression, Parameters, StackItem, finite
+from dynet_vdgi.model.layers import Expression, Parameters, StackItem, finite, seed_dropout
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
@@ -201,7 +201,7 @@ def accumulate(
     With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
     follows DyNet's own random numbers, which are seeded from `rng`.
     """
-    dy.reset_random_seed(int(rng.integers(1, 2**31)))
+    seed_dropout(rng)
     result = []
     for k, sentence in enumerate(sentences):
         new_graph(autobatch=True)
