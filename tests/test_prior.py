@@ -267,7 +267,9 @@ def test_every_part_has_a_switch(name):
                 rules.without(part.name)
             continue
         dependent_parts = [
-            other.name for other in rules.parts if other.name in ("verb particles", "further rules")
+            other.name
+            for other in rules.parts
+            if other.name in ("verb particles", "further rules", "other predicates")
         ]
         names = [part.name, *dependent_parts] if part.name == "rules" else [part.name]
         less = rules.without(*names)
