@@ -51,7 +51,9 @@ setup(
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
         "dynet_vdgi.evaluation": ["*.j2"],
-        "dynet_vdgi.resources": ["*.csv", "rules/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"],
+        "dynet_vdgi.resources": [
+            *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),
+        ],
     },
     entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},
     classifiers=[

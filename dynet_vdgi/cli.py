@@ -28,6 +28,7 @@ VERBS = (
     "parse",
     "evaluate",
     "check",
+    "convert",
     "info",
     "demo",
     "draw",

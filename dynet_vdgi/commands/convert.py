@@ -1,0 +1,137 @@
+"""Turn bracketed trees of the Penn Treebank into CoNLL-U.
+
+`vdgi convert wsj` reads the Wall Street Journal: files wsj_0001.mrg, ... in DIR, in its folders 00, 01, ...,
+or in its parsed/mrg/wsj, as on the LDC's disc. The first two digits are a file's section. Empty elements,
+function tags and indices are left out; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the treebank's tag,
+UPOS that of UD version 1 for it. Punctuation stays, as UPOS PUNCT, for the protocols to remove; with --policy
+wsj10, # and $ belong to it, as in Klein and Manning's WSJ-10. Heads follow a table: yamada-matsumoto (that of
+Penn2Malt, but infinitives head their "to") or collins (1999).
+
+  vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
+  vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
+  vdgi convert wsj sample --files 1-159 -o train.conllu
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dynet_vdgi.data import files, head_rules, penn
+from dynet_vdgi.errors import UsageError
+
+logger = logging.getLogger("dynet_vdgi")
+
+_RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi convert`."""
+    corpora = parser.add_subparsers(dest="corpus", metavar="CORPUS", required=True)
+    parser = corpora.add_parser(
+        "wsj",
+        help="the Wall Street Journal in the Penn Treebank",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder of the treebank")
+    parser.add_argument(
+        "--sections", metavar="N-N,N", help="sections, all of which must be there (default: those there are)"
+    )
+    parser.add_argument(
+        "--files",
+        metavar="N-N,N",
+        help="of the files in these sections, by name, the first is 1 (default: all)",
+    )
+    parser.add_argument(
+        "--heads",
+        default=head_rules.DEFAULT,
+        metavar="NAME",
+        help=f"head rules: {' or '.join(head_rules.names())} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--policy",
+        choices=penn.POLICIES,
+        default="standard",
+        help="which tags are punctuation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi convert wsj`, the only corpus."""
+    rules = head_rules.load(arguments.heads)
+    paths = chosen(arguments.folder, arguments.sections, arguments.files)
+    convert(paths, arguments.output, rules, arguments.policy)
+
+
+def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
+    """The files of a treebank that --sections and --files mean, by name.
+
+    Raises: UsageError for a section or number that is not there.
+    """
+    paths = penn.find(folder)
+    there = sorted({penn.section(path) for path in paths})
+    if sections is not None:
+        wanted = _numbers(sections, "--sections")
+        if missing := wanted - set(there):
+            lacking = f"no file of section {min(missing)} in {folder!r}"
+            raise UsageError(f"--sections {sections}: {lacking} (there are {', '.join(map(str, there))})")
+        paths = [path for path in paths if penn.section(path) in wanted]
+    if numbers is not None:
+        wanted = _numbers(numbers, "--files")
+        if min(wanted) < 1 or max(wanted) > len(paths):
+            raise UsageError(f"--files {numbers}: there are files 1-{len(paths)}")
+        paths = [path for number, path in enumerate(paths, 1) if number in wanted]
+    return paths
+
+
+def _numbers(text: str, option: str) -> set[int]:
+    """The numbers meant by ranges between commas.
+
+    >>> sorted(_numbers("2-4,23", "--sections"))
+    [2, 3, 4, 23]
+    """
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last:
+            raise UsageError(f"{option} {text}: expected numbers and ranges such as 2-21,23")
+        numbers.update(range(first, last + 1))
+    return numbers
+
+
+def convert(paths: Sequence[Path], output: str, rules: head_rules.HeadRules, policy: str) -> None:
+    """Writes the trees of some files as CoNLL-U to `output`.
+
+    Raises:
+        DataError: a file is malformed; the output is then as it was.
+        UsageError: the output cannot be written.
+    """
+    punctuation = penn.POLICIES[policy]
+    n_sentences = n_words = n_kept = 0
+    with files.atomic_writer(output) as handle:
+        for path in paths:
+            for number, tree in enumerate(penn.read(path), 1):
+                words = list(tree.words())
+                heads = penn.heads(tree, rules)
+                handle.write(penn.conllu_block(words, heads, f"{path.stem}-{number}", punctuation))
+                n_sentences += 1
+                n_words += len(words)
+                n_kept += sum(word.label not in punctuation for word in words)
+    logger.info(
+        "%s to %s (%d): %d sentences, %d words, %d without punctuation (policy %s)",
+        paths[0].stem,
+        paths[-1].stem,
+        len(paths),
+        n_sentences,
+        n_words,
+        n_kept,
+        policy,
+    )

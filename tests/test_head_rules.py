@@ -1,0 +1,148 @@
+"""Head rules: tables against hand-analysed constituents, a second reading of them, and faulty tables."""
+
+from __future__ import annotations
+
+import doctest
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from dynet_vdgi import config
+from dynet_vdgi.data import head_rules
+from dynet_vdgi.errors import ConfigError, UsageError
+
+# Label, children, head under yamada-matsumoto, head under collins.
+CONSTITUENTS = """
+S      NP VP             VP  VP
+S      CC NP ADVP VP     VP  VP
+S      S CC S            2   0
+S      NP                NP  NP
+VP     TO VP             VP  TO
+VP     MD RB VP          MD  MD
+VP     VBD NP PP         VBD VBD
+VP     VP CC VP          0   0
+VP     ADVP PRT          ADVP ADVP
+NP     DT JJ NN          NN  NN
+NP     NP PP             NP  NP
+NP     NP CC NP          2   0
+NP     NNP POS           POS POS
+NP     NNP NN CC NN NNS  NNS NNS
+NP     NN CC NN          2   0
+NP     DT JJR            JJR JJR
+NP     CD                CD  CD
+NP     $ CD              CD  $
+NP     NP NN             NN  NN
+NP     NX PP             NX  NX
+NP     DT ADJP           ADJP ADJP
+NX     NN NNS            NNS NN
+PP     IN NP             IN  IN
+PP     ADVP IN NP        IN  IN
+PP     RB NP             RB  NP
+SBAR   IN S              IN  IN
+SBAR   WHNP S            WHNP WHNP
+SBARQ  WHADVP SQ         SQ  SQ
+SINV   S VP NP           VP  VP
+SQ     VBZ NP VP         VBZ VBZ
+ADJP   RB JJ             JJ  JJ
+ADJP   JJ PP             JJ  JJ
+ADJP   JJ CC JJ          2   0
+ADVP   RB RB             0   1
+ADVP   RB PP             RB  RB
+QP     CD CD             1   0
+QP     $ CD CD           $   $
+QP     IN CD             IN  IN
+NAC    NNP NNP           1   0
+CONJP  RB RB IN          0   1
+LST    LS                LS  LS
+PRT    RP                RP  RP
+RRC    ADVP PP           ADVP ADVP
+WHNP   WDT NN            WDT WDT
+WHNP   WP$ NN            WP$ WP$
+WHADVP WRB RB            WRB WRB
+WHADJP WRB JJ            WRB WRB
+WHPP   IN WHNP           IN  IN
+FRAG   NP PP             NP  PP
+UCP    NP CC ADJP        0   0
+INTJ   UH NP             NP  UH
+PRN    NP VP             VP  NP
+X      DT NN             NN  DT
+Q      DT NN             DT  DT
+"""
+
+
+@pytest.mark.parametrize("line", CONSTITUENTS.strip().split("\n"), ids=lambda line: "-".join(line.split()))
+def test_constituents_analysed_by_hand(line: str) -> None:
+    label, *children, first, second = line.split()
+    for name, head in (("yamada-matsumoto", first), ("collins", second)):
+        expected = int(head) if head.isdigit() else children.index(head)
+        assert head_rules.load(name).head(label, children) == expected, name
+
+
+def by_reading(name: str, label: str, children: Sequence[str]) -> int:
+    """The head, found from the table's text in another way: all children are ranked, the least rank wins."""
+    text = (config.resources() / "heads" / f"{name}.txt").read_text(encoding="utf-8")
+    lines = [line.split("#")[0].partition(":") for line in text.splitlines()]
+    ranks: dict[int, tuple[int, int]] = {}
+    end, item_number = "left", 0
+    for items in [items for labels, _, items in lines if label in labels.split()]:
+        end, *lists = items.split()
+        for item in lists:
+            item_number += 1
+            for i, child in enumerate(children):
+                if child in item.split("|"):
+                    ranks.setdefault(i, (item_number, i if end == "left" else -i))
+    head = min(ranks, key=ranks.__getitem__) if ranks else (0 if end == "left" else len(children) - 1)
+    moves = "coordination" in text and head > 1 and children[head - 1] == "CC"
+    return head - 2 if moves else head
+
+
+@pytest.mark.parametrize("name", head_rules.names())
+def test_two_readings_of_a_table_agree(name: str) -> None:
+    rules = head_rules.load(name)
+    items = sorted({item for searches in rules.searches.values() for one in searches for item in one.labels})
+    rng = random.Random(1)
+    n_moved = 0
+    for _ in range(4000):
+        label = rng.choice([*rules.searches, "Q"])
+        own = [item for search in rules.searches.get(label, ()) for item in sorted(search.labels)]
+        children = rng.choices([*items, *own, *own, *["CC"] * 20, "Q"], k=rng.randrange(1, 6))
+        head = rules.head(label, children)
+        assert head == by_reading(name, label, children), (label, children)
+        n_moved += head + 1 < len(children) and children[head + 1] == "CC"
+    assert n_moved > 100
+
+
+def test_the_tables_differ_only_where_they_should() -> None:
+    """Penn2Malt's is that of Collins, read from the other side, but for NP, NX, NAC, TO and empty lists."""
+    ours, theirs = head_rules.load("yamada-matsumoto"), head_rules.load("collins")
+    other_side = {"left": "right", "right": "left"}
+    for label, searches in ours.searches.items():
+        if label in ("NP", "NX", "NAC", "INTJ", "PRN", "X"):
+            continue
+        mirrored = [head_rules.Search(other_side[search.side], search.labels) for search in searches]
+        if label == "VP":
+            searches = (head_rules.Search("left", frozenset({"TO"})), *searches)
+            mirrored = list(searches)
+        assert tuple(mirrored) == theirs.searches[label], label
+    assert set(theirs.searches) - set(ours.searches) == {"FRAG", "UCP"}
+    assert set(ours.searches) - set(theirs.searches) == {"NX", "X"}
+
+
+@pytest.mark.parametrize(
+    "line", ["NP", "NP right NN", "NP: NN", "NP:", ": right NN", "NP: up NN", "coordination: last conjunct"]
+)
+def test_faulty_lines(line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        head_rules.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
+    assert str(caught.value) == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(UsageError) as caught:
+        head_rules.load("colins")
+    assert str(caught.value) == "no head rules 'colins' (choose from collins, yamada-matsumoto)"
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(head_rules).failed == 0
