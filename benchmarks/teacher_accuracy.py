@@ -1,10 +1,11 @@
-"""Accuracy and CPU time of rule tables, decoded as they are and as the prior of the DMV teacher.
+"""Accuracy and CPU time of rule tables, decoded as they are and as the prior of a teacher.
 
     python benchmarks/teacher_accuracy.py --language eu eu-ud-train.conllu eu-ud-dev.conllu
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
-training files are not read. --ablate takes each part of a table away in turn, teacher only.
+training files are not read. --teachers says which: dmv, convex-mst, or ensemble, which is both. --ablate
+takes each part of a table away in turn, teachers only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -29,10 +31,11 @@ from dynet_vdgi.baselines.rules_only import TIE_SEEDS
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
-from dynet_vdgi.grammar.prior import Prior, Statistics
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.teachers import dmv
+from dynet_vdgi.learning.students import LEARNERS
+from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
 LIMITS = (15, 40)
@@ -75,7 +78,7 @@ def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
 def rules_only(language: Language, rules: RuleSet) -> Result:
     """The most probable trees under the prior alone; ties fall at random, figures are means over seeds."""
     start = time.process_time()
-    prior = Prior(rules, Statistics.measure(language.train))
+    prior = Prior.of_text(rules, language.train)
     learnt = time.process_time()
     potentials = [prior.potentials(sentence.tags) for sentence in language.test]
     draws = []
@@ -87,12 +90,12 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
 
 
-def teacher(language: Language, rules: RuleSet, settings: dmv.DmvSettings, max_len: int) -> Result:
-    """The DMV teacher."""
+def teacher(language: Language, rules: RuleSet, learn: ensemble.Learner, max_len: int) -> Result:
+    """A teacher, or an ensemble."""
     make_ready()
     start = time.process_time()
-    prior = Prior(rules, Statistics.measure(language.train))
-    model = dmv.learn([tags for tags in language.train if len(tags) <= max_len], prior, settings)
+    prior = Prior.of_text(rules, language.train)
+    model = learn([tags for tags in language.train if len(tags) <= max_len], prior)
     learnt = time.process_time()
     trees = model.parse(sentence.tags for sentence in language.test)
     parsed = time.process_time()
@@ -127,10 +130,19 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
     """What is measured, by its name in the tables."""
     settings = dmv.DmvSettings(arguments.iterations, arguments.valence_iterations)
+    learn_dmv = partial(dmv.learn, settings=settings)
+    learners: dict[str, ensemble.Learner] = {
+        "dmv": learn_dmv,
+        "convex-mst": convex_mst.learn,
+        "ensemble": partial(ensemble.learn, learners=(learn_dmv, convex_mst.learn)),
+    }
     systems: dict[str, Callable[[Language], Result]] = {}
 
-    def add_teacher(name: str, rules: RuleSet) -> None:
-        systems[name] = lambda language: teacher(language, rules, settings, arguments.max_len)
+    def add_teachers(name: str, rules: RuleSet) -> None:
+        for kind in arguments.teachers:
+            systems[f"{name}, {LEARNERS[kind][0]}"] = partial(
+                teacher, rules=rules, learn=learners[kind], max_len=arguments.max_len
+            )
 
     def add_rules_only(name: str, rules: RuleSet) -> None:
         systems[name] = lambda language: rules_only(language, rules)
@@ -139,13 +151,13 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
     for table, rules in tables.items():
         add_rules_only(f"{Path(table).stem}, rules only", rules)
     for table, rules in tables.items():
-        add_teacher(f"{Path(table).stem}, DMV", rules)
+        add_teachers(Path(table).stem, rules)
     if arguments.ablate:
         whole = load_rules(config.rules_path(arguments.ablate))
         needed = {"rules", "kinds of words"}  # the first is the table, the second is worth nothing by itself
         for part in whole.parts:
             if part.name not in needed:
-                add_teacher(f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name))
+                add_teachers(f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name))
     return systems
 
 
@@ -158,6 +170,7 @@ def main() -> None:
         "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
     )
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
+    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=list(LEARNERS), metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
     parser.add_argument("--iterations", type=int, default=dmv.DmvSettings.iterations)

@@ -1,0 +1,339 @@
+"""Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation; a teacher.
+
+Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar induction".
+A vector y says of every possible arc of a text how much of it there is; X holds the arcs' features, u their
+log-potentials under a prior. Over all mixtures y of projective trees with one root, and all weights w, the
+objective
+
+    1/(2N) |y - X w|^2 + ridge/2 |w|^2 - prior_weight/N u.y                 N: words of the text
+
+is minimised. The best w for a y is a ridge regression's; so what is left is a convex function of y alone, and
+Frank-Wolfe minimises it: each step goes towards the trees that the gradient likes best, as far as that pays.
+For a new sentence w is kept, and the tree with the least objective is the one with the highest sum of
+X w + prior_weight u.
+
+Here every feature of an arc goes with the tags of its two ends and its direction. So the regression falls
+apart into a small one for each such triple, and is solved exactly. Nothing is random: the start is the mean
+of all trees under the prior.
+
+Letters: n words of a sentence, T tags, S sentences, C cells: (n + 1)^2 of each sentence, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.projective import decode
+from dynet_vdgi.teachers.dmv import Dmv
+
+LONGEST = 6
+"""Distances from here on are one."""
+
+N_TEMPLATES = 6
+
+NO_ARC = 0
+"""The only feature of a cell that is no arc: a word and itself, ROOT as dependent. Its weight is 0."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Heads = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ConvexMstSettings:
+    """The objective, and for how long it is minimised. Raises: ConfigError, a number is out of its range."""
+
+    prior_weight: float = 0.3  # the paper's mu
+    ridge: float = 0.001  # the paper's lambda
+    iterations: int = 20
+
+    def __post_init__(self) -> None:
+        if self.iterations < 0:
+            raise ConfigError(f"teacher: 'iterations' must be 0 or more, not {self.iterations}")
+        for name in ("prior_weight", "ridge"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ConfigError(f"teacher: '{name}' must be above 0, not {getattr(self, name)}")
+
+
+def mean_of_trees(potentials: ArrayLike) -> Floats:
+    """The mean (n + 1, n) of a sentence's trees as matrices of 0 and 1, by head, ROOT first, and dependent.
+
+    A tree weighs the product of exp(potential) of its arcs; log-potentials (n + 1, n + 1), ROOT at 0.
+    """
+    potentials = np.asarray(potentials)
+    return Dmv.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
+
+
+class Iteration(NamedTuple):
+    """Where one iteration began. The least objective there can be is not below `objective - gap`."""
+
+    objective: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMst:
+    """The weights of the features, and how they were found."""
+
+    weights: Floats  # (F,)
+    n_tags: int
+    prior_weight: float
+    log: tuple[Iteration, ...] = ()
+
+    def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
+        """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
+        words, prior = _checked(tags, potentials, self.n_tags)
+        return _sums(self.weights, arc_features(words, self.n_tags)) + self.prior_weight * prior
+
+
+# ---------------------------------------------------------------------------------------------- features
+def arc_features(words: Ints, n_tags: int) -> Ints:
+    """Features (n + 1, n + 1, 6), by head and dependent, of a sentence with the tags (n,), ROOT at 0.
+
+    Each goes with the tags of both ends and the direction. They are: these alone, the distance, the tags
+    before and after the head, before and after the dependent. ROOT stands at both edges of a sentence.
+    """
+    n, root, block = len(words), n_tags, _block_size(n_tags)
+    padded = np.concatenate([[root, root], words, [root]])
+    before, tag, after = padded[:-2], padded[1:-1], padded[2:]
+    position = np.arange(n + 1)
+    distance = position - position[:, None]
+    distance[0] = 1  # how far from ROOT means nothing
+    features = np.empty((n + 1, n + 1, N_TEMPLATES), dtype=np.int64)
+    features[:] = 1 + block * ((tag[:, None] * (n_tags + 1) + tag) * 2 + (distance > 0))[:, :, None]
+    features[:, :, 1] += np.minimum(np.abs(distance), LONGEST)
+    for k, neighbour in enumerate((before[:, None], after[:, None], before, after)):
+        features[:, :, 2 + k] += 1 + LONGEST + k * (n_tags + 1) + neighbour
+    features[:, 0] = features[position, position] = NO_ARC
+    return features
+
+
+def _block_size(n_tags: int) -> int:
+    """How many features go with one pair of tags and direction."""
+    return 1 + LONGEST + 4 * (n_tags + 1)
+
+
+def _n_features(n_tags: int) -> int:
+    """F; most of them never occur."""
+    return 1 + 2 * (n_tags + 1) ** 2 * _block_size(n_tags)
+
+
+def _sums(weights: Floats, features: Ints) -> Floats:
+    """X w: of the weights of the features (..., 6)."""
+    return np.asarray(weights[features].sum(axis=-1))
+
+
+# ---------------------------------------------------------------------------------------------- the problem
+class Ridge(NamedTuple):
+    """Least squares with a penalty on squared weights, a regression for each set of features that meet."""
+
+    columns: list[Ints]  # the features of each
+    inverses: list[Floats]  # (X'X + penalty I)^-1 of each
+
+    @classmethod
+    def of(cls, features: Ints, block_size: int, penalty: float) -> Ridge:
+        """For the features (C, 6) of a text."""
+        block = (features[:, 0] - 1) // block_size  # below 0: no arc
+        order = np.argsort(block, kind="stable")[np.count_nonzero(block < 0) :]
+        columns, inverses = list[Ints](), list[Floats]()
+        for cells in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
+            used, own = np.unique(features[cells], return_inverse=True)
+            own, k = own.reshape(-1, N_TEMPLATES), len(used)
+            together = np.bincount((own[:, :, None] * k + own[:, None]).ravel(), minlength=k * k)
+            columns.append(used)
+            inverses.append(np.asarray(np.linalg.inv(together.reshape(k, k) + penalty * np.eye(k))))
+        return cls(columns, inverses)
+
+    def solve(self, totals: Floats) -> Floats:
+        """The weights (F,) for a y, given X'y (F,)."""
+        weights = np.zeros_like(totals)
+        for columns, inverse in zip(self.columns, self.inverses):
+            weights[columns] = inverse @ totals[columns]
+        return weights
+
+
+class State(NamedTuple):
+    """Where Frank-Wolfe stands."""
+
+    arcs: Floats  # y (C,), 0 where there is no arc
+    totals: Floats  # X'y (F,)
+    weights: Floats  # w (F,), the best for y
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The objective for one text; sentences one after the other, cells of each by head and dependent."""
+
+    features: Ints  # (C, 6)
+    potentials: Floats  # u (C,)
+    prior_weight: float
+    sizes: Ints  # (S,) n + 1 of each sentence
+    n_features: int
+    regression: Ridge
+
+    @classmethod
+    def of(
+        cls,
+        tags: Sequence[ArrayLike],
+        potentials: Sequence[ArrayLike],
+        n_tags: int,
+        settings: ConvexMstSettings,
+    ) -> Problem:
+        """Arguments as of `fit`. Raises: ValueError, see there."""
+        if len(tags) != len(potentials):
+            raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
+        text = [_checked(*sentence, n_tags) for sentence in zip(tags, potentials)]
+        text = [(words, prior) for words, prior in text if len(words)]
+        if not text:
+            raise ValueError("no sentences to learn from")
+        features = np.concatenate([arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words, _ in text])
+        flat = np.concatenate([matrix.ravel() for _, matrix in text])
+        sizes = np.array([len(matrix) for _, matrix in text])
+        penalty = settings.ridge * (sizes - 1).sum()
+        regression = Ridge.of(features, _block_size(n_tags), penalty)
+        return cls(features, flat, settings.prior_weight, sizes, _n_features(n_tags), regression)
+
+    @property
+    def n_words(self) -> int:
+        return int((self.sizes - 1).sum())
+
+    def start(self) -> State:
+        """The mean of all trees under the prior."""
+        means = [mean_of_trees(matrix) for matrix in self.matrices(self.potentials)]
+        arcs = np.concatenate([np.pad(mean, ((0, 0), (1, 0))).ravel() for mean in means])
+        totals = self._totals(self.features, np.repeat(arcs, N_TEMPLATES))
+        return State(arcs, totals, self.regression.solve(totals))
+
+    def step(self, state: State) -> tuple[State, Iteration]:
+        """One step of Frank-Wolfe, with the exact line search, and where it began."""
+        arcs, totals, weights = state
+        descent = self.descent(state)
+        trees = self.best_trees(descent)
+        gap = descent[trees].sum() - descent @ arcs
+        objective = (arcs @ arcs - totals @ weights) / 2 - self.prior_weight * (self.potentials @ arcs)
+        # Towards the trees the objective is a parabola; this is its second derivative, times N.
+        change = self._totals(self.features[trees]) - totals
+        turn = self.regression.solve(change)
+        curvature = self.n_words - 2 * arcs[trees].sum() + arcs @ arcs - change @ turn
+        length = gap / max(gap, curvature) if gap > 0 else 0.0
+        moved = (1 - length) * arcs
+        moved[trees] += length
+        now = State(moved, totals + length * change, weights + length * turn)
+        return now, Iteration(float(objective) / self.n_words, float(gap) / self.n_words)
+
+    def descent(self, state: State) -> Floats:
+        """Minus N times the gradient (C,) of the objective by y; without a meaning where there is no arc."""
+        return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
+
+    def best_trees(self, scores: Floats) -> Ints:
+        """The cells (N,) of the arcs of each sentence's projective tree with one root and the highest sum."""
+        heads = chain.from_iterable(decode(self.matrices(scores)))
+        head = np.fromiter(heads, np.int64, self.n_words)
+        word = np.concatenate([np.arange(1, size) for size in self.sizes])
+        first = np.cumsum(self.sizes**2) - self.sizes**2
+        first, size = np.repeat(np.stack([first, self.sizes]), self.sizes - 1, axis=1)
+        return np.asarray(first + head * size + word)
+
+    def matrices(self, cells: Floats) -> list[Floats]:
+        """Values (C,) as matrices (n + 1, n + 1)."""
+        parts = np.split(cells, np.cumsum(self.sizes**2)[:-1])
+        return [part.reshape(size, size) for part, size in zip(parts, self.sizes)]
+
+    def _totals(self, features: Ints, values: Floats | None = None) -> Floats:
+        """Sums (F,) of values, or numbers of them where there are none, by feature."""
+        return np.bincount(features.ravel(), values, self.n_features).astype(np.float64)
+
+
+def _checked(tags: ArrayLike, potentials: ArrayLike, n_tags: int) -> tuple[Ints, Floats]:
+    """Tags (n,) and potentials (n + 1, n + 1) of a sentence, 0 where there is no arc. Raises: ValueError."""
+    words = np.asarray(tags, dtype=np.int64).reshape(-1)
+    prior = np.array(potentials, dtype=np.float64)
+    n = len(words)
+    if prior.shape != (n + 1, n + 1):
+        raise ValueError(f"potentials of {n} words must be {(n + 1, n + 1)}, not {prior.shape}")
+    if n and not 0 <= words.min() <= words.max() < n_tags:
+        raise ValueError(f"tags must be 0 to {n_tags - 1}, not {words.min()} to {words.max()}")
+    prior[:, 0] = 0.0
+    np.fill_diagonal(prior, 0.0)
+    if not np.isfinite(prior).all():
+        raise ValueError("potentials must be finite numbers")
+    return words, prior
+
+
+def fit(
+    tags: Sequence[ArrayLike],
+    potentials: Sequence[ArrayLike],
+    n_tags: int,
+    settings: ConvexMstSettings | None = None,
+) -> ConvexMst:
+    """The model with the least objective, as near as the iterations come.
+
+    Args:
+        tags: tag ids (n,) of each sentence, below T.
+        potentials: log-potentials (n + 1, n + 1) of each sentence's arcs, by head and dependent, ROOT at 0,
+            as `Prior.potentials` makes them; column 0 and the diagonal are ignored.
+        n_tags: T.
+
+    Raises:
+        ValueError: there is no sentence, or the arguments do not fit together.
+    """
+    settings = settings or ConvexMstSettings()
+    problem = Problem.of(tags, potentials, n_tags, settings)
+    state, log = problem.start(), list[Iteration]()
+    for _ in range(settings.iterations):
+        state, iteration = problem.step(state)
+        log.append(iteration)
+    return ConvexMst(state.weights, n_tags, settings.prior_weight, tuple(log))
+
+
+# ---------------------------------------------------------------------------------------------- tags, prior
+@dataclass(frozen=True, eq=False)
+class Teacher:
+    """A model with the prior that it was learnt under and its tags; any other tag has the id T - 1."""
+
+    model: ConvexMst
+    prior: Prior
+    tags: tuple[str, ...]
+
+    def scores(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+        """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMst.scores`."""
+        ids = {tag: k for k, tag in enumerate(self.tags)}
+        return [
+            self.model.scores([ids.get(tag, len(ids)) for tag in tags], self.prior.potentials(tags))
+            for tags in tagged
+        ]
+
+    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
+        """The tree of each sentence; projective, with one root, whatever the tags."""
+        return decode(self.scores(tagged))
+
+    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+        """Votes (n + 1, n) for the arcs of each sentence, by head, ROOT first, and dependent.
+
+        The method says which tree is best, not how probable others are. Here a tree's probability is
+        proportional to exp(score / prior_weight), which has the prior's potentials as they are.
+        """
+        return [mean_of_trees(matrix / self.model.prior_weight) for matrix in self.scores(tagged)]
+
+
+def learn(
+    tagged: Sequence[Sequence[str]], prior: Prior, settings: ConvexMstSettings | None = None
+) -> Teacher:
+    """A teacher for a language from tagged sentences; those of up to 15 words will do.
+
+    Raises:
+        ValueError: there is no sentence.
+    """
+    tags = tuple(sorted({tag for sentence in tagged for tag in sentence}))
+    ids = {tag: k for k, tag in enumerate(tags)}
+    words = [[ids[tag] for tag in sentence] for sentence in tagged]
+    potentials = [prior.potentials(sentence) for sentence in tagged]
+    return Teacher(fit(words, potentials, len(tags) + 1, settings), prior, tags)
