@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains on a treebank, parses its test part, and scores the parse beside parsers that learn nothing.
 #
-#   bash run/train_ud.sh                                  the embedded demo treebank, in about a minute
+#   bash run/train_ud.sh                                  the embedded demo treebank, in a minute
 #   bash run/train_ud.sh LANG DIR... [-- TRAIN OPTIONS]   LANG-ud-{train,test}*.conllu[.gz] of a UD treebank
 #
 # as in   bash run/train_ud.sh eu UD_Basque -- --seed 2       results in runs/eu (VDGI_RUN=FOLDER changes that)

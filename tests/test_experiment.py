@@ -8,17 +8,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
-from shell import ROOT, Vdgi, finished, last_line, names_in, process
+from clusters import running_cluster
+from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi import config
-from dynet_vdgi.experiments import expand, locks, plan, runner, sources, tasks, work
+from dynet_vdgi.experiments import baseline_run, expand, locks, plan, published, runner, sources, tasks, work
 from dynet_vdgi.experiments.tasks import Task
 
 SMALL = json.dumps(
@@ -139,10 +139,11 @@ def test_faults_in_what_a_plan_names(
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["demi"], 4, "no plan 'demi'; did you mean 'demo'? (there are: demo, paper-ud; "),
+        (["demi"], 4, "no plan 'demi'; did you mean 'demo'? (there are: demo, paper-ud, "),
         (["nix.toml"], 4, "nix.toml: cannot read the plan: No such file or directory"),
         (["plan.toml", "--only", "frist"], 2, "--only frist: the plan has no such name; did "),
         (["plan.toml", "--jobs", "0"], 2, "--jobs 0: at least 1"),
+        (["plan.toml", "--seeds", "1", "-1"], 2, "--seeds -1: from 0 upwards"),
         (["plan.toml", "--data", "nix"], 2, "--data nix: no such folder"),
         (["plan.toml", "--out", "plan.toml"], 2, "cannot make the folder 'plan.toml': File exists"),
     ],
@@ -154,13 +155,13 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
     assert last_line(result.err).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["demo", "paper-ud"])
+@pytest.mark.parametrize("name", ["demo", "paper-ud", "paper-wsj", "paper-wsj-released"])
 def test_plans_that_come_with_the_package(name: str) -> None:
     content = plan.load(plan.path_of(name))
     none = plan.Folders(("",))
     for treebank in content.treebanks:
         for system in content.systems:
-            config.load_settings(system.presets, [*system.set, *treebank.set])
+            config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
             assert expand.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
 
 
@@ -176,11 +177,137 @@ def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
         "nl-ud-dev.conllu",
     ]
     assert weak.dev == ()
-    assert [Path(name).name for name in found["nl/as_released/1"].dev] == ["nl-ud-dev.conllu"]
-    assert found["nl/baselines"].protocols == ("standard", "as_released")
+    assert found["nl/baselines"].protocols == ("standard",)
+
+
+def test_the_released_plan_chooses_by_dev_trees(data_dir: Path) -> None:
+    found = tasks_of(plan.path_of("paper-ud-released"), "fr", data=str(data_dir))
+    released = found["fr/as_released/1"]
+    assert [Path(name).name for name in released.dev] == ["fr-ud-dev.conllu"]
+    assert [Path(name).name for name in released.train] == [
+        "fr-ud-train-nopunct-len15.conllu",
+        "fr-ud-dev.conllu",
+    ]
+    assert found["fr/baselines"].protocols == ("as_released",)
+    ud, of_released = (plan.load(plan.path_of(name)) for name in ("paper-ud", "paper-ud-released"))
+    assert [t.name for t in of_released.treebanks] == [t.name for t in ud.treebanks]
+
+
+def test_the_wsj_plan_has_every_row_of_the_paper() -> None:
+    """Tables 1 to 5: one system for each model that the authors ran, all of them with WSJ tags and rules."""
+    content = plan.load(plan.path_of("paper-wsj"))
+    (treebank,) = content.treebanks
+    tables = [f"Li2019-T{number}" for number in range(1, 6)]
+    figures = [f for f in published.read() if f.table in tables and f.dataset == treebank.published]
+    rows = {published.same_model(f.model) for f in figures if "own runs" in f.source}
+    models = [system.published for system in content.systems if system.published]
+    assert len(rows) == 11
+    assert sorted(map(published.same_model, models)) == sorted(rows)
+    assert {f.length for f in figures} == {"<=10", "all"}
+    assert treebank.lengths == (10,)
+    seen = []
+    for system in content.systems:
+        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        assert (settings.data.tags, settings.posterior.rules) == ("xpos", "wsj")
+        is_lexicalised = system.name.startswith("L-")
+        assert (settings.model.word_dim > 0) == is_lexicalised == bool(settings.data.clusters)
+        is_weak = "Unsupervised" not in system.name and "Universal" not in system.name and system.published
+        assert (settings.posterior.expectations == "trees") == bool(is_weak)
+        if system.name.startswith("RL-"):
+            assert settings.finetune.score == system.name.lower()
+        if system.after:
+            (start,) = (other for other in content.systems if other.name == system.after)
+            before = config.load_settings([*start.presets, *treebank.presets], start.set)
+            assert before.finetune.updates == settings.train.updates == 0
+            assert before.posterior == settings.posterior
+        seen.append(settings)
+    assert all(one != other for k, one in enumerate(seen) for other in seen[:k])
+
+
+def test_the_released_wsj_plan_has_a_rule_for_every_pair() -> None:
+    content = plan.load(plan.path_of("paper-wsj-released"))
+    (treebank,) = content.treebanks
+    assert (treebank,) == plan.load(plan.path_of("paper-wsj")).treebanks  # so that tables can be joined
+    for system in content.systems:
+        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        assert (settings.posterior.rules, settings.posterior.dynamics) == ("wsj-pairs", "released")
+        assert (settings.data.tags, settings.data.protocol) == ("xpos", "standard")
+        assert bool(settings.finetune.epochs) == bool(system.after) != bool(settings.train.epochs)
 
 
 # ------------------------------------------------------------------------------------------- tasks and keys
+def test_presets_of_a_treebank_are_between_presets_and_settings_of_a_system(folder: Path) -> None:
+    text = PLAN.replace("lengths = [4]", 'presets = ["wsj", "more.toml"]\nset = ["train.clip=0"]', 1)
+    text = text.replace('"finetune.updates=2"', '"finetune.updates=2", "data.max_len=9", "train.clip=2"')
+    text = text.replace('presets = ["rl-pc"]', 'presets = ["rl-pc", "as_released"]')
+    path = write_plan(folder, text)
+    Path("more.toml").write_text("[data]\nmax_len = 7\nmin_freq = 3\n", encoding="utf-8")
+    found = tasks_of(path)
+    fine, first, baselines = (found[f"xx/{name}"].settings() for name in ("fine/1", "first/1", "baselines"))
+    assert (fine.posterior.dynamics, fine.posterior.rules, fine.data.tags) == ("released", "wsj", "xpos")
+    assert (fine.data.max_len, fine.data.min_freq, fine.train.clip) == (9, 3, 0)
+    assert (first.posterior.rules, first.data.max_len) == ("wsj", 7)
+    assert (baselines.posterior.rules, baselines.data.tags) == ("wsj", "xpos")
+    assert found["xx/baselines"].protocols == ("standard", "as_released")  # that of first before that of fine
+
+
+def test_baselines_have_the_rules_and_tags_of_their_treebank(folder: Path) -> None:
+    keys = set()
+    for line, expected in (
+        ("lengths = [4]", ("ud", "upos")),
+        ('set = ["posterior.rules=ud-propn"]', ("ud-propn", "upos")),
+        ('set = ["posterior.rules=mine.txt", "data.tags = xpos"]', ("plans/mine.txt", "xpos")),
+        ('set = ["posterior.rules=mine.txt"]', ("plans/mine.txt", "upos")),
+        ('presets = ["wsj"]', ("wsj", "xpos")),
+    ):
+        Path("plans").mkdir(exist_ok=True)
+        Path("plans/mine.txt").write_text("ROOT VERB 0.5\n", encoding="utf-8")
+        task = tasks_of(write_plan(Path("plans"), PLAN.replace("lengths = [4]", line, 1)))["xx/baselines"]
+        settings = task.settings()
+        assert (settings.posterior.rules, settings.data.tags) == expected
+        keys.add(task.key)
+    assert len(keys) == 5
+
+
+def test_rules_only_parses_the_tags_that_its_rules_are_for(folder: Path) -> None:
+    """XPOS under rules for it gives what the same tags in UPOS give, and nothing else does."""
+    text = tiny.treebank()
+    penn = text
+    for tag, xpos in {
+        "DET": "DT",
+        "NOUN": "NN",
+        "VERB": "VBD",
+        "ADJ": "JJ",
+        "ADV": "RB",
+        "AUX": "MD",
+    }.items():
+        penn = penn.replace(f"\t{tag}\t_", f"\t{tag}\t{xpos}")
+    penn = penn.replace("\tNUM\t_", "\tNUM\tCD").replace("\tPUNCT\t_", "\tPUNCT\t.")
+    Path("ud.txt").write_text("ROOT VERB 0.5\nVERB NOUN 0.5\nNOUN ADJ 0.5\n", encoding="utf-8")
+    Path("penn.txt").write_text("ROOT VBD 0.5\nVBD NN 0.5\nNN JJ 0.5\n", encoding="utf-8")
+    Path("test.conllu").write_text(penn, encoding="utf-8")
+    right = {}
+    for rules in ("ud.txt", "penn.txt"):
+        for tags in ("upos", "xpos"):
+            assignments = (f"posterior.rules={rules}", f"data.tags={tags}")
+            out = f"{rules}-{tags}"
+            Path(out).mkdir()
+            task = Task(out, "", set=assignments, test=("test.conllu",), protocols=("standard",))
+            baseline_run.perform(task)
+            scored = tasks.recorded(task.result)["protocols"]["standard"]
+            right[rules, tags] = scored["right"]["rules only"]
+            assert sum(scored["words"]) == text.count("\n") - text.count("\tPUNCT") - 2 * text.count("#")
+    assert right["penn.txt", "xpos"] == right["ud.txt", "upos"]
+    assert right["penn.txt", "upos"] != right["penn.txt", "xpos"] != right["ud.txt", "xpos"]
+
+
+def test_other_seeds_than_those_of_the_plan(folder: Path, vdgi: Vdgi) -> None:
+    write_plan(folder)
+    out = vdgi.good("experiment", "plan.toml", "--out", "out", "--seeds", "7", "0", "7", "--dry-run").out
+    labels = [line.split(":")[0] for line in out.splitlines()]
+    assert labels == ["xx/baselines", "xx/first/7", "xx/first/0", "xx/fine/7", "xx/fine/0"]
+
+
 def test_what_is_started_from_comes_first(folder: Path) -> None:
     found = tasks_of(write_plan(folder))
     assert list(found) == ["xx/baselines", "xx/first/1", "xx/first/2", "xx/fine/1", "xx/fine/2"]
@@ -223,6 +350,8 @@ def changed_parts(before: Task, after: Task) -> set[str]:
         ("lengths = [4]", 'set = ["posterior.rules=mine.txt"]', {"rules"}),
         ("lengths = [4]", 'set = ["posterior.rules=ud.txt"]', set()),
         ("lengths = [4]", 'set = ["train.select=dev"]', {"settings", "data"}),
+        ("lengths = [4]", 'set = ["data.tags=xpos"]', {"settings"}),
+        ("lengths = [4]", 'presets = ["wsj"]', {"settings", "rules"}),
         ("lengths = [4]", 'set = ["posterior.expectations=trees"]\nexpectations = ["xx-dev.conllu"]',
          {"settings", "rules"}),
     ],
@@ -563,15 +692,6 @@ def test_other_test_sentences_are_scored_without_training(
     assert len(json.loads(Path("out/xx/first/1/result.json").read_text(encoding="utf-8"))["words"]) == 5
 
 
-def wait_for(condition: Callable[[], object], running: subprocess.Popen[bytes]) -> None:
-    """Waits until something is so, while a process runs."""
-    end = time.monotonic() + 300
-    while not condition():
-        assert running.poll() is None, running.stderr.read() if running.stderr else ""
-        assert time.monotonic() < end
-        time.sleep(0.002)
-
-
 def begun(run: Path) -> Callable[[], bool]:
     """True while a run has a checkpoint and no result."""
     return lambda: (run / "model.vdgi").exists() and not (run / "result.json").exists()
@@ -632,37 +752,8 @@ def test_a_file_that_changes_meanwhile(folder: Path) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """Address and two workers of a scheduler on this machine; all in processes of their own."""
-    pytest.importorskip("distributed")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]]
-        with open(tmp_path / f"{arguments[0]}-{len(started)}.log", "wb") as log:
-            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=tmp_path))
-        return started[-1]
-
-    where = tmp_path / "scheduler.json"
-    local = ["--host", "127.0.0.1", "--no-dashboard"]
-    scheduler = start("dask_scheduler", "--port", "0", "--scheduler-file", str(where), *local)
-    wait_for(where.exists, scheduler)
-    time.sleep(0.1)
-    address = json.loads(where.read_text(encoding="utf-8"))["address"]
-    once = [
-        "--no-nanny",
-        "--nthreads",
-        "1",
-        "--memory-limit",
-        "0",
-        "--local-directory",
-        str(tmp_path),
-        *local,
-    ]
-    workers = [start("dask_worker", address, *once, *local) for _ in range(2)]
-    yield address, workers
-    for running in started:
-        running.kill()
-        running.wait()
+    with running_cluster(tmp_path) as running:
+        yield running.address, [running.start_worker() for _ in range(2)]
 
 
 def worker_of(run: Path) -> int | None:

@@ -1,13 +1,13 @@
 """Carry out a plan of experiments: treebanks x systems x seeds.
 
-PLAN is a TOML file, or demo, paper-ud (in resources/experiments, as examples). Every run has a folder of its
-own, DIR/TREEBANK/SYSTEM/SEED: model, parses, result.json, log.txt. Stopped in whatever way, the same command
-goes on; what is done is not done again unless its settings, files, rules or code have changed, and what was
-there then is moved to DIR/.replaced. Prints the tables of vdgi table.
+PLAN is a TOML file, or demo, paper-ud, paper-wsj (in resources/experiments, as examples). Every run has a
+folder of its own, DIR/TREEBANK/SYSTEM/SEED: model, parses, result.json, log.txt. Stopped in whatever way, the
+same command goes on; what is done is not done again unless its settings, files, rules or code have changed,
+and what was there then is moved to DIR/.replaced. Prints the tables of vdgi table.
 
   vdgi experiment demo --out runs/grid --jobs 2
   vdgi experiment my-plan.toml --out runs/my --dry-run
-  vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules
+  vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules --seeds 1 2
 
 With --scheduler, tasks go to the workers of a Dask cluster, which must see the same files by the same names:
 
@@ -24,6 +24,7 @@ import platform
 import subprocess
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the plan's files (default: the plan's folder, then the environment's VDGI_DATA)",
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these treebanks and systems")
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="instead of those of the plan")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: 1)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers share the file system"
@@ -68,6 +70,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--jobs {arguments.jobs}: at least 1")
     path = plan.path_of(arguments.plan)
     content = plan.load(path)
+    if arguments.seeds:
+        if min(arguments.seeds) < 0:
+            raise UsageError(f"--seeds {min(arguments.seeds)}: from 0 upwards")
+        content = replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
     folders = plan.folders(path, arguments.data)
     found = expand.expand(content, plan.select(content, arguments.only), folders, arguments.out)
     if arguments.dry_run:
@@ -128,6 +134,7 @@ def provenance(arguments: argparse.Namespace, out: Path) -> str:
     words = ["vdgi experiment", Path(arguments.plan).name, "--out", out.name]
     words += ["--data", Path(arguments.data).name] if arguments.data else []
     words += ["--only", *arguments.only] if arguments.only else []
+    words += ["--seeds", *map(str, arguments.seeds)] if arguments.seeds else []
     words += ["--jobs", str(arguments.jobs)] if arguments.jobs > 1 else []
     words += ["--scheduler", "ADDRESS"] if arguments.scheduler else []
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 
 NEURAL_SECTIONS = ("model", "posterior", "finetune", "language_model")
 """Settings that say nothing about a linear parser."""
@@ -41,8 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     for key, value in model.meta.items():
         if key == "data":
             lines += [f"{item['role']:13} {item['name']}  sha256 {item['sha256']}" for item in value]
+        elif key == "languages":
+            lines += [f"{'language':13} {label}: {_numbers(numbers)}" for label, numbers in value.items()]
         elif isinstance(value, dict):
-            lines.append(f"{key:13} " + ", ".join(f"{number:,} {name}" for name, number in value.items()))
+            lines.append(f"{key:13} {_numbers(value)}")
         elif isinstance(value, list):
             joiner = " " if key == "command" else "; "
             lines.append(f"{key:13} {joiner.join(map(str, value)) or 'none'}")
@@ -55,3 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     sections = model.settings.to_toml().rstrip().split("\n\n")
     shown = [text for text in sections if text.partition("]")[0].lstrip("[") not in hidden]
     print("\n\n".join(["\n".join(lines), *shown]))
+
+
+def _numbers(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

@@ -25,7 +25,6 @@ from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.evaluation.report import PublishedRow, Run, Scored
     from dynet_vdgi.learning.checkpoint import ModelFile
 
@@ -161,10 +160,11 @@ def score(
     rule_set = load_rules(rule_file)
     published = _published(dataset) if dataset is not None else []
     max_lens = _max_lens([label for row in published for label in row.cells])
-    gold_sentences = list(conllu.read(names[0], heads="required"))
+    blocks = list(conllu.blocks(names[0]))
+    gold_sentences = [conllu.sentence_of(block, "required") for block in blocks]
     trees = {}
     for name, model in models.items():
-        parsed = _parsed(name, model, gold_sentences)
+        parsed = _parsed(name, model, blocks)
         kept = []
         for number, both in enumerate(zip(gold_sentences, parsed), 1):
             sentence, heads = both
@@ -214,11 +214,13 @@ def _protocol(models: dict[str, ModelFile], name: str | None) -> treebank.Protoc
     return treebank.protocol_named(theirs[0])
 
 
-def _parsed(name: str, model: ModelFile, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
+def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[tuple[int, ...]]:
+    """The model's trees of the sentences, whose tags are from its column."""
     from dynet_vdgi.parsing.parser import Parser
 
     parser = Parser(model)
-    parses = parser.parse_all(sentences)
+    tags = model.settings.data.tags
+    parses = parser.parse_all([conllu.sentence_of(block, "ignored", tags) for block in blocks])
     for tag, count in parser.unknown_tags.items():
         logger.warning(
             "%s: tag %s (%d words) is unknown to the model: those words are parsed blindly", name, tag, count

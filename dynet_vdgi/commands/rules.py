@@ -6,6 +6,7 @@ sentences of a treebank that are projective and short, without punctuation. This
 
   vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
   vdgi rules estimate 'xx-ud-*.conllu' --rules ud-propn --max-len 15
+  vdgi rules estimate wsj-train.conllu --rules wsj --tags xpos
   vdgi train --train my.conllu --rules xx-rules.txt --out runs/my
 """
 
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rules", default="ud", metavar="FILE", help="rules to estimate (default: ud)")
     parser.add_argument(
+        "--tags", default="upos", choices=conllu.TAG_COLUMNS, help="the rules' tags (default: %(default)s)"
+    )
+    parser.add_argument(
         "--max-len",
         type=int,
         default=10,
@@ -61,18 +65,18 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.treebanks)
     rules = load_rules(config.rules_path(arguments.rules))
     with files.atomic_writer(arguments.output) as handle:
-        handle.write(estimated_rule_file(names, rules, arguments.max_len))
+        handle.write(estimated_rule_file(names, rules, arguments.max_len, arguments.tags))
 
 
-def estimated_rule_file(names: Sequence[str], rules: RuleSet, max_len: int) -> str:
-    """The text of a rule file with the expectations that the trees of these files give.
+def estimated_rule_file(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> str:
+    """The text of a rule file with the expectations that the trees of these files give; `tags`: their column.
 
     Raises:
         DataError: a file is malformed or has no trees, or no sentence is left to count in.
     """
     from dynet_vdgi.grammar import expectations
 
-    sentences = (sentence for name in names for sentence in conllu.read(name, heads="required"))
+    sentences = (s for name in names for s in conllu.read(name, heads="required", tags=tags))
     prepared = expectations.sentences_for_estimate(sentences, max_len)
     logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
     for dropped in prepared.dropped:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Heads = Literal["optional", "required", "ignored"]
 OnFault = Callable[[DataError], None]
 
+TAG_COLUMNS = ("upos", "xpos")
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 MAX_LINES = 100_000  # in one sentence; bounds the memory spent on a file that is not CoNLL-U
 
@@ -48,6 +49,7 @@ def read(
     path: AnyPath,
     *,
     heads: Heads = "optional",
+    tags: str = "upos",
     on_error: OnFault | None = None,
     on_repair: OnFault | None = None,
 ) -> Iterator[Sentence]:
@@ -60,6 +62,9 @@ def read(
     * "required": a valid tree with one root;
     * "ignored": anything but nothing; `heads` are None.
 
+    `tags` says which column the sentences' tags are from, "upos" or "xpos"; it must be filled. UPOS must be
+    in any case, since it tells what is punctuation; where tags are from XPOS, it is the sentences' `upos`.
+
     With `on_error`, faults are told to it instead of raised: a faulty sentence is skipped, and at most one
     fault per sentence is told; a file that cannot be read to its end is told as well and ends the reading.
     Windows line ends, a byte-order mark, needless, missing or blank-filled empty lines and a missing last
@@ -69,15 +74,19 @@ def read(
     """
     if heads not in ("optional", "required", "ignored"):
         raise ValueError(f"heads={heads!r}; expected 'optional', 'required' or 'ignored'")
-    return _read(path, heads, on_error, on_repair or _warn)
+    if tags not in TAG_COLUMNS:
+        raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
+    return _read(path, heads, tags, on_error, on_repair or _warn)
 
 
 def _warn(repair: DataError) -> None:
     _LOGGER.warning("%s", repair)
 
 
-def _read(path: AnyPath, heads: Heads, on_error: OnFault | None, on_repair: OnFault) -> Iterator[Sentence]:
-    for item in _items(path, heads):
+def _read(
+    path: AnyPath, heads: Heads, tags: str, on_error: OnFault | None, on_repair: OnFault
+) -> Iterator[Sentence]:
+    for item in _items(path, heads, tags):
         if isinstance(item, Sentence):
             yield item
         elif isinstance(item, Repair):
@@ -110,19 +119,19 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
             raise item
 
 
-def sentence_of(block: Block, heads: Heads = "optional") -> Sentence:
-    """The checked sentence of a block; `heads` as in `read`. Raises: `DataError` for a fault in form."""
-    return _sentence(block.path, block.line, block.lines, heads)
+def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos") -> Sentence:
+    """The checked sentence of a block; `heads` and `tags` as in `read`. Raises: `DataError` for a fault."""
+    return _sentence(block.path, block.line, block.lines, heads, tags)
 
 
-def _items(path: AnyPath, heads: Heads) -> Iterator[Sentence | DataError]:
+def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:
     """Sentences, faults and repairs in file order, as objects, so that callbacks run outside any `try`."""
     for item in _raw_items(path):
         if not isinstance(item, Block):
             yield item
             continue
         try:
-            sentence = sentence_of(item, heads)
+            sentence = sentence_of(item, heads, tags)
         except DataError as error:
             yield error
         else:
@@ -194,11 +203,12 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
         yield first, lines
 
 
-def _sentence(name: str, first: int, lines: list[str], policy: Heads) -> Sentence:
+def _sentence(name: str, first: int, lines: list[str], policy: Heads, tag_column: str) -> Sentence:
     """The checked sentence of one block."""
     block = _Block(name, first)
     forms: list[str] = []
-    tags: list[str] = []
+    upos: list[str] = []
+    xpos: list[str] = []
     heads: list[str] = []
     rows: list[int] = []
     next_id = "1"
@@ -220,14 +230,22 @@ def _sentence(name: str, first: int, lines: list[str], policy: Heads) -> Sentenc
             hint = "part-of-speech tags are needed: tag the text first"
             raise block.fault(row, "column 4 (UPOS) is missing", hint)
         forms.append(columns[1])
-        tags.append(sys.intern(columns[3]))
+        upos.append(sys.intern(columns[3]))
+        if tag_column == "xpos":
+            if columns[4] == "_":
+                hint = "tags are taken from there: fill it, or set data.tags=upos"
+                raise block.fault(row, "column 5 (XPOS) is missing", hint)
+            xpos.append(sys.intern(columns[4]))
         heads.append(columns[6])
         rows.append(row)
         next_id = str(len(rows) + 1)
         block.empty_nodes = 0
     block.check_end(lines, len(rows))
     tree = None if policy == "ignored" else _tree(block, heads, rows, policy)
-    return Sentence(tuple(forms), tuple(tags), tree, Source(name, first, tuple(lines), tuple(rows)))
+    source = Source(name, first, tuple(lines), tuple(rows))
+    if tag_column == "xpos":
+        return Sentence(tuple(forms), tuple(xpos), tree, source, tuple(upos))
+    return Sentence(tuple(forms), tuple(upos), tree, source)
 
 
 class _Block:
@@ -413,8 +431,8 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     """The sentence's block with new HEAD and DEPREL columns, up to and including the empty line.
 
     Comments, ranges, empty nodes and all other columns are kept as they were read. A sentence without source
-    gets the columns ID, FORM, UPOS, HEAD and DEPREL only. `deprels` are by default `root` for the word whose
-    head is 0 and `dep` for the others.
+    gets the columns ID, FORM, UPOS (and XPOS if it has both), HEAD and DEPREL only. `deprels` are by default
+    `root` for the word whose head is 0 and `dep` for the others.
 
     Raises: `ValueError` when `heads` or `deprels` do not fit the sentence, or a form or tag made by a program
     cannot be written in CoNLL-U.
@@ -446,13 +464,21 @@ def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> s
 def _minimal_source(sentence: Sentence) -> Source:
     if not sentence.forms:
         raise ValueError("a sentence without words cannot be written")
-    lines = []
-    for number, (form, tag) in enumerate(zip(sentence.forms, sentence.tags), 1):
+    for form in sentence.forms:
         if not form or _has_stray_space(form) or any(character in form for character in "\t\n\r\0"):
             raise ValueError(f"form {form!r} cannot be written in CoNLL-U")
+    for tag in (*sentence.tags, *sentence.upos):
         if tag in ("", "_") or "\0" in tag or any(character.isspace() for character in tag):
             raise ValueError(f"tag {tag!r} cannot be written in CoNLL-U")
-        lines.append(f"{number}\t{form}\t_\t{tag}\t_\t_\t_\t_\t_\t_")
+    columns = zip(
+        sentence.forms,
+        sentence.upos or sentence.tags,
+        sentence.tags if sentence.upos else "_" * len(sentence),
+    )
+    lines = [
+        f"{number}\t{form}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_"
+        for number, (form, upos, xpos) in enumerate(columns, 1)
+    ]
     return Source("", 1, tuple(lines), tuple(range(len(lines))))
 
 

@@ -23,13 +23,15 @@ class Source:
 class Sentence:
     """Syntactic words 1..n of one sentence.
 
-    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees.
+    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. `upos`
+    are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
     """
 
     forms: tuple[str, ...]
     tags: tuple[str, ...]
     heads: tuple[int, ...] | None = None
     source: Source | None = None
+    upos: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.forms)

@@ -82,10 +82,12 @@ def without_punctuation(
 ) -> tuple[Sentence, tuple[int, ...]]:
     """The sentence without words of the removed tags, and the positions (from 1) of the kept words in it.
 
+    Removed tags are universal ones, whatever column the sentence's `tags` are from.
     Heads change as in `heads_without`. A shortened sentence has no `source`: its words and head numbers no
     longer fit the lines of the file, and a writer must not put them there.
     """
-    positions = tuple(p for p, tag in enumerate(sentence.tags, 1) if tag not in removed_tags)
+    universal = sentence.upos or sentence.tags
+    positions = tuple(p for p, tag in enumerate(universal, 1) if tag not in removed_tags)
     if len(positions) == len(sentence):
         return sentence, positions
     return replace(
@@ -94,6 +96,7 @@ def without_punctuation(
         tags=tuple(sentence.tags[p - 1] for p in positions),
         heads=None if sentence.heads is None else heads_without(sentence.heads, positions),
         source=None,
+        upos=tuple(sentence.upos[p - 1] for p in positions) if sentence.upos else (),
     ), positions
 
 

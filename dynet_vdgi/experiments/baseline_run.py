@@ -19,8 +19,10 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 
 def perform(task: Task) -> None:
     """Writes the baselines' file. Raises: DataError if nothing is left to score."""
-    rules = load_rules(config.rules_path(task.settings().posterior.rules))
-    gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required")]
+    settings = task.settings()
+    rules = load_rules(config.rules_path(settings.posterior.rules))
+    tags = settings.data.tags
+    gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required", tags=tags)]
     protocols = {}
     for name in task.protocols:
         protocol = treebank.protocol_named(name)

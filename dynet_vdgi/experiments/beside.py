@@ -39,7 +39,7 @@ _BASELINES = dict(zip(("Left_branching", "Right_branching", "Random"), BASELINES
 
 
 def beside(grid: Grid, figures: Sequence[Figure], prefix: str = PAPER) -> list[Sheet]:
-    """Published tables with our rows below those of the same model, our other systems at the end.
+    """Published tables with our rows below those of the same model; at the end our systems of no such model.
 
     A table is shown if one of its data sets is a treebank of the plan; the last note names the others.
 
@@ -105,8 +105,11 @@ class _Beside:
             placed += same
         further = [
             name
-            for name in self.grid.systems
-            if name not in placed and any((treebank, name) in self.grid.wanted for treebank in self.treebanks)
+            for name, system in self.grid.systems.items()
+            if name not in placed
+            # Otherwise it has a place in another table.
+            and (self.is_speed or not system.published)
+            and any((treebank, name) in self.grid.wanted for treebank in self.treebanks)
         ]
         rows += map(self._system, further)
         if not self.is_speed:

@@ -13,7 +13,7 @@ from dynet_vdgi.config import Settings
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
-from dynet_vdgi.experiments.plan import Folders, Plan, System, Treebank
+from dynet_vdgi.experiments.plan import Folders, Plan, System, Treebank, learnt_from
 from dynet_vdgi.experiments.tasks import Task
 
 _FILES = (("posterior", "rules"), ("data", "vectors"), ("data", "clusters"))
@@ -32,7 +32,7 @@ def expand(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Folde
     for treebank, system in chosen:
         where = f"treebank '{treebank.name}', system '{system.name}'"
         try:
-            run = _run(treebank, system, folders, out)
+            run = _run(treebank, system, learnt_from(plan, treebank, system), folders, out)
             for seed in plan.seeds:
                 task = replace(run, seed=seed)
                 start_key = keys.get((treebank.name, system.after, seed), "")
@@ -61,17 +61,18 @@ def protocols(plan: Plan, folders: Folders) -> dict[str, dict[str, str]]:
 
 def _protocol(treebank: Treebank, system: System, folders: Folders) -> str:
     """The treebank's, or else the system's own."""
+    presets = _presets([*system.presets, *treebank.presets], folders)
     assignments = [*system.set, *treebank.set]
-    return treebank.protocol or config.load_settings(_presets(system, folders), assignments).data.protocol
+    return treebank.protocol or config.load_settings(presets, assignments).data.protocol
 
 
-def _presets(system: System, folders: Folders) -> tuple[str, ...]:
-    return tuple(folders.find(name) if name.endswith(".toml") else name for name in system.presets)
+def _presets(names: Sequence[str], folders: Folders) -> tuple[str, ...]:
+    return tuple(folders.find(name) if name.endswith(".toml") else name for name in names)
 
 
-def _run(treebank: Treebank, system: System, folders: Folders, out: str) -> Task:
-    """A run but for its seed and key."""
-    presets = _presets(system, folders)
+def _run(treebank: Treebank, system: System, learnt: Sequence[Treebank], folders: Folders, out: str) -> Task:
+    """A run but for its seed and key; `learnt`: the treebanks of its text."""
+    presets = _presets([*system.presets, *treebank.presets], folders)
     assignments = [*system.set, *treebank.set]
     settings = config.load_settings(presets, assignments)
     test = _expanded(treebank.test, folders)
@@ -79,18 +80,22 @@ def _run(treebank: Treebank, system: System, folders: Folders, out: str) -> Task
     if max(names.values()) > 1:
         raise ConfigError(f"two test files have one name: {', '.join(test)}")
     chooses = settings.train.select == "dev"
-    if chooses and not treebank.dev:
+    if chooses and not all(each.dev for each in learnt):
         raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
-    counts = settings.posterior.expectations == "trees"
+    counts = settings.posterior.expectations == "trees" and any(each.expectations for each in learnt)
+    trees = [name for each in learnt for name in each.expectations or each.train] if counts else []
+    train = {each.name: _expanded(each.train, folders) for each in learnt}
+    labels = [label for label, names_of in train.items() for _ in names_of]
     return Task(
         out=out,
         treebank=treebank.name,
         system=system.name,
         presets=presets,
         set=(*assignments, *_found_files(settings, folders)),
-        train=_expanded(treebank.train, folders),
-        dev=_expanded(treebank.dev, folders) if chooses else (),
-        expectations=_expanded(treebank.expectations, folders) if counts else (),
+        train=tuple(name for names_of in train.values() for name in names_of),
+        languages=tuple(labels) if system.languages else (),
+        dev=_expanded([name for each in learnt for name in each.dev] if chooses else [], folders),
+        expectations=_expanded(trees, folders),
         test=test,
         protocols=(_protocol(treebank, system, folders),),
         lengths=treebank.lengths,
@@ -100,18 +105,22 @@ def _run(treebank: Treebank, system: System, folders: Folders, out: str) -> Task
 
 def _baselines(treebank: Treebank, folders: Folders, run: Task, protocols: tuple[str, ...]) -> Task:
     """The task of a treebank's baselines; rules only has the treebank's rules, or the default ones."""
-    settings = config.load_settings(assignments=_of_rules(treebank.set))
+    presets = _presets([config.DEFAULT_PRESET, *treebank.presets], folders)
+    assignments = _of_rules(treebank.set)
+    settings = config.load_settings(presets, assignments)
     return Task(
         out=run.out,
         treebank=treebank.name,
-        set=_found_files(settings, folders),
+        presets=presets,
+        set=(*assignments, *_found_files(settings, folders)),
         test=run.test,
         protocols=protocols,
     )
 
 
 def _of_rules(assignments: Sequence[str]) -> list[str]:
-    return [text for text in assignments if text.split("=")[0].strip() == "posterior.rules"]
+    """Those that say which rules there are, and for which tags."""
+    return [text for text in assignments if text.split("=")[0].strip() in ("posterior.rules", "data.tags")]
 
 
 def _expanded(names: Sequence[str], folders: Folders) -> tuple[str, ...]:

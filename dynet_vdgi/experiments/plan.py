@@ -10,6 +10,7 @@
     dev = ["fr-ud-dev.conllu"]           # gold trees, for systems that choose their model by them, no other
     expectations = ["fr-ud-dev.conllu"]  # gold trees to count expectations of rules in, for systems with
                                          # posterior.expectations=trees (default: the training text)
+    presets = ["wsj"]                    # on top of those of the system
     set = ["posterior.rules=fr.txt"]     # settings of this treebank, whatever the system
     protocol = "standard"                # that all parses are scored under (default: the system's own)
     lengths = [15, 40]                   # limits to report besides all sentences; this is the default
@@ -23,6 +24,9 @@
     set = ["train.updates=0"]
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
+    languages = "all"                    # one parser of several languages, each treebank's name being a label
+                                         # of its text: of all treebanks of the plan, or, with "others", of
+                                         # all but the one that is parsed: zero-shot
     published = "UnivRules"              # model of resources/published.csv
     missing = "needs word vectors"       # why it cannot be run
 
@@ -54,6 +58,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LANGUAGES = ("all", "others")
+"""Whose text a system of several languages learns from."""
+
 BASELINES = "baselines"
 """Name that no system may have."""
 
@@ -67,6 +74,7 @@ class Treebank:
     test: tuple[str, ...] = ()
     dev: tuple[str, ...] = ()
     expectations: tuple[str, ...] = ()
+    presets: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     protocol: str = ""
     lengths: tuple[int, ...] = (15, 40)
@@ -83,6 +91,7 @@ class System:
     set: tuple[str, ...] = ()
     after: str = ""
     treebanks: tuple[str, ...] = ()
+    languages: str = ""
     published: str = ""
     missing: str = ""
 
@@ -250,10 +259,18 @@ def _check_systems(plan: Plan) -> None:
             raise ConfigError(
                 f"{where}: no model '{system.published}' is published" + nearest(system.published, models)
             )
+        if system.languages not in ("", *LANGUAGES):
+            raise ConfigError(
+                f"{where}: 'languages' must be {' or '.join(LANGUAGES)}, not '{system.languages}'"
+            )
+        if system.languages == "others" and sum(not treebank.missing for treebank in plan.treebanks) < 2:
+            raise ConfigError(f"{where}: languages=others needs the text of another treebank")
         if not system.after:
             continue
         if system.after not in systems:
             raise ConfigError(f"{where}: no system '{system.after}'" + nearest(system.after, systems))
+        if system.languages == "others" != systems[system.after].languages:
+            raise ConfigError(f"{where}: it comes after '{system.after}', which learns from the text itself")
         if systems[system.after].missing and not system.missing:
             raise ConfigError(f"{where}: it comes after '{system.after}', which is missing")
         for name in treebanks:
@@ -310,6 +327,14 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
         for system in ordered
         if system.covers(treebank.name) and not system.missing
     ]
+
+
+def learnt_from(plan: Plan, treebank: Treebank, system: System) -> list[Treebank]:
+    """The treebanks whose text a run learns from."""
+    if not system.languages:
+        return [treebank]
+    there_are = [other for other in plan.treebanks if not other.missing]
+    return [other for other in there_are if system.languages == "all" or other != treebank]
 
 
 # ------------------------------------------------------------------------------------------- files

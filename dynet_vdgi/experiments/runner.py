@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import sys
@@ -13,12 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.cluster import connected
 from dynet_vdgi.experiments import tasks, work
 from dynet_vdgi.experiments.tasks import Task
-
-CONNECT_S = 20
-"""How long a scheduler may take to answer."""
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -107,22 +103,8 @@ def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]
         with ThreadPoolExecutor(jobs) as threads:
             yield threads, jobs
         return
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError:
-        raise UsageError(
-            "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
-        ) from None
-    try:
-        client = distributed.Client(scheduler, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--scheduler {scheduler}: no scheduler answers there: {error}") from None
-    executor = client.get_executor(pure=False)
-    try:
-        yield executor, sys.maxsize
-    finally:
-        executor.shutdown(wait=False)  # takes back what has not begun
-        client.close()
+    with connected(scheduler) as client:
+        yield client.get_executor(pure=False), sys.maxsize
 
 
 class _Progress:

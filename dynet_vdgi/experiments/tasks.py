@@ -41,6 +41,7 @@ class Task:
     presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()  # of each file of `train`, where it is text of several
     dev: tuple[str, ...] = ()
     expectations: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
@@ -83,6 +84,13 @@ class Task:
     def model_key(self) -> str:
         """Checksum of what the model follows from."""
         return model_key(dict(self.parts))
+
+    def by_language(self) -> dict[str, list[str]]:
+        """The training files of each language; empty where they are not of several."""
+        found: dict[str, list[str]] = {}
+        for language, name in zip(self.languages, self.train):
+            found.setdefault(language, []).append(name)
+        return found
 
     def settings(self) -> Settings:
         """The settings of the run, but for expectations that are yet to be counted."""
@@ -144,7 +152,7 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     rules = [_sha256(str(config.rules_path(settings.posterior.rules)))]
     scoring = [_sums(task.test), task.protocols, sources.code_version(module_of(task))]
     if not task.system:
-        return _parts(rules=rules, scoring=scoring)
+        return _parts(rules=[*rules, settings.data.tags], scoring=scoring)
     values = settings.to_dict()
     values["posterior"]["rules"], values["train"]["seed"] = "", 0
     for name in ("vectors", "clusters"):
@@ -153,7 +161,7 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     return _parts(
         settings=values,
         seed=task.seed,
-        data=[_sums(task.train), _sums(task.dev)],
+        data=[_sums(task.train), task.languages, _sums(task.dev)],
         rules=[*rules, *_sums(task.expectations)],
         code=sources.code_version("dynet_vdgi.commands.train"),
         start=start_key,

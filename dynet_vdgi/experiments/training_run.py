@@ -19,7 +19,7 @@ from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_line, score_sentence
-from dynet_vdgi.experiments.tasks import RESULT_NAME, Task, parsed_path, recorded, write_json
+from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.learning.runlog import RunLog
@@ -76,7 +76,7 @@ def _settings(task: Task) -> tuple[Settings, list[str]]:
     rules = load_rules(config.rules_path(settings.posterior.rules))
     path = task.folder / RULES_NAME
     with files.atomic_writer(path) as handle:
-        handle.write(estimated_rule_file(task.expectations, rules, settings.data.max_len))
+        handle.write(estimated_rule_file(task.expectations, rules, settings.data.max_len, settings.data.tags))
     settings = config.merge(settings, {"posterior": {"rules": str(path), "expectations": "rules"}})
     names = ", ".join(Path(name).name for name in task.expectations)
     return settings, [f"{names}: expectations of the rules counted in its trees"]
@@ -86,7 +86,10 @@ def _trained(task: Task, settings: Settings) -> Path:
     """The path of the model, which is trained to its end."""
     init = str(task.start / config.MODEL_NAME) if task.start else None
     # Model files hold the command that gives the same model.
-    words = ["train", "--train", *task.train, *(["--dev", *task.dev] if task.dev else [])]
+    by_language = task.by_language()
+    words = ["train", *([] if by_language else ["--train", *task.train])]
+    words += [word for label, names in by_language.items() for word in ("--language", label, *names)]
+    words += ["--dev", *task.dev] if task.dev else []
     words += [word for preset in task.presets for word in ("--preset", preset)]
     words += [word for assignment in task.set for word in ("--set", assignment)]
     words += ["--set", f"posterior.rules={settings.posterior.rules}"] if task.expectations else []
@@ -94,10 +97,17 @@ def _trained(task: Task, settings: Settings) -> Path:
     sys.argv[:] = ["vdgi", *words]
     logger.info("%s", shlex.join(sys.argv))
     model = task.folder / config.MODEL_NAME
-    if model.exists() and checkpoint.load(model).meta.get("complete"):
+    if _complete(model):
         return model  # of this very key: what has another was moved aside
+    same = _trained_before(task)
+    if same:
+        logger.info("the model is that of %s", same)
+        with files.atomic_bytes_writer(model) as handle:
+            handle.write(same.read_bytes())
+        return model
     arguments: dict[str, Any] = {
-        "train_files": task.train,
+        "train_files": () if by_language else task.train,
+        "languages": by_language,
         "dev_files": task.dev,
         "out": task.folder,
         "settings": settings,
@@ -113,6 +123,20 @@ def _trained(task: Task, settings: Settings) -> Path:
         logger.warning("%s; training from the start", error)
         model.replace(model.with_name(f"unfinished-{config.MODEL_NAME}"))
         return train(**arguments)
+
+
+def _trained_before(task: Task) -> Path | None:
+    """The model of the same key that the system's run on another treebank has trained to its end."""
+    for path in sorted(Path(task.out).glob(f"*/{task.system}/{task.seed}/{TASK_NAME}")):
+        model = path.with_name(config.MODEL_NAME)
+        if recorded(path).get("model_key") == task.model_key and _complete(model):
+            return model
+    return None
+
+
+def _complete(model: Path) -> bool:
+    """True if the model file is there and its training has come to its end."""
+    return model.exists() and bool(checkpoint.load(model).meta.get("complete"))
 
 
 def _gold_trees_before(task: Task) -> list[str]:

@@ -68,6 +68,9 @@ class Parser:
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> tuple[int, ...]:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
 
+        With a model of XPOS tags (`model.settings.data.tags`) nothing here tells what is punctuation: leave
+        it out, or give `parse_all` what `conllu.read(path, tags="xpos")` gives.
+
         Raises:
             VdgiError: as many words as tags are needed, and at least one.
         """
@@ -136,7 +139,7 @@ class Parser:
         """What the protocol keeps of each sentence, as ids, and where it stood."""
         encoded, positions = [], []
         for sentence in sentences:
-            bare = Sentence(sentence.forms, sentence.tags)
+            bare = Sentence(sentence.forms, sentence.tags, upos=sentence.upos)
             kept, places = without_punctuation(bare, self.protocol.removed_tags)
             self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
             encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The paper's WSJ experiments (tables 1 to 5) on a Penn Treebank: trains every row, sets it beside the paper's.
+#
+#   bash run/train_wsj.sh PTB_DIR [OPTIONS]         folder of .mrg files: sections 2-21, 22 and 23
+#   bash run/train_wsj.sh --sample DIR [OPTIONS]    folder of a sample, such as NLTK's: 80, 10, 10 % of its files
+#   bash run/train_wsj.sh                           the embedded demo treebank instead, in about a minute
+#
+# Options: --quick          one seed of UniversalRules and L-WeaklySupervised only
+#          --glove FILE     word vectors (default: made from the training text)
+#          -- OPTIONS       go to vdgi experiment, such as --jobs 2 or --only RL-BL
+# Results in runs/wsj; VDGI_RUN=FOLDER changes that, VDGI_PLAN=paper-wsj-released (or FILE.toml) what is run.
+# Run again, it goes on where it was stopped.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+    sed -n '2,13s/^# \{0,1\}//p' run/train_wsj.sh >&2
+    exit 2
+}
+
+absolute() { # PATH as seen from where the script was called
+    cd "$CALLED_FROM" && realpath -m "$1"
+}
+
+make() { # FILE VDGI_ARGUMENTS...: makes the file in the folder of data if it is not there
+    [ -e "$data/$1" ] || "$VENV/bin/vdgi" "${@:2}" -o "$data/$1"
+}
+
+if [ $# -eq 0 ]; then
+    echo "No Penn Treebank named: bash run/train_wsj.sh PTB_DIR, with a folder of .mrg files, which LDC" \
+        "distributes. The demo treebank instead:" >&2
+    install
+    exec "$VENV/bin/vdgi" demo --out "${VDGI_RUN:-runs/demo}"
+fi
+ptb="" sample="" glove="" chosen=()
+while [ $# -gt 0 ] && [ "$1" != "--" ]; do
+    case "$1" in
+    --quick) chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised) ;;
+    --sample) sample=yes ;;
+    --glove) [ $# -ge 2 ] && glove="$(absolute "$2")" && shift || usage ;;
+    -*) usage ;;
+    *) [ -z "$ptb" ] && ptb="$(absolute "$1")" || usage ;;
+    esac
+    shift
+done
+[ $# -eq 0 ] || shift
+[ -n "$ptb" ] || usage
+
+if [ -z "$sample" ]; then
+    train=(--sections 2-21) dev=(--sections 22) test=(--sections 23)
+    what="Trained on sections 2-21 of the WSJ, dev section 22, test section 23."
+else
+    n="$(find -L "$ptb" -name 'wsj_[0-9]*.mrg' | wc -l)"
+    [ "$n" -ge 10 ] || { echo "$ptb: $n files wsj_*.mrg; at least 10 are needed" >&2 && exit 2; }
+    first=$((n * 8 / 10)) second=$((n * 9 / 10))
+    train=(--files "1-$first") dev=(--files "$((first + 1))-$second") test=(--files "$((second + 1))-$n")
+    what="A sample of the WSJ, NOT the paper's data: trained on the first 80 % of $n files, dev the next 10 %, test
+the last 10 %, where the paper has sections 2-21, 22 and 23. Its figures cannot be compared with the paper's."
+fi
+
+install
+out="${VDGI_RUN:-runs/wsj}" data="${VDGI_RUN:-runs/wsj}/data"
+mkdir -p "$data"
+origin="$ptb ${sample:+sample }${glove:-no GloVe}"
+if [ "$(cat "$data/origin" 2>/dev/null)" != "$origin" ]; then
+    rm -f "$data"/{train.conllu,dev.conllu,test.conllu,vectors.vec,clusters.paths}
+    echo "$origin" >"$data/origin"
+fi
+make train.conllu convert wsj "$ptb" "${train[@]}"
+make dev.conllu convert wsj "$ptb" "${dev[@]}"
+make test.conllu convert wsj "$ptb" "${test[@]}"
+if [ -n "$glove" ]; then
+    ln -sfn "$glove" "$data/vectors.vec"
+else
+    echo "No --glove FILE: word vectors are made from the training text." >&2
+    make vectors.vec vectors "$data/train.conllu"
+fi
+make clusters.paths clusters "$data/train.conllu"
+
+plan="${VDGI_PLAN:-paper-wsj}"
+[[ "$plan" != *.toml ]] || plan="$(absolute "$plan")"
+"$VENV/bin/vdgi" experiment "$plan" --data "$data" --out "$out" ${chosen[@]+"${chosen[@]}"} "$@"
+printf '\n%s\n\n' "$what"
+"$VENV/bin/vdgi" table "$out" --like paper

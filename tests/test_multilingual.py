@@ -1,0 +1,419 @@
+"""One parser of several languages: `vdgi train --language`, what `vdgi parse` says of unseen ones, plans."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+from shell import Vdgi, last_line
+from tiny import same_arrays
+
+from dynet_vdgi import cli, config
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.experiments import expand, plan, tasks, training_run, work
+from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.learning import checkpoint, students
+
+DEMO = config.resources() / "demo"
+TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
+RULES = load_rules(config.rules_path("best"))
+
+
+def demo(name: str, first: int, last: int) -> list[Sentence]:
+    """Some sentences of a file, without punctuation."""
+    return prepare(conllu.read(name), STANDARD, 15, 2).sentences[first:last]
+
+
+def mirrored(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences of a language with the opposite word order."""
+    return [
+        replace(
+            s,
+            forms=s.forms[::-1],
+            tags=s.tags[::-1],
+            heads=tuple(head and len(s) + 1 - head for head in reversed(s.heads or ())),
+            source=None,
+        )
+        for s in sentences
+    ]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A linear parser of two languages, `xa_demo` and `xb`, of which one has a fifth of the text."""
+    folder = tmp_path_factory.mktemp("both") / "run"
+    options = ["--preset", "best", "--language", "xa_demo", TRAIN, "--language", "xb", DEV]
+    assert cli.main(["-q", "train", *options, "--out", str(folder)]) == 0
+    return folder / "model.vdgi"
+
+
+# ------------------------------------------------------------------------------------------- teachers
+def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
+    text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
+    tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
+    vocabulary = build_vocabulary([*text, *other], lexicalised=False)
+    dda: list[float] = []
+    for trees in (
+        students.taught_by_language([text, other], RULES),
+        students.taught([*text, *other], RULES),
+    ):
+        parser = students.linear_parser(trees, vocabulary, seed=1)
+        parses = [parser.parse([vocabulary.encode(s.forms, s.tags).tags for s in test]) for test in tests]
+        dda.append(sum(score(test, parse).dda for test, parse in zip(tests, parses)) / 2)
+    assert dda[0] > dda[1] + 0.01
+
+
+def test_trees_are_those_of_the_languages_own_teacher() -> None:
+    text, other = demo(TRAIN, 0, 40), mirrored(demo(TRAIN, 40, 60))
+    first, second = students.taught(text, RULES), students.taught(other, RULES)
+    assert students.taught_by_language([text, other], RULES) == [*first, *second, *second]
+    assert students.taught_by_language([[], other], RULES) == second
+    assert students.taught_by_language([[]], RULES) == []
+
+
+@given(st.lists(st.integers(0, 40), max_size=5))
+def test_no_language_has_twice_as_many_sentences_as_another(sizes: list[int]) -> None:
+    texts = [
+        [Sentence((str(number),), (str(label),)) for number in range(size)]
+        for label, size in enumerate(sizes)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(students, "taught", lambda text, *_: list(text))
+        trees = students.taught_by_language(texts, RULES)
+    times = {text[0].tags: trees.count(text[0]) for text in texts if text}
+    assert all(trees.count(sentence) == times[sentence.tags] for text in texts for sentence in text)
+    assert len(trees) == sum(len(text) * times[text[0].tags] for text in texts if text)
+    counts = [len(text) * times[text[0].tags] for text in texts if text]
+    assert not counts or max(counts) == max(sizes) < 2 * min(counts)
+
+
+# ------------------------------------------------------------------------------------------- training
+def test_one_language_is_learnt_as_without_a_label(folder: Path, vdgi: Vdgi) -> None:
+    vdgi.good("train", "--preset", "best", "--train", DEV, "--out", "plain")
+    vdgi.good("train", "--preset", "best", "--language", "xa", DEV, "--out", "labelled")
+    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    assert same_arrays(plain.parameters, labelled.parameters)
+    assert "languages" not in plain.meta
+    assert labelled.meta["languages"] == {"xa": labelled.meta["trained_on"]}
+
+
+def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
+    meta = checkpoint.load(both).meta
+    read = [prepare(conllu.read(name), STANDARD, 15, 2) for name in (TRAIN, DEV)]
+    numbers = [{"sentences": len(part.sentences), "words": part.n_words} for part in read]
+    assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
+    assert meta["trained_on"] == {name: sum(part[name] for part in numbers) for name in numbers[0]}
+    assert meta["dropped"] == [
+        f"{label}: {dropped}" for label, part in zip(("xa_demo", "xb"), read) for dropped in part.dropped
+    ]
+    assert [(item["role"], item["name"]) for item in meta["data"]] == [
+        ("train xa_demo", "demo-ud-train.conllu"),
+        ("train xb", "demo-ud-dev.conllu"),
+    ]
+    shown = vdgi.good("info", both).out
+    assert f"\nlanguage      xa_demo: {numbers[0]['sentences']} sentences, " in shown
+    assert f"\nlanguage      xb: {numbers[1]['sentences']} sentences, {numbers[1]['words']} words\n" in shown
+    assert json.loads(vdgi.good("info", both, "--json").out)["languages"] == meta["languages"]
+
+
+def test_learners_without_a_teacher_learn_from_all_text_at_once(folder: Path, vdgi: Vdgi) -> None:
+    for name, count in (("a", 12), ("b", 6)):
+        tiny.write(Path(f"{name}.conllu"), count)
+    vdgi.good("train", "--train", "a.conllu", "b.conllu", *tiny.SMALL_OPTIONS, "--out", "plain")
+    languages = ["--language", "xa", "a.conllu", "--language", "xb", "b.conllu"]
+    vdgi.good("train", *languages, *tiny.SMALL_OPTIONS, "--out", "labelled")
+    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    assert same_arrays(plain.parameters, labelled.parameters)
+    assert {label: found["sentences"] for label, found in labelled.meta["languages"].items()} == {
+        "xa": 12,
+        "xb": 6,
+    }
+    # What is in which language is part of a run.
+    vdgi.good("train", *languages, *tiny.SMALL_OPTIONS, "--out", "labelled", "--resume")
+    other = ["--language", "xa", "a.conllu", "b.conllu"]
+    result = vdgi("train", *other, *tiny.SMALL_OPTIONS, "--out", "labelled", "--resume")
+    assert result.status == 4
+    assert "labelled/model.vdgi: its data differ from those asked for now" in last_line(result.err)
+
+
+def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vdgi: Vdgi) -> None:
+    sizes = ["model.hidden_dim=8", "model.tag_dim=8", "train.epochs=1", "data.max_len=8"]
+    options = [word for size in sizes for word in ("--set", size)]
+    languages = ["--language", "xa", DEV, "--language", "xb", TEST]
+    err = vdgi.good("train", "--preset", "best-neural", *options, *languages, "--out", "run").err
+    assert err.count("teacher: DMV, ") == 2
+    meta = checkpoint.load("run/model.vdgi").meta
+    assert list(meta["languages"]) == ["xa", "xb"]
+    assert (meta["gold_trees"], meta["complete"]) == ([], True)
+
+
+def test_gold_trees_alone_need_no_teacher(folder: Path, vdgi: Vdgi) -> None:
+    vdgi.good("train", "--preset", "best", "--trees", DEV, "--out", "run")
+    assert checkpoint.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
+
+
+TEXT = ["--language", "xa", "a.conllu"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--train", "a.conllu", *TEXT], 2, "--train and --language exclude each other: give the files of "),
+        (["--language", "a.conllu"], 2, "--language a.conllu: a label comes before the files, as in "),
+        (["--language", "dir/x", "a.conllu"], 2, "--language dir/x: a label comes before the files, "),
+        (["--language", "x.gz", "a.conllu"], 2, "--language x.gz: a label comes before the files, "),
+        (["--language", "xa"], 2, "--language xa: name the files of its text after the label"),
+        ([*TEXT, *TEXT], 2, "--language xa: it is there twice; name all of its files after one"),
+        ([*TEXT, "--language", "xb", "c.conllu"], 2, "no such file: 'c.conllu'"),
+        (["--language", "xa", "-"], 2, "training reads its files more than once: save standard input (-) "),
+        ([*TEXT, "--language", "xb", "short.conllu"], 3, "short.conllu: no xb training sentence is left"),
+    ],
+)  # fmt: skip
+def test_wrong_ways_to_name_languages(
+    folder: Path, vdgi: Vdgi, options: list[str], status: int, message: str
+) -> None:
+    tiny.write(Path("a.conllu"))
+    Path("short.conllu").write_text(tiny.block(1, ["VERB"], None), encoding="utf-8")
+    result = vdgi("train", "--preset", "best", *options, "--out", "run")
+    assert result.status == status
+    assert last_line(result.err).startswith(message)
+    assert not Path("run").exists()
+
+
+def test_a_file_of_two_languages_is_noticed(folder: Path, vdgi: Vdgi) -> None:
+    tiny.write(Path("a.conllu"))
+    err = vdgi.good("train", *TEXT, "--language", "xb", "a.conllu", "--dry-run", "--out", "run").err
+    assert "warning: a.conllu is text of 2 languages: its sentences count for each\n" in err
+
+
+# ------------------------------------------------------------------------------------------- parsing
+UNSEEN = "warning: the model was not trained on '{}' (it knows: xa_demo, xb): zero-shot\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "unseen"),
+    [
+        ([], ["a.conllu"], ""),
+        ([], ["xa-ud-test.conllu", "xa_other-ud-a.conllu", "xb-ud-test.conllu"], ""),
+        ([], ["xc-ud-test.conllu"], "xc"),
+        ([], ["xc_some_name-ud-a.conllu", "xb-ud-a.conllu", "xc-ud-b.conllu", "xcd-ud-.conllu"], "xc xcd"),
+        ([], ["x-ud-test.conllu", "XC-ud-test.conllu", "xc-test.conllu", "xcde-ud-a.conllu"], ""),
+        (["--language", "xb"], ["xc-ud-test.conllu"], ""),
+        (["--language", "xa"], ["a.conllu"], ""),
+        (["--language", "xb_small"], ["a.conllu"], ""),
+        (["--language", "xbs"], ["a.conllu"], "xbs"),
+        (["--language", "ancient greek"], ["a.conllu", "xa-ud-test.conllu"], "ancient greek"),
+    ],
+)  # fmt: skip
+def test_parsing_says_which_language_is_unseen(
+    folder: Path, vdgi: Vdgi, both: Path, options: list[str], names: list[str], unseen: str
+) -> None:
+    for name in names:
+        tiny.write(Path(name), 2, heads=False)
+    result = vdgi.good("-q", "parse", both, *names, *options)
+    labels = [unseen] if " " in unseen and options else unseen.split()
+    assert result.err == "".join(UNSEEN.format(label) for label in labels)
+    tiny.write(Path("plain"), 2, heads=False)
+    assert result.out == vdgi.good("-q", "parse", both, "plain").out * len(names)
+
+
+def test_standard_input_has_no_language(both: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+    for options, expected in ((["--language", "xc"], UNSEEN.format("xc")), ([], "")):
+        text = io.TextIOWrapper(io.BytesIO(tiny.treebank(2).encode()))
+        monkeypatch.setattr(sys, "stdin", text)
+        assert vdgi.good("-q", "parse", both, *options).err == expected
+
+
+def test_a_model_that_names_no_language_says_so_if_asked(folder: Path, vdgi: Vdgi, model: Path) -> None:
+    tiny.write(Path("xc-ud-test.conllu"), 2)
+    assert vdgi.good("-q", "parse", model, "xc-ud-test.conllu").err == ""
+    err = vdgi.good("-q", "parse", model, "xc-ud-test.conllu", "--language", "xc").err
+    assert err == "warning: the model file does not say which languages it was trained on\n"
+
+
+# ------------------------------------------------------------------------------------------- experiments
+PLAN = """
+seeds = [1, 2]
+[[treebank]]
+name = "xa"
+train = ["xa-train.conllu"]
+test = ["xa-test.conllu"]
+dev = ["xa-dev.conllu"]
+[[treebank]]
+name = "xb"
+train = ["xb-train-*.conllu"]
+test = ["xb-test.conllu"]
+dev = ["xb-dev.conllu"]
+expectations = ["xb-dev.conllu"]
+[[treebank]]
+name = "gone"
+missing = "its licence"
+[[treebank]]
+name = "xc"
+train = ["xc-train.conllu"]
+test = ["xc-test.conllu"]
+dev = ["xc-dev.conllu"]
+[[system]]
+name = "one"
+presets = ["best"]
+[[system]]
+name = "multilingual"
+presets = ["best"]
+languages = "all"
+[[system]]
+name = "zero-shot"
+presets = ["best"]
+languages = "others"
+"""
+FILES = {"xa": ["train", "dev", "test"], "xb": ["train-1", "train-2", "dev", "test"]}
+FILES["xc"] = FILES["xa"]
+
+
+@pytest.fixture
+def tasks_of(folder: Path) -> Callable[..., dict[str, Task]]:
+    """The tasks of a plan, whose files are in the present folder, by label."""
+    for seed, (language, parts) in enumerate(FILES.items()):
+        for part in parts:
+            tiny.write(Path(f"{language}-{part}.conllu"), 6 + seed + 2 * len(part))
+
+    def found(text: str = PLAN, *only: str) -> dict[str, Task]:
+        Path("plan.toml").write_text(text, encoding="utf-8")
+        content = plan.load(Path("plan.toml"))
+        chosen = plan.select(content, only)
+        return {
+            t.label: t for t in expand.expand(content, chosen, plan.folders(Path("plan.toml"), None), "out")
+        }
+
+    return found
+
+
+ALL = {
+    "xa": ["xa-train.conllu"],
+    "xb": ["xb-train-1.conllu", "xb-train-2.conllu"],
+    "xc": ["xc-train.conllu"],
+}
+
+
+def test_whose_text_a_run_learns_from(tasks_of: Callable[..., dict[str, Task]]) -> None:
+    found = tasks_of()
+    assert not [label for label in found if label.startswith("gone")]
+    for name in ALL:
+        own, every, others = (found[f"{name}/{system}/1"] for system in ("one", "multilingual", "zero-shot"))
+        assert (list(own.train), own.by_language()) == (ALL[name], {})
+        assert list(every.by_language().items()) == list(ALL.items())
+        assert others.by_language() == {label: names for label, names in ALL.items() if label != name}
+        assert {own.test, every.test, others.test} == {(f"{name}-test.conllu",)}
+        assert every.dev == others.dev == ()
+        for task in (own, every, others):
+            assert tasks.from_dict(json.loads(json.dumps(task.to_dict()))) == task
+    keys = {name: found[f"{name}/multilingual/1"].model_key for name in ALL}
+    assert len(set(keys.values())) == 1
+    assert len({found[f"{name}/zero-shot/1"].model_key for name in ALL}) == 3
+    assert found["xa/multilingual/2"].model_key != keys["xa"]
+    assert found["xa/multilingual/1"].key != found["xb/multilingual/1"].key
+    alone = tasks_of(PLAN, "xa", "multilingual")
+    assert alone["xa/multilingual/1"] == found["xa/multilingual/1"]
+    # Labels are in the model file, and a file may change its language.
+    moved = PLAN.replace('["xa-train.conllu"]', '["xa-train.conllu", "xb-train-1.conllu"]')
+    moved = moved.replace('["xb-train-*.conllu"]', '["xb-train-2.conllu"]')
+    assert tasks_of(moved)["xa/multilingual/1"].model_key != keys["xa"]
+
+
+def test_gold_trees_of_the_treebank_itself_are_not_used_for_zero_shot(
+    tasks_of: Callable[..., dict[str, Task]],
+) -> None:
+    weak = PLAN.replace(
+        'name = "zero-shot"\npresets = ["best"]',
+        'name = "zero-shot"\npresets = ["ud-weak"]\nset = ["train.select=dev"]',
+    )
+    found = tasks_of(weak, "zero-shot")
+    run = found["xa/zero-shot/1"]
+    assert run.dev == ("xb-dev.conllu", "xc-dev.conllu")
+    assert run.expectations == ("xb-dev.conllu", "xc-train.conllu")
+    run = found["xb/zero-shot/1"]
+    assert run.dev == ("xa-dev.conllu", "xc-dev.conllu")
+    assert run.expectations == ()  # counted in the text that is learnt from
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"others"', '"other"', "system 'zero-shot': 'languages' must be all or others, not 'other'"),
+        ('"others"', '["xa"]', "system 'zero-shot': 'languages' must be a text, not ['xa']"),
+        ('"others"', '"others"\nafter = "one"', "system 'zero-shot': it comes after 'one', which "),
+        ('"others"', '"others"\nafter = "multilingual"', "system 'zero-shot': it comes after 'multi"),
+        (PLAN[PLAN.index('name = "xb"') : PLAN.index('name = "gone"')], "",
+         "system 'zero-shot': languages=others needs the text of another treebank"),
+    ],
+)  # fmt: skip
+def test_faults_in_a_plan(folder: Path, vdgi: Vdgi, old: str, new: str, message: str) -> None:
+    text = PLAN.replace(old, new, 1)
+    if "needs the text" in message:
+        text = text.replace(text[text.index('[[treebank]]\nname = "xc"') : text.index("[[system]]")], "")
+    assert text != PLAN
+    Path("plan.toml").write_text(text, encoding="utf-8")
+    result = vdgi("experiment", "plan.toml", "--out", "out")
+    assert (result.status, result.out) == (4, "")
+    assert result.err.startswith(f"plan.toml: {message}")
+
+
+def test_of_equal_runs_one_trains(
+    tasks_of: Callable[..., dict[str, Task]], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, trained = training_run.train, list[Path]()
+
+    def counted(**given: Any) -> Path:
+        trained.append(given["out"])
+        return original(**given)
+
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(training_run, "train", counted)
+    found = tasks_of()
+    models, results = {}, {}
+    for label in ("xa/multilingual/1", "xb/multilingual/1", "xb/multilingual/2", "xb/zero-shot/1"):
+        task = found[label]
+        work.prepare_folder(task)
+        training_run.perform(task)
+        assert (task.folder in trained) == (label != "xb/multilingual/1")
+        models[label] = task.folder / config.MODEL_NAME
+        results[label] = tasks.recorded(task.result)
+        assert tasks.state(task).name == "done"
+    first, copied, other_seed, zero = models.values()
+    assert first.read_bytes() == copied.read_bytes() != other_seed.read_bytes()
+    assert list(checkpoint.load(first).meta["languages"]) == ["xa", "xb", "xc"]
+    assert list(checkpoint.load(zero).meta["languages"]) == ["xa", "xc"]
+    # Each is scored on its own test sentences, the copied model as a trained one would be.
+    assert [len(result["words"]) for result in results.values()] == [14, 15, 15, 15]
+    vdgi.good("parse", first, "xb-test.conllu", "-o", "parsed.conllu")
+    assert Path("parsed.conllu").read_bytes() == (copied.parent / "xb-test.parsed.conllu").read_bytes()
+    # The command in a model file makes that model.
+    words = shlex.split(shlex.join(checkpoint.load(zero).meta["command"]))
+    words[words.index("--out") + 1] = "again"
+    vdgi.good(*words[1:])
+    assert same_arrays(checkpoint.load("again/model.vdgi").parameters, checkpoint.load(zero).parameters)
+
+
+def test_the_paper_plan_has_both(data_dir: Path) -> None:
+    content = plan.load(plan.path_of("paper-ud"))
+    languages = [treebank.name for treebank in content.treebanks]
+    chosen = plan.select(content, ["nl", "multilingual", "zero-shot"])
+    folders = plan.folders(Path("."), str(data_dir))
+    found = {task.label: task for task in expand.expand(content, chosen, folders, "out")}
+    assert list(found["nl/multilingual/1"].by_language()) == languages
+    others = [name for name in languages if name != "nl"]
+    assert list(found["nl/zero-shot/1"].by_language()) == others

@@ -1,0 +1,227 @@
+"""Tags from XPOS: what is read, what is punctuation, what models make of it; and that UPOS stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tiny
+from shell import Vdgi, last_line
+
+from dynet_vdgi import config
+from dynet_vdgi.commands import report
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.treebank import AS_RELEASED, STANDARD, prepare, without_punctuation
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.parsing.parser import load
+
+PENN = {
+    "DET": "DT",
+    "NOUN": "NN",
+    "VERB": "VBD",
+    "ADJ": "JJ",
+    "ADV": "RB",
+    "AUX": "MD",
+    "NUM": "CD",
+    "PUNCT": ".",
+}
+XPOS = ["--set", "data.tags=xpos"]
+MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"
+
+
+def with_columns(text: str, upos: dict[str, str], xpos: dict[str, str]) -> str:
+    """CoNLL-U text whose UPOS and XPOS columns are made of its UPOS."""
+    lines = []
+    for line in text.split("\n"):
+        columns = line.split("\t")
+        if len(columns) == 10:
+            columns[3], columns[4] = upos[columns[3]], xpos.get(columns[3], "_")
+        lines.append("\t".join(columns))
+    return "\n".join(lines)
+
+
+SAME = {tag: tag for tag in PENN}
+BOTH = with_columns(tiny.treebank(), SAME, PENN)
+"""The tiny treebank with tags of the Penn Treebank in XPOS."""
+
+SWAPPED = with_columns(tiny.treebank(), {**PENN, "PUNCT": "PUNCT"}, {})
+"""The tiny treebank with the same tags in UPOS, except where that says PUNCT."""
+
+RULES = "ROOT VBD 0.5\nVBD NN 0.5\nNN DT 0.25\nNN JJ 1\n"
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """both.conllu, swapped.conllu and rules.txt in the present folder."""
+    for name, text in (("both.conllu", BOTH), ("swapped.conllu", SWAPPED), ("rules.txt", RULES)):
+        Path(name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def train(vdgi: Vdgi, text: str, out: str, *options: str) -> Path:
+    """A small model of a file, under the rules of rules.txt."""
+    vdgi.good("train", "--train", text, "--rules", "rules.txt", *tiny.SMALL_OPTIONS, *options, "--out", out)
+    return Path(out, config.MODEL_NAME)
+
+
+# ------------------------------------------------------------------------------------------- reading
+def test_the_column_is_chosen(files: Path) -> None:
+    by_upos, by_xpos = (list(conllu.read("both.conllu", tags=tags)) for tags in ("upos", "xpos"))
+    assert by_upos == list(conllu.read("both.conllu"))
+    for universal, penn in zip(by_upos, by_xpos):
+        assert universal.upos == ()
+        assert penn.upos == universal.tags
+        assert penn.tags == tuple(PENN[tag] for tag in universal.tags)
+        assert replace(penn, tags=universal.tags, upos=()) == universal
+    with pytest.raises(ValueError, match="tags='feats'; expected 'upos' or 'xpos'"):
+        conllu.read("both.conllu", tags="feats")
+
+
+def test_the_column_must_be_filled(folder: Path) -> None:
+    text = BOTH.replace("\tVERB\tVBD\t", "\tVERB\t_\t", 3)
+    Path("gap.conllu").write_text(text, encoding="utf-8")
+    line = next(number for number, line in enumerate(text.split("\n"), 1) if "\tVERB\t_\t" in line)
+    with pytest.raises(DataError) as caught:
+        list(conllu.read("gap.conllu", tags="xpos"))
+    assert str(caught.value) == f"gap.conllu:{line}: {MISSING}"
+    told: list[DataError] = []
+    kept = list(conllu.read("gap.conllu", tags="xpos", on_error=told.append))
+    assert (len(told), len(kept)) == (3, 9)
+    assert len(list(conllu.read("gap.conllu"))) == 12
+    Path("gap.conllu").write_text(BOTH.replace("\tVERB\tVBD\t", "\t_\tVBD\t"), encoding="utf-8")
+    with pytest.raises(DataError, match="column 4 .UPOS. is missing"):  # it tells what is punctuation
+        list(conllu.read("gap.conllu", tags="xpos"))
+
+
+def test_other_tokens_need_no_tag(folder: Path) -> None:
+    """Multiword ranges, empty nodes and comments."""
+    rows = ["1-2 du _ _", "1 de ADP IN", "1.1 x _ _", "2 le DET DT"]
+    cells = [(number, form, "_", *tags, *"_____") for number, form, *tags in map(str.split, rows)]
+    text = "\n".join(["# a", *map("\t".join, cells)]) + "\n\n"
+    Path("a.conllu").write_text(text, encoding="utf-8")
+    (sentence,) = conllu.read("a.conllu", tags="xpos")
+    assert (sentence.tags, sentence.upos) == (("IN", "DT"), ("ADP", "DET"))
+
+
+def test_sentences_made_by_programs_are_written_with_both_columns(folder: Path) -> None:
+    made = Sentence(("it", "rains", "."), ("PRP", "VBZ", "."), (2, 0, 2), upos=("PRON", "VERB", "PUNCT"))
+    Path("made.conllu").write_text(conllu.render(made, (2, 0, 2)), encoding="utf-8")
+    (back,) = conllu.read("made.conllu", tags="xpos")
+    assert replace(back, source=None) == made
+    for bad in (replace(made, tags=("PRP", "_", ".")), replace(made, upos=("PRON", "", "PUNCT"))):
+        with pytest.raises(ValueError, match="tag '_?' cannot be written in CoNLL-U"):
+            conllu.render(bad, (2, 0, 2))
+
+
+def test_upos_tells_what_is_punctuation() -> None:
+    sentence = Sentence(
+        ("«", "us", "$", "pay", "."),
+        ("PUNCT", "PRP", "$", "VB", "NN"),  # misleading on purpose
+        (2, 4, 4, 0, 4),
+        upos=("NOUN", "PRON", "SYM", "VERB", "PUNCT"),
+    )
+    short, positions = without_punctuation(sentence)
+    assert positions == (1, 2, 3, 4)
+    assert (short.tags, short.upos) == (("PUNCT", "PRP", "$", "VB"), ("NOUN", "PRON", "SYM", "VERB"))
+    assert short.heads == (2, 4, 4, 0)
+    assert prepare([sentence], STANDARD, max_len=4).n_words == 4
+    assert prepare([sentence], AS_RELEASED).sentences == [sentence]
+    assert len(without_punctuation(replace(sentence, upos=("PUNCT",) * 5))[0]) == 0
+
+
+# ------------------------------------------------------------------------------------------- models
+def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Path) -> None:
+    """Bit for bit; and so are its trees, with punctuation told by UPOS in either file."""
+    penn = train(vdgi, "both.conllu", "penn", *XPOS)
+    same = train(vdgi, "swapped.conllu", "same")
+    mine, other = (checkpoint.load(path, training=True) for path in (penn, same))
+    assert mine.settings.data.tags == "xpos"
+    assert mine.vocabulary.tags == tuple(sorted(set(PENN.values()) - {"."}))
+    assert mine.vocabulary == other.vocabulary
+    assert tiny.same_arrays(mine.parameters, other.parameters)
+    for options in ([], ["--jobs", "2"], ["--nbest", "2", "--samples", "9"]):
+        trees = []
+        for model, text in ((penn, "both.conllu"), (same, "swapped.conllu")):
+            result = vdgi.good("parse", model, text, "-o", "out.conllu", *options)
+            assert "unknown to the model" not in result.err
+            trees.append([sentence.heads for sentence in conllu.read("out.conllu")])
+        assert trees[0] == trees[1]
+
+
+def test_parsing_keeps_every_byte_but_heads_and_relations(vdgi: Vdgi, files: Path) -> None:
+    model = train(vdgi, "both.conllu", "penn", *XPOS)
+    vdgi.good("parse", model, "both.conllu", "-o", "out.conllu")
+
+    def others(text: str) -> list[list[str]]:
+        rows = [line.split("\t") for line in text.split("\n")]
+        return [row[:6] + row[8:] if len(row) == 10 else row for row in rows]
+
+    parsed = Path("out.conllu").read_text(encoding="utf-8")
+    assert others(parsed) == others(BOTH)
+    assert parsed != BOTH
+
+
+def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Path) -> None:
+    model = train(vdgi, "both.conllu", "penn", *XPOS)
+    message = f"swapped.conllu:2: {MISSING}"
+    for arguments in (
+        ["train", "--train", "swapped.conllu", *XPOS, "--out", "run"],
+        ["train", "--train", "both.conllu", "--dev", "swapped.conllu", *XPOS, "--out", "run"],
+        ["train", "--train", "both.conllu", "--trees", "swapped.conllu", *XPOS, "--out", "run"],
+        ["parse", str(model), "swapped.conllu", "-o", "run"],
+        ["rules", "estimate", "swapped.conllu", "--rules", "rules.txt", "--tags", "xpos", "-o", "run"],
+    ):
+        status, out, err = vdgi(*arguments)
+        assert (status, out, last_line(err)) == (3, "", message)
+        assert not Path("run").exists()
+
+
+def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path) -> None:
+    trees = ["--set", "posterior.expectations=trees"]
+    model = checkpoint.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
+    counted = vdgi.good("rules", "estimate", "both.conllu", "--rules", "rules.txt", "--tags", "xpos").out
+    assert model.rules.text == counted
+    other = vdgi.good("rules", "estimate", "swapped.conllu", "--rules", "rules.txt").out
+    rows = [[line for line in text.split("\n") if line[:1] != "#"] for text in (counted, other)]
+    assert rows[0] == rows[1]
+    assert len(set(parse_rules(counted).expectations)) > 2
+
+
+def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None:
+    model = train(vdgi, "swapped.conllu", "same")
+    status, _, err = vdgi("train", "--train", "both.conllu", *XPOS, "--init", model, "--out", "run")
+    assert (status, last_line(err)) == (4, f"{model}: its tags are of column UPOS; set data.tags=upos")
+    assert not Path("run").exists()
+
+
+def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> None:
+    options = [*XPOS, "--set", "data.protocol=as_released", "--set", "data.max_len=20"]
+    assert "." in checkpoint.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
+
+
+def test_models_from_before_read_upos(files: Path) -> None:
+    text = config.Settings().to_toml()
+    assert 'tags = "upos"\n' in text
+    assert config.from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
+
+
+def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
+    path = train(vdgi, "both.conllu", "penn", *XPOS)
+    parser = load(path)
+    sentences = list(conllu.read("both.conllu", tags="xpos"))
+    whole = [parse.heads for parse in parser.parse_all(sentences)]
+    vdgi.good("parse", path, "both.conllu", "-o", "out.conllu")
+    assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
+    scored = report.score({"penn": checkpoint.load(path)}, "both.conllu")
+    kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
+    assert scored.trees["penn"] == [sentence.heads for sentence in kept]
+    # Of words alone, punctuation cannot be told.
+    bare = without_punctuation(sentences[0])[0]
+    assert parser.parse(bare.forms, bare.tags) == kept[0].heads
+    assert not parser.unknown_tags
+    parser.parse(sentences[0].forms, sentences[0].tags)
+    assert dict(parser.unknown_tags) == {".": 1}
