@@ -28,7 +28,7 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.learning.phases import Pretraining
-from dynet_vdgi.learning.posterior import Lambda
+from dynet_vdgi.learning.posterior import Lambda, RuleCounts
 from dynet_vdgi.learning.training import Trainer, TrainingData, minibatches, word_rows
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.per_sentence import Network
@@ -88,7 +88,7 @@ class Bench:
         self.optimiser = AdaGrad(self.network.parameters, settings.train)
         rules = load_rules(rules_path("ud"))
         lam = Lambda(PosteriorSettings(dynamics="fixed"), rules.expectations)
-        self.phase = Pretraining(rules, self.vocabulary.tags, lam)
+        self.phase = Pretraining(RuleCounts(rules, self.vocabulary.tags), lam)
         self.rng = np.random.default_rng(2)
 
     def engines(self) -> dict[str, Accumulate]:

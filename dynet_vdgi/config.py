@@ -45,6 +45,7 @@ class DataSettings:
     """Which words and sentences are used."""
 
     protocol: str = field(default="standard", metadata=_one_of("standard", "as_released"))
+    tags: str = field(default="upos", metadata=_one_of("upos", "xpos"))  # the column that tags are read from
     max_len: int = field(default=10, metadata=_at_least(2))  # longest training sentence, in words
     min_freq: int = field(default=2, metadata=_at_least(1))  # rarer words are unknown words
     lowercase: bool = True
@@ -71,11 +72,16 @@ class PosteriorSettings:
     """Posterior regularisation: the rules, and how lambda is found."""
 
     rules: str = "ud"  # a file, or the name of one in resources/rules
+    features: str = field(
+        default="counts", metadata=_one_of("counts", "potentials")
+    )  # potentials: all that a rule table says of arcs, in one feature
     expectations: str = field(
         default="rules", metadata=_one_of("rules", "trees")
     )  # trees: of the training text
     dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released", "off"))
-    strength: float = field(default=2.0, metadata=_at_least(0))  # a fixed lambda, where .5 is expected
+    strength: float = field(
+        default=2.0, metadata=_at_least(0)
+    )  # a fixed lambda: of rules where .5 is expected, or of the potentials
     epsilon: float = field(default=0.1, metadata=_at_least(0))  # slack of the constraints
     lr: float = field(default=0.1, metadata=_at_least(0))  # of lambda, in the released dynamics
     momentum: float = field(default=0.9, metadata=_between(0, 1))
@@ -136,9 +142,9 @@ class LanguageModelSettings:
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """An exact learner whose trees of the text are learnt from, instead of the text itself."""
+    """An exact learner, from whose trees the first stage learns instead of from the text itself."""
 
-    kind: str = field(default="none", metadata=_one_of("none", "dmv"))
+    kind: str = field(default="none", metadata=_one_of("none", "dmv", "convex-mst", "ensemble"))
     prior: str = "best"  # rule table: a file, or the name of one in resources/rules
 
 
@@ -155,17 +161,35 @@ class Settings:
     teacher: TeacherSettings = field(default_factory=TeacherSettings)
 
     def __post_init__(self) -> None:
-        stages = (self.train, self.finetune)
-        if self.train.learner == "neural" and not any(stage.updates or stage.epochs for stage in stages):
+        is_neural = self.train.learner == "neural"
+        has_first = bool(self.train.updates or self.train.epochs)
+        if is_neural and not has_first and not self.finetunes:
             raise ConfigError(
                 "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
                 "or epochs: nothing would be trained"
             )
+        if is_neural and not has_first and self.teacher.kind != "none":
+            raise ConfigError(
+                "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
+                "learn from its trees; set teacher.kind=none"
+            )
+        if self.posterior.features == "potentials":
+            for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
+                if getattr(self.posterior, key) == value:
+                    raise ConfigError(
+                        f"config: 'posterior.{key}' = {value} is for counts of rules; set "
+                        f"posterior.{key}={other}, or posterior.features=counts"
+                    )
         for key in ("vectors", "clusters"):
             if getattr(self.data, key) and not self.model.word_dim:
                 raise ConfigError(
                     f"config: 'data.{key}' is for lexicalised models; set model.word_dim, to 80 for example"
                 )
+
+    @property
+    def finetunes(self) -> bool:
+        """If there is a second stage."""
+        return self.train.learner == "neural" and bool(self.finetune.updates or self.finetune.epochs)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         return asdict(self)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +62,15 @@ def finished(*arguments: str | Path, **options: Any) -> tuple[int, bytes | None,
     with process(*arguments, **options) as running:
         out, err = running.communicate()
     return running.returncode, out, err
+
+
+def wait_for(condition: Callable[[], object], running: subprocess.Popen[bytes]) -> None:
+    """Waits until something is so, while a process runs."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert running.poll() is None, running.stderr.read() if running.stderr else ""
+        assert time.monotonic() < end
+        time.sleep(0.002)
 
 
 def training_arguments(out: str = "run", *more: str) -> list[str]:

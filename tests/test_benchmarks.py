@@ -34,12 +34,33 @@ RUNS = {
         ["| system | rules | <=15 | <=40 | all |", "| rl-sn | UniversalRules |"],
     ),
     "teacher_accuracy": (
-        ["--language", "xx", TRAIN, DEV, "--ablate", "strict", "--iterations", "2"],
+        [
+            *("--language", "xx", TRAIN, DEV, "--max-len", "6", "--iterations", "2", "--tables", "best"),
+            *("--teachers", "dmv", "convex-mst", "ensemble", "--ablate", "strict"),
+        ],
         [
             "| system | avg | xx |",
+            "| best, rules only |",
             "| best, DMV |",
-            "| strict without short arcs |",
+            "| best, Convex-MST |",
+            "| best, DMV + Convex-MST |",
+            "| strict without short arcs, Convex-MST |",
             "| system | learning, CPU s |",
+        ],
+    ),
+    "word_orders": (
+        ["--language", "xx", TRAIN, DEV, "--tables", "text", "--seeds", "1"],
+        ["| language | order | rules | DMV teacher | linear student |", "| xx | mirror | text |"],
+    ),
+    "choice_of_settings": (
+        [
+            *("--language", "xx", TRAIN, DEV, "--language", "yy", DEV, DEV),
+            *("--strengths", "2", "--short-arcs", "--max-lens", "15"),
+        ],
+        [
+            "| settings | DMV teacher |",
+            "| best, strength 2, <=15 words |",
+            "| language | chosen on the others |",
         ],
     ),
     "ud_accuracy": (

@@ -95,6 +95,139 @@ def test_wrong_use_of_the_script(environment, arguments, message):
     assert message in result.stderr
 
 
+# ------------------------------------------------------------------------------------------- the WSJ
+FAKE = """#!/bin/sh
+echo "$@" >>"$VDGI_LOG"
+while [ $# -gt 0 ]; do
+    [ "$1" != -o ] || echo "made by vdgi" >"$2"
+    shift
+done
+"""
+"""Stands for `vdgi`: notes what it is asked for, and makes the file after -o."""
+
+TREE = "( (S (NP-SBJ (DT the) (NN {noun})) (VP (VBD {verb}) (NP (JJ old) (NN {noun}))) (. .)) )\n"
+
+
+@pytest.fixture
+def wsj(environment, tmp_path):
+    """A function that runs train_wsj.sh with a fake program, and gives the result and the commands noted."""
+    venv, log = tmp_path / "venv", tmp_path / "log"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "python").symlink_to(sys.executable)
+    (venv / "bin" / "vdgi").write_text(FAKE)
+    (venv / "bin" / "vdgi").chmod(0o755)
+    (venv / "installed").touch()
+    (tmp_path / "ptb" / "02").mkdir(parents=True)
+    for number in range(25):
+        (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")
+    env = {**environment, "VDGI_VENV": str(venv), "VDGI_LOG": str(log), "VDGI_RUN": str(tmp_path / "out")}
+
+    def commands(*arguments, **more):
+        log.write_text("")
+        result = run("train_wsj.sh", *arguments, env={**env, **more}, cwd=tmp_path)
+        return result, log.read_text().replace(str(tmp_path) + "/", "").splitlines()
+
+    return commands
+
+
+DATA = [
+    "vectors out/data/train.conllu -o out/data/vectors.vec",
+    "clusters out/data/train.conllu -o out/data/clusters.paths",
+]
+END = ["experiment paper-wsj --data out/data --out out", "table out --like paper"]
+
+
+def test_the_treebank_is_converted_and_every_row_is_run(wsj):
+    parts = {"train": "2-21", "dev": "22", "test": "23"}
+    made = [f"convert wsj ptb --sections {n} -o out/data/{part}.conllu" for part, n in parts.items()]
+    result, commands = wsj("ptb")
+    assert (result.returncode, commands) == (0, [*made, *DATA, *END])
+    assert "Trained on sections 2-21 of the WSJ, dev section 22, test section 23." in result.stdout
+    assert "word vectors are made from the training text" in result.stderr
+    # Run again, only what is not there is made; the experiment knows by itself what is done.
+    _, commands = wsj("ptb", "--", "--jobs", "2", "--only", "RL-BL")
+    assert commands == [f"{END[0]} --jobs 2 --only RL-BL", END[1]]
+
+
+def test_options_of_the_wsj_script(wsj, tmp_path):
+    (tmp_path / "glove.txt").write_text("the 1 2\n")
+    result, commands = wsj("--sample", "ptb", "--glove", "glove.txt", "--quick")
+    files = {"train": "1-20", "dev": "21-22", "test": "23-25"}
+    made = [f"convert wsj ptb --files {n} -o out/data/{part}.conllu" for part, n in files.items()]
+    quick = f"{END[0]} --seeds 1 --only UniversalRules L-WeaklySupervised"
+    assert (result.returncode, commands) == (0, [*made, DATA[1], quick, END[1]])
+    assert "NOT the paper's data: trained on the first 80 % of 25 files, dev the next 10 %" in result.stdout
+    assert (tmp_path / "out" / "data" / "vectors.vec").read_text() == "the 1 2\n"
+    # Another treebank, or other vectors: the files are made anew, and those of the user stay.
+    _, commands = wsj("--sample", "ptb", VDGI_PLAN="paper-wsj-released")
+    assert commands == [*made, *DATA, END[0].replace("paper-wsj", "paper-wsj-released"), END[1]]
+    assert (tmp_path / "glove.txt").read_text() == "the 1 2\n"
+    _, commands = wsj("ptb", VDGI_PLAN="mine.toml")
+    assert commands[0] == "convert wsj ptb --sections 2-21 -o out/data/train.conllu"
+    assert commands[-2] == "experiment mine.toml --data out/data --out out"
+
+
+def test_without_a_treebank_the_script_says_what_is_needed_and_runs_the_demo(wsj):
+    result, commands = wsj()
+    assert (result.returncode, commands) == (0, ["demo --out out"])
+    assert "No Penn Treebank named: bash run/train_wsj.sh PTB_DIR" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--help"], "bash run/train_wsj.sh PTB_DIR"),
+        (["--quick"], "bash run/train_wsj.sh PTB_DIR"),
+        (["ptb", "ptb"], "bash run/train_wsj.sh PTB_DIR"),
+        (["ptb", "--glove"], "bash run/train_wsj.sh PTB_DIR"),
+        (["--sample", "out"], "out: 0 files wsj_*.mrg; at least 10 are needed"),
+    ],
+)
+def test_wrong_use_of_the_wsj_script(wsj, tmp_path, arguments, message):
+    (tmp_path / "out").mkdir()
+    result, commands = wsj(*arguments)
+    assert (result.returncode, result.stdout, commands) == (2, "", [])
+    assert message in result.stderr
+
+
+@pytest.mark.slow
+def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
+    """All steps in earnest, on twenty files of invented trees, with two systems of a plan of its own."""
+    folder = tmp_path / "sample"
+    folder.mkdir()
+    for number in range(20):
+        words = [{"noun": f"noun{k}", "verb": f"verb{k}"} for k in range(number % 3 + 2)]
+        text = "".join(TREE.format(**pair) for pair in words)
+        (folder / f"wsj_00{number:02}.mrg").write_text(text)
+    plan = tmp_path / "plan.toml"
+    small = (
+        "'model.hidden_dim=4', 'model.tag_dim=4', 'train.samples=3', 'train.updates=2', 'finetune.updates=1'"
+    )
+    treebank = (ROOT / "resources" / "experiments" / "paper-wsj.toml").read_text(encoding="utf-8")
+    treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
+    plan.write_text(
+        f"seeds = [1]\n{treebank}[[system]]\nname = 'weak'\npublished = 'L-WeaklySupervised'\n"
+        f"presets = ['ud-weak-lexicalised']\nset = [{small}, 'data.vectors=vectors.vec', "
+        f"'data.clusters=clusters.paths']\n[[system]]\nname = 'universal'\npublished = 'UniversalRules'\n"
+        f"presets = ['ud-universal']\nset = [{small}]\n"
+    )
+    env = {**environment, "VDGI_RUN": str(tmp_path / "out"), "VDGI_PLAN": "plan.toml"}
+    (tmp_path / "glove.txt").write_text("noun0 1 2 3\nverb1 4 5 6\n")
+    result = run("train_wsj.sh", "--sample", "sample", "--glove", "glove.txt", env=env, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    rows = dict(re.findall(r"^\| &nbsp;&nbsp;(\S+) \(here\)(?: †)? \| (.*) \|$", result.stdout, re.MULTILINE))
+    for name in ("weak", "universal"):
+        short, every = (float(cell) for cell in rows[name].split(" | "))
+        assert 0 <= short == every <= 100  # all sentences have five words
+    assert "| UniversalRules | 54.7 (58.2) | 37.8 (39.3) |" in result.stdout
+    assert (
+        "† weak used gold trees: training: expectations of the rules counted in its trees." in result.stdout
+    )
+    settings = (tmp_path / "out" / "wsj" / "weak" / "1" / "settings.toml").read_text(encoding="utf-8")
+    assert 'tags = "xpos"' in settings
+    assert "NOT the paper's data" in result.stdout
+
+
 def test_an_interpreter_without_wheels_gets_a_clear_message(tmp_path):
     old = tmp_path / "python3.8"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.8.1"\nexit 1\n')

@@ -49,7 +49,7 @@ def test_stages_follow_from_updates_and_epochs(
         }
     )
     steps = {"pretrain": (0.5, 0.125), "finetune": (0.25, 2.0)}
-    assert stages(settings, 6) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
+    assert stages(settings, {"text": 6}) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
 
 
 def test_a_run_without_any_stage_is_refused() -> None:

@@ -2,11 +2,19 @@
 
 Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
 Heads in the input are not needed; if there are any they must be trees, and are replaced. An output is written
-only if all of its input is sound.
+only if all of its input is sound. A parser of several languages says when it was not trained on that of the
+input, which --language names, or else a file name in UD's manner, such as fr_gsd-ud-test.conllu: French.
 
   vdgi parse runs/my/model.vdgi new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my/model.vdgi - > parsed.conllu
   vdgi parse runs/my/model.vdgi a.conllu b.conllu -o '{}.vdgi.conllu'
+
+With --scheduler, the workers of a Dask cluster parse. They are sent the model and the text and need no files,
+but they and the scheduler need this version of dynet_vdgi. At most two windows of the text for each of their
+threads are on the way, so that memory does not grow with it. A worker that dies loses nothing.
+
+  dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
+  vdgi parse runs/my/model.vdgi large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
 """
 
 from __future__ import annotations
@@ -17,7 +25,8 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.data import conllu, files
@@ -59,7 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, default=100, metavar="N", help="trees drawn for the above (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the samples (default: 1)")
+    parser.add_argument("--language", metavar="LABEL", help="the input's language; changes no tree")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers parse")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -78,6 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     if arguments.jobs < 1:
         raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+    if arguments.jobs > 1 and arguments.scheduler:
+        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: take one of them")
     if arguments.samples < 1 or arguments.nbest < 0:
         raise UsageError("--samples and --nbest take whole numbers from 1 upwards")
     if arguments.nbest and arguments.mbr:
@@ -88,13 +101,36 @@ def run(arguments: argparse.Namespace) -> None:
     sampling = None
     if arguments.probs or arguments.mbr or arguments.nbest:
         sampling = Sampling(arguments.samples, arguments.seed, arguments.mbr, arguments.nbest)
-    with Stream(arguments.model, arguments.jobs, sampling) as stream:
+    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler) as stream:
+        _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output)
     for tag, count in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
         )
+
+
+def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:
+    """Warns of languages of the input that a model of the `known` ones was not trained on."""
+    if label and not known:
+        logger.warning("the model file does not say which languages it was trained on")
+    found = [_UD_NAME.fullmatch(Path(name).name) for name in names]
+    labels = [label] if label else [match[1] for match in found if match]
+    for language in dict.fromkeys(labels if known else ()):
+        if _without_treebank(language) not in map(_without_treebank, known):
+            logger.warning(
+                "the model was not trained on '%s' (it knows: %s): zero-shot", language, ", ".join(known)
+            )
+
+
+_UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
+"""A file of a UD treebank: the code of the language, then perhaps the name of the treebank."""
+
+
+def _without_treebank(label: str) -> str:
+    """The language of a label: `fr` of `fr_gsd`."""
+    return label.partition("_")[0]
 
 
 def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:

@@ -10,6 +10,7 @@ settings.toml.
   vdgi train --train my.conllu --init runs/my/model.vdgi --preset rl-sn --set train.updates=0 --out runs/sn
   vdgi train --train 'xx-ud-train*.conllu' --preset as_released --dev xx-ud-dev.conllu --out runs/xx
   vdgi train --train my.conllu --set train.epochs=3 --set posterior.rules=my-rules.txt --out runs/my3
+  vdgi train --preset best --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from __future__ import annotations
 import argparse
 import logging
 import platform
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +33,7 @@ from dynet_vdgi.commands.rules import estimated_rule_file
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
-from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.embeddings import Embeddings
@@ -43,6 +46,15 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi train`."""
     parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
+    parser.add_argument(
+        "--language",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="instead of --train, for a parser of several languages: a label, such as fr, and tagged text; "
+        "once for each language",
+    )
     parser.add_argument(
         "--trees", nargs="+", default=[], metavar="FILE", help="gold trees to learn from, besides or instead"
     )
@@ -75,6 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
         settings = config.merge(settings, {"train": {"seed": arguments.seed}})
     train(
         train_files=arguments.train,
+        languages=_by_label(arguments.language),
         dev_files=arguments.dev,
         tree_files=arguments.trees,
         out=Path(arguments.out),
@@ -86,9 +99,26 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
+def _by_label(languages: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """The files of each --language. Raises: UsageError."""
+    by_label: dict[str, list[str]] = {}
+    for label, *names in languages:
+        if not re.fullmatch(r"\w[\w.+-]*", label) or label.endswith((".conllu", ".gz")):
+            raise UsageError(
+                f"--language {label}: a label comes before the files, as in --language fr {label}"
+            )
+        if not names:
+            raise UsageError(f"--language {label}: name the files of its text after the label")
+        if label in by_label:
+            raise UsageError(f"--language {label}: it is there twice; name all of its files after one")
+        by_label[label] = names
+    return by_label
+
+
 def train(
     *,
-    train_files: Sequence[str],
+    train_files: Sequence[str] = (),
+    languages: Mapping[str, Sequence[str]] | None = None,
     out: Path,
     settings: config.Settings,
     dev_files: Sequence[str] = (),
@@ -100,16 +130,24 @@ def train(
 ) -> Path:
     """Trains a model in the folder `out` and returns the path of the model file.
 
+    Tagged text is in `train_files`, or, for a parser of several, in the files of the `languages` by label.
+
     Raises:
         DataError: a file is malformed, or nothing in it can be trained on.
-        UsageError: the folder holds a model already, or a file is missing.
+        UsageError: the folder holds a model already, a file is missing, or the text is named in both ways.
         ConfigError, ModelError: see `config`, `grammar.rules`, `learning.checkpoint`.
     """
-    inputs = Inputs(files.expand(train_files), files.expand(tree_files), files.expand(dev_files), init)
+    if languages and train_files:
+        raise UsageError("--train and --language exclude each other: give the files of --train a --language")
+    texts = {label: files.expand(names) for label, names in (languages or {"": train_files}).items()}
+    inputs = Inputs(texts, files.expand(tree_files), files.expand(dev_files), init)
     if "-" in (*inputs.train, *inputs.trees, *inputs.dev):
         raise UsageError("training reads its files more than once: save standard input (-) to a file first")
     if not inputs.train and not inputs.trees:
         raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+    for name, times in Counter(inputs.train).items():
+        if times > 1:
+            logger.warning("%s is text of %d languages: its sentences count for each", name, times)
     for name in set(inputs.train) & set(inputs.trees):
         logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
     _check_folder(out, resume)
@@ -125,7 +163,7 @@ def train(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
-    if settings.teacher.kind == "dmv":
+    if settings.teacher.kind != "none":
         data = _taught(data, settings)
     if settings.train.learner == "linear":
         return _train_linear(settings, data, meta, out)
@@ -151,12 +189,14 @@ def train(
 
 
 def _taught(data: TrainingData, settings: config.Settings) -> TrainingData:
-    """The text's sentences as trees that a teacher made, and its rules, which go into the model file."""
+    """With teachers' trees of the text; unless rules regularise a second stage, with the teachers' rules, too,
+    which go into the model file."""
     from dynet_vdgi.grammar.rules import load_rules
-    from dynet_vdgi.learning.students import taught
+    from dynet_vdgi.learning.students import taught_by_language
 
     rules = load_rules(config.rules_path(settings.teacher.prior))
-    return replace(data, rules=rules, sentences=[], trees=[*taught(data.sentences, rules), *data.trees])
+    taught = taught_by_language(data.texts(), rules, settings.teacher.kind)
+    return replace(data, taught=taught, rules=data.rules if settings.finetunes else rules)
 
 
 def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str, Any], out: Path) -> Path:
@@ -165,7 +205,7 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
     from dynet_vdgi.learning import checkpoint
     from dynet_vdgi.learning.students import linear_parser
 
-    parser = linear_parser(data.trees, data.vocabulary, settings.train.seed)
+    parser = linear_parser([*data.taught, *data.trees], data.vocabulary, settings.train.seed)
     dda = None
     if data.dev:
         heads = parser.parse([data.vocabulary.encode(s.forms, s.tags).tags for s in data.dev])
@@ -196,22 +236,29 @@ def _check_folder(out: Path, resume: bool) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files of a run."""
+    """The files of a run; texts by label of their language, which is empty for that of --train."""
 
-    train: list[str]
+    texts: dict[str, list[str]]
     trees: list[str]
     dev: list[str]
     init: str | None
 
+    @property
+    def train(self) -> list[str]:
+        """All texts."""
+        return [name for names in self.texts.values() for name in names]
+
     def described(self, settings: config.Settings) -> list[dict[str, str]]:
         """Role, name and checksum of each file, for the model file."""
+        both_rules = settings.teacher.kind != "none" and settings.finetunes  # the model file holds the others
         by_role = {
-            "train": self.train,
+            **{f"train {label}".rstrip(): names for label, names in self.texts.items()},
             "trees": self.trees,
             "dev": self.dev,
             "init": [self.init] if self.init else [],
             "vectors": [settings.data.vectors] if settings.data.vectors else [],
             "clusters": [settings.data.clusters] if settings.data.clusters else [],
+            "prior": [str(config.rules_path(settings.teacher.prior))] if both_rules else [],
         }
         return [
             {"role": role, "name": Path(name).name, "sha256": files.sha256(name)}
@@ -230,18 +277,21 @@ def _prepare(
     protocol = treebank.protocol_named(settings.data.protocol)
     rules = _rules(inputs.train or inputs.trees, settings)
     nothing = treebank.Prepared([], [], [])
-    text, trees, dev = nothing, nothing, nothing
+    texts, trees, dev = dict[str, treebank.Prepared](), nothing, nothing
     max_len = settings.data.max_len
     # A sentence of one word has one derivation: nothing can be learnt from it.
-    if inputs.train:
-        text = _read(inputs.train, protocol, max_len, min_len=2, role="training")
+    for label, names in inputs.texts.items():
+        if names:
+            role = f"{label} training" if label else "training"
+            texts[label] = _read(names, settings, protocol, max_len, min_len=2, role=role)
     if inputs.trees:  # only projective trees have derivations
         with_trees = replace(protocol, projective_only=True)
-        trees = _read(inputs.trees, with_trees, max_len, min_len=2, role="tree", heads="required")
+        trees = _read(inputs.trees, settings, with_trees, max_len, min_len=2, role="tree", heads="required")
     if inputs.dev:
         longest = settings.train.dev_max_len
-        dev = _read(inputs.dev, protocol, longest, min_len=1, role="dev", heads="required")
-    sentences = [*text.sentences, *trees.sentences]
+        dev = _read(inputs.dev, settings, protocol, longest, min_len=1, role="dev", heads="required")
+    text = [sentence for part in texts.values() for sentence in part.sentences]
+    sentences = [*text, *trees.sentences]
     start: dict[str, Any] = {}
     vectors, vector_dim = None, settings.model.vector_dim
     if inputs.init:
@@ -268,10 +318,22 @@ def _prepare(
         "protocol": f"{protocol.name}: {protocol.description}",
         "gold_trees": gold_trees,
         "data": inputs.described(settings),
-        "trained_on": {"sentences": len(sentences), "words": text.n_words + trees.n_words},
-        "dropped": [str(dropped) for part in (text, trees) for dropped in part.dropped],
+        "trained_on": {"sentences": len(sentences), "words": sum(map(len, sentences))},
+        "dropped": [
+            f"{label}: {dropped}" if label else str(dropped)
+            for label, part in (*texts.items(), ("", trees))
+            for dropped in part.dropped
+        ],
     }
-    data = TrainingData(text.sentences, dev.sentences, vocabulary, rules, trees.sentences, vectors, start)
+    languages = {
+        label: {"sentences": len(part.sentences), "words": part.n_words}
+        for label, part in texts.items()
+        if label
+    }
+    if languages:
+        meta["languages"] = languages
+    sizes = [len(part.sentences) for part in texts.values()]
+    data = TrainingData(text, dev.sentences, vocabulary, rules, trees.sentences, vectors, start, sizes)
     return settings, data, meta
 
 
@@ -280,9 +342,15 @@ def _rules(train_files: list[str], settings: config.Settings) -> RuleSet:
     from dynet_vdgi.grammar.rules import load_rules, parse_rules
 
     rules = load_rules(config.rules_path(settings.posterior.rules))
+    if settings.posterior.features == "potentials" and rules.table is None:
+        raise ConfigError(
+            "config: 'posterior.features' = potentials needs a rule table with parts, and "
+            f"{settings.posterior.rules!r} has none; set posterior.rules=best, for example"
+        )
     if settings.posterior.expectations == "rules":
         return rules
-    return parse_rules(estimated_rule_file(train_files, rules, settings.data.max_len), "<estimated rules>")
+    estimated = estimated_rule_file(train_files, rules, settings.data.max_len, settings.data.tags)
+    return parse_rules(estimated, "<estimated rules>")
 
 
 def _vocabulary(sentences: list[Sentence], settings: config.Settings) -> tuple[Vocabulary, Embeddings | None]:
@@ -327,6 +395,9 @@ def _initial(
     model = checkpoint.load(path)
     if settings.train.learner == "linear" or model.meta.get("kind") == "linear":
         raise UsageError(f"--init {path}: linear parsers are not trained further; leave out --init")
+    if model.settings.data.tags != settings.data.tags:
+        column = model.settings.data.tags
+        raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")
     theirs, ours = asdict(model.settings.model), asdict(settings.model)
     for name, value in ours.items():
         if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
@@ -340,13 +411,13 @@ def _initial(
 def _gold_trees_used(
     settings: config.Settings,
     protocol: treebank.Protocol,
-    text: treebank.Prepared,
+    text: Sequence[Sentence],
     trees: treebank.Prepared,
     dev: treebank.Prepared,
 ) -> list[str]:
     """What gold trees were used for, for the log and the model file."""
     used = []
-    if protocol.projective_only and any(sentence.heads is not None for sentence in text.sentences):
+    if protocol.projective_only and any(sentence.heads is not None for sentence in text):
         used.append("training: sentences with crossing arcs left out")
     if settings.posterior.expectations == "trees":
         used.append("training: expectations of the rules counted in its trees")
@@ -361,6 +432,7 @@ def _gold_trees_used(
 
 def _read(
     names: list[str],
+    settings: config.Settings,
     protocol: treebank.Protocol,
     max_len: int,
     *,
@@ -369,7 +441,8 @@ def _read(
     heads: conllu.Heads = "optional",
 ) -> treebank.Prepared:
     """Sentences of all files that the protocol and the lengths leave; says what was dropped."""
-    sentences = (sentence for name in names for sentence in conllu.read(name, heads=heads))
+    tags = settings.data.tags
+    sentences = (sentence for name in names for sentence in conllu.read(name, heads=heads, tags=tags))
     prepared = treebank.prepare(sentences, protocol, max_len, min_len)
     logger.info(
         "%s: %d sentences, %d words (protocol %s)",

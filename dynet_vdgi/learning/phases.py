@@ -7,7 +7,7 @@ added up since the last update, and `take` receives the new values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import FinetuneSettings
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.grammar import rules as rules_module
-from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.learning import scores
 from dynet_vdgi.learning.baseline import Baseline
-from dynet_vdgi.learning.posterior import Lambda, effective_samples
+from dynet_vdgi.learning.posterior import Features, Lambda, effective_samples
 from dynet_vdgi.model.samples import Samples
 
 Floats = NDArray[np.float64]
@@ -51,17 +49,15 @@ class Diagnostics:
 
 
 class Regularised:
-    """What pretraining and fine-tuning share: rule counts, gamma, figures of each sentence."""
+    """What pretraining and fine-tuning share: counts of features, gamma, figures of each sentence."""
 
-    def __init__(self, rules: RuleSet, tags: Sequence[str], lam: Lambda) -> None:
-        self.lam, self.n_rules = lam, len(rules)
-        self.index = rules.index(tags)
+    def __init__(self, features: Features, lam: Lambda) -> None:
+        self.features, self.lam = features, lam
         self.diagnostics = Diagnostics()
 
     def regularise(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Counts (M, K) and gamma (M,); lambda takes its step afterwards."""
-        tags = [tag - 1 for tag in sentence.tags]
-        counts = rules_module.count(self.index, self.n_rules, tags, samples.heads)
+        counts = self.features(sentence, samples.heads)
         gamma = self.lam.gamma(counts)
         self.lam.update(counts)
         return counts, gamma
@@ -69,14 +65,14 @@ class Regularised:
     def record(
         self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float
     ) -> None:
-        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; rule arcs; effective samples of gamma."""
+        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; features; effective samples of gamma."""
         self.diagnostics.add(
             sentence,
             elbo_per_word=float((samples.log_p - samples.log_q).mean()),
             entropy=float(-samples.log_q.mean()),
             kl=float((gamma * np.log(np.maximum(gamma, 1e-300))).mean()),
-            rules_per_sentence=float(counts.sum(axis=1).mean()),
             gamma_ess=effective_samples(gamma),
+            **{self.features.figure: float(counts.sum(axis=1).mean())},
             **figures,
         )
 
@@ -128,13 +124,12 @@ class Finetuning(Regularised):
 
     def __init__(
         self,
-        rules: RuleSet,
-        tags: Sequence[str],
+        features: Features,
         lam: Lambda,
         settings: FinetuneSettings,
         baseline: Baseline | None = None,
     ) -> None:
-        super().__init__(rules, tags, lam)
+        super().__init__(features, lam)
         self.settings, self.baseline = settings, baseline
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
@@ -153,7 +148,7 @@ class Finetuning(Regularised):
         return weights, weights if self.settings.decoder == "score" else gamma / len(gamma)
 
     def score(self, sentence: Encoded, value: Floats, rules: Floats) -> Floats:
-        """The score (M,) of each sample, from its l and its number of rule arcs."""
+        """The score (M,) of each sample, from its l and its number of rule arcs, or log-potential."""
         kind, form = self.settings.score, self.settings.form
         if kind == "rl-bl":
             assert self.baseline is not None

@@ -7,19 +7,69 @@ The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi an
     gamma(a) = exp(lambda . counts) / Z(lambda), so that its mean over samples is 1  Eq. 14
 
 and lambda >= 0 minimises, for one sentence, O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2
-(Eq. 11 with the sign reversed). Shapes: M samples, K rules; counts (M, K), lambda (K,), gamma (M,).
+(Eq. 11 with the sign reversed). Shapes: M samples, K features; counts (M, K), lambda (K,), gamma (M,).
+
+What is counted are K rules, or, which the paper does not have, the one sum of a prior's log-potentials.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config import PosteriorSettings
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.grammar import rules as rules_module
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import RuleSet
 
 Floats = NDArray[np.float64]
+
+
+class Features(Protocol):
+    """What is counted in trees. `figure` is the name of its sum over the features in the log."""
+
+    figure: str
+    expectations: Floats  # (K,)
+
+    def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
+        """Counts (M, K) in trees (M, n) of a sentence."""
+
+
+class RuleCounts:
+    """How often each of K rules holds."""
+
+    figure = "rules_per_sentence"
+
+    def __init__(self, rules: RuleSet, tags: Sequence[str]) -> None:
+        self.expectations, self._index = rules.expectations, rules.index(tags)
+
+    def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
+        tags = [tag - 1 for tag in sentence.tags]
+        return rules_module.count(self._index, len(self.expectations), tags, heads)
+
+
+class Potentials:
+    """The sum of the prior's log-potentials over a tree's arcs, in nats: one feature.
+
+    So the regularised posterior is q_omega times the prior to the power lambda. Nothing is expected of the
+    feature; the number is that at which a fixed lambda is `PosteriorSettings.strength`.
+    """
+
+    figure = "prior_per_sentence"
+
+    def __init__(self, prior: Prior, tags: Sequence[str]) -> None:
+        self.expectations, self._prior, self._tags = np.array([0.5]), prior, tags
+
+    def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
+        potentials = self._prior.potentials([self._tags[tag - 1] for tag in sentence.tags])
+        trees = np.asarray(heads, dtype=np.int64)
+        of_arcs: Floats = potentials[trees, np.arange(1, len(sentence) + 1)]  # (M, n)
+        return np.asarray(of_arcs.sum(axis=1, keepdims=True))
 
 
 def log_z(counts: Floats, lam: Floats) -> float:

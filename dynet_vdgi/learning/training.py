@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.transitions import oracle
 from dynet_vdgi.learning import checkpoint
@@ -31,7 +33,7 @@ from dynet_vdgi.learning.batches import minibatches
 from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
 from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.learning.posterior import Lambda
+from dynet_vdgi.learning.posterior import Features, Lambda, Potentials, RuleCounts
 from dynet_vdgi.learning.runlog import RunLog, console_row, heading
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
@@ -40,6 +42,9 @@ from dynet_vdgi.parsing.arena import Arena
 
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this do not write a checkpoint each; the last one always does."""
+
+TEXT, TEACHER = "text", "teacher"
+"""What a stage learns from: the sentences themselves, or a teacher's trees of them."""
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
@@ -51,7 +56,9 @@ class TrainingData:
     """What is trained on: `sentences`, of which no tree is used, and `trees`, of which the trees are learnt.
 
     `dev` holds sentences with gold trees, and is empty unless they are to be used. `start` are weights to
-    start from instead of random ones.
+    start from instead of random ones. `sizes` says of several languages how many of the sentences are of the
+    first, how many of those that follow are of the second, and so on. `taught` are the trees that a teacher
+    has made of the sentences, for the first stage, which does not see the sentences themselves then.
     """
 
     sentences: list[Sentence]
@@ -61,27 +68,43 @@ class TrainingData:
     trees: list[Sentence] = field(default_factory=list)
     vectors: Embeddings | None = None
     start: Arrays = field(default_factory=dict)
+    sizes: Sequence[int] = ()
+    taught: list[Sentence] = field(default_factory=list)
+
+    def texts(self) -> list[list[Sentence]]:
+        """The sentences of each language."""
+        ends = [*accumulate(self.sizes)] or [len(self.sentences)]
+        return [self.sentences[start:end] for start, end in zip([0, *ends], ends)]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1."""
+    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1.
+
+    It learns from its source, and from the trees of `TrainingData.trees` in any case. Epochs are counted from
+    update `origin` on, where the first stage with this source began.
+    """
 
     phase: str
     first: int
     last: int
     lr: float
     clip: float
+    source: str = TEXT
+    origin: int = 0
 
 
-def stages(settings: Settings, per_epoch: int) -> list[Stage]:
-    """The stages of a run, in their order, given the number of batches in an epoch."""
+def stages(settings: Settings, per_epoch: Mapping[str, int]) -> list[Stage]:
+    """The stages of a run, in their order, given the number of batches in an epoch of each source."""
+    first_source = TEXT if settings.teacher.kind == "none" else TEACHER
+    parts = (("pretrain", first_source, settings.train), ("finetune", TEXT, settings.finetune))
     found: list[Stage] = []
-    for phase, part in (("pretrain", settings.train), ("finetune", settings.finetune)):
+    for phase, source, part in parts:
         if part.updates or part.epochs:
-            ends = [end for end in (part.updates, part.epochs * per_epoch) if end]
+            ends = [end for end in (part.updates, part.epochs * per_epoch[source]) if end]
             first = found[-1].last if found else 0
-            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip))
+            origin = next((stage.origin for stage in found if stage.source == source), first)
+            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip, source, origin))
     return found
 
 
@@ -100,30 +123,33 @@ class Trainer:
         self.network = Network(data.vocabulary, settings.model, rng, data.vectors)
         if data.start:
             self.network.parameters.load(data.start)
-        texts = [*data.sentences, *data.trees]
-        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in texts]
-        self.gold = {k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))}
-        self.kinds = [(len(sentence), k in self.gold) for k, sentence in enumerate(texts)]
+        parts = (data.sentences, data.taught, data.trees)
+        every = list(chain(*parts))
+        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in every]
+        ends = [0, *accumulate(map(len, parts))]
+        text, taught, trees = (list(range(*between)) for between in zip(ends, ends[1:]))
+        self.numbers = {TEXT: text + trees, TEACHER: taught + trees}
+        self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
+        self.features = _features(settings, data)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME)
         self.best_dev: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
-        self.per_epoch = len(self._epoch(0))
-        self.stages = stages(settings, self.per_epoch)
+        self._per_epoch = {source: len(self._batches(source, 0)) for source in self.numbers}
+        self.stages = stages(settings, self._per_epoch)
         self.supervised = Supervised()
         self._enter(self.stages[0])
 
     def _enter(self, stage: Stage) -> None:
         """Begins a stage, with the weights the networks have now."""
-        rules, tags = self.data.rules, self.data.vocabulary.tags
         self.stage = stage
         if stage.phase == "pretrain":
-            lam = Lambda(self.settings.posterior, rules.expectations)
-            self.phase: Pretraining | Finetuning = Pretraining(rules, tags, lam)
+            lam = Lambda(self.settings.posterior, self.features.expectations)
+            self.phase: Pretraining | Finetuning = Pretraining(self.features, lam)
         else:
-            lam = Lambda(self.settings.posterior, rules.expectations, joint=True)
-            self.phase = Finetuning(rules, tags, lam, self.settings.finetune, self._baseline())
+            lam = Lambda(self.settings.posterior, self.features.expectations, joint=True)
+            self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
         train = replace(self.settings.train, lr=stage.lr, clip=stage.clip)
         self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
 
@@ -141,6 +167,11 @@ class Trainer:
     def updates(self) -> int:
         """Updates made so far, in all stages."""
         return self.stage.first + self.optimiser.updates
+
+    @property
+    def per_epoch(self) -> int:
+        """Batches in an epoch of the present stage."""
+        return self._per_epoch[self.stage.source]
 
     # ------------------------------------------------------------------------------------- checkpoints
     @property
@@ -223,9 +254,15 @@ class Trainer:
 
     # ------------------------------------------------------------------------------------- training
     def _epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch, in their order; as many in every epoch."""
+        """The batches of one epoch of the present stage's source, in their order; as many in every epoch."""
+        return self._batches(self.stage.source, epoch)
+
+    def _batches(self, source: str, epoch: int) -> list[list[int]]:
         rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
-        return minibatches(self.kinds, self.settings.train.batch_size, rng)
+        numbers = self.numbers[source]
+        kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
+        batches = minibatches(kinds, self.settings.train.batch_size, rng)
+        return [[numbers[place] for place in batch] for batch in batches]
 
     def update(self, batch: Sequence[int]) -> float:
         """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
@@ -265,7 +302,7 @@ class Trainer:
         norms: list[dict[str, float]] = []
         clock, loaded, batches = _Clock(), -1, []
         while self.updates < last:
-            epoch, position = divmod(self.updates, self.per_epoch)
+            epoch, position = divmod(self.updates - self.stage.origin, self.per_epoch)
             if epoch != loaded:
                 batches, loaded = self._epoch(epoch), epoch
             norm = self.update(batches[position])
@@ -273,7 +310,7 @@ class Trainer:
             progress.update()
             done = self.updates
             if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
-                row = self._evaluate(done / self.per_epoch, norms, clock)
+                row = self._evaluate((done - self.stage.origin) / self.per_epoch, norms, clock)
                 self.log.append(row)
                 progress.clear()
                 logger.info(console_row(row))
@@ -320,6 +357,14 @@ class Trainer:
             self.best_dev = dda
             self.best_parameters = {name: value.copy() for name, value in candidate.items()}
         return dda
+
+
+def _features(settings: Settings, data: TrainingData) -> Features:
+    """What posterior regularisation counts."""
+    tags = data.vocabulary.tags
+    if settings.posterior.features == "counts":
+        return RuleCounts(data.rules, tags)
+    return Potentials(Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences]), tags)
 
 
 def _meaning(rules: RuleSet) -> tuple[Any, ...]:

@@ -1,23 +1,28 @@
 """Parsing of long CoNLL-U streams: blocks of lines in, the text with heads out, in order, in bounded memory.
 
 Sentences are parsed a window at a time, since many at once are several times faster than one by one. With
-several jobs, windows go to worker processes, which check, parse and render them; this process only cuts the
-file into blocks and writes. A few windows are under way at a time.
+several jobs, or on a cluster, windows go to worker processes, which check, parse and render them; this
+process only cuts the file into blocks and writes. A few windows are under way at a time.
 """
 
 from __future__ import annotations
 
+import pickle
 import signal
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from dynet_vdgi import __version__
+from dynet_vdgi.cluster import connected
 from dynet_vdgi.data.conllu import Block, render, sentence_of, with_notes
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
 
 WINDOW = 16_384
@@ -50,67 +55,107 @@ def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Blo
 
 
 class Stream:
-    """Parses streams with a model file, in this process or in `jobs` others; a context manager.
+    """Parses streams with a model file: here, in `jobs` other processes, or on a cluster; a context manager.
+
+    The workers of a cluster are sent the model and the text, and need no files.
 
     Raises:
         ModelError: the model file cannot be used.
+        UsageError: no cluster can be reached at the scheduler's address.
     """
 
-    def __init__(self, model: str, jobs: int = 1, sampling: Sampling | None = None) -> None:
+    def __init__(
+        self, model: str, jobs: int = 1, sampling: Sampling | None = None, scheduler: str | None = None
+    ) -> None:
         self._parser = load(model)  # also with several jobs, so that a bad model file is found out here
         self._sampling = sampling
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
+        self._resources = ExitStack()
         self._pool: ProcessPoolExecutor | None = None
-        self._under_way = 2 * jobs
-        if jobs > 1:
+        self._submit: Callable[[list[Block], int], Future[Parsed]] | None = None
+        self._under_way: Callable[[], int] = lambda: 2 * jobs
+        if scheduler is not None:
+            client = self._resources.enter_context(connected(scheduler))
+            # Not scattered: what a function gave is made again where the workers that had it have died.
+            parser = client.submit(_received, __version__, pickle.dumps(self._parser.model))
+            executor = client.get_executor(pure=False)
+            self._submit = lambda *window: executor.submit(_parse_window, parser, sampling, *window)
+            self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
+        elif jobs > 1:
             # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
-            self._pool = ProcessPoolExecutor(
+            self._pool = pool = ProcessPoolExecutor(
                 jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, sampling)
             )
+            self._submit = lambda *window: pool.submit(_work, *window)
+            self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Labels of the languages that the model was trained on; none if its file names none."""
+        return tuple(self._parser.model.meta.get("languages", ()))
 
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._resources.close()
 
     def parse(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
         """The windows of a stream in order. A sampling that asks for several trees gives a block for each.
 
         Raises:
             DataError: a sentence is malformed; what came before it has been given back.
-            VdgiError: a worker process died.
+            VdgiError: a worker process died, or the cluster failed.
         """
-        try:
-            for parsed in self._parsed(blocks):
-                self.unknown_tags.update(parsed.unknown_tags)
-                yield parsed
-                if parsed.fault is not None:
-                    raise parsed.fault
-        except BrokenProcessPool:
-            raise VdgiError("a worker process died (killed, or out of memory?); try fewer --jobs") from None
+        for parsed in self._parsed(blocks):
+            self.unknown_tags.update(parsed.unknown_tags)
+            yield parsed
+            if parsed.fault is not None:
+                raise parsed.fault
 
     def _parsed(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
         pending: deque[Future[Parsed]] = deque()
         for number, window in enumerate(windows(blocks)):
-            if self._pool is None:
-                yield _parse_window(self._parser, window, number, self._sampling)
+            if self._submit is None:
+                yield _parse_window(self._parser, self._sampling, window, number)
                 continue
-            pending.append(self._pool.submit(_work, window, number))
-            if len(pending) >= self._under_way:
-                yield pending.popleft().result()
+            with self._explaining():
+                pending.append(self._submit(window, number))
+                is_full = len(pending) >= self._under_way()
+            if is_full:
+                yield self._result(pending)
         while pending:
-            yield pending.popleft().result()
+            yield self._result(pending)
+
+    def _result(self, pending: deque[Future[Parsed]]) -> Parsed:
+        with self._explaining():
+            return pending.popleft().result()
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except VdgiError:
+            raise
+        except BrokenProcessPool:
+            raise VdgiError("a worker process died (killed, or out of memory?); try fewer --jobs") from None
+        except Exception as error:
+            if self._pool is not None:
+                raise
+            said = " ".join(str(error).split())
+            raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
 
 
-def _parse_window(parser: Parser, window: list[Block], number: int, sampling: Sampling | None) -> Parsed:
+def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
+    parser = copy(parser)  # threads of a cluster's worker share it
+    parser.unknown_tags = Counter()
+    tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block))
+            sentences.append(sentence_of(block, tags=tags))
     except DataError as error:
         fault = error
     if sampling is None:
@@ -121,8 +166,7 @@ def _parse_window(parser: Parser, window: list[Block], number: int, sampling: Sa
             for sentence, parses in zip(sentences, parser.sample_all(sentences, sampling, number))
             for rank, parse in enumerate(parses, 1)
         ]
-    unknown, parser.unknown_tags = parser.unknown_tags, Counter()
-    return Parsed("".join(parts), len(sentences), sum(map(len, sentences)), unknown, fault)
+    return Parsed("".join(parts), len(sentences), sum(map(len, sentences)), parser.unknown_tags, fault)
 
 
 def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
@@ -144,5 +188,11 @@ def _start_worker(model: str, sampling: Sampling | None) -> None:
 
 def _work(window: list[Block], number: int) -> Parsed:
     assert _worker is not None
-    parser, sampling = _worker
-    return _parse_window(parser, window, number, sampling)
+    return _parse_window(*_worker, window, number)
+
+
+def _received(version: str, model: bytes) -> Parser:
+    """The parser of a pickled model, on a worker of a cluster."""
+    if version != __version__:
+        raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
+    return Parser(pickle.loads(model))

@@ -1,0 +1,173 @@
+"""Does a rule table suit one word order only? Accuracy on texts whose words have been put in another order.
+
+    python benchmarks/word_orders.py --language fr fr-ud-train.conllu fr-ud-dev.conllu --tables text best
+
+Orders: `original`; `mirror`, every sentence reversed; `verb-final`, what depends on a verb and stands behind
+it goes before it; `head-final`, the same for every word, and adpositions, auxiliaries and subordinators go
+behind what they belong to. Conjuncts and parts of names stay behind the first, as everywhere in UD. The order
+is changed along gold trees, of the training text too; apart from that nothing reads them. Sentences without
+a tree are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
+from measuring import conditions, print_conditions, print_table
+
+from dynet_vdgi import config
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.evaluation import attachment
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.students import linear
+from dynet_vdgi.teachers import dmv
+
+LIMITS = (15, 40)
+ORDERS = ("original", "mirror", "verb-final", "head-final")
+STAYING = {"appos", "cc", "compound", "conj", "fixed", "flat", "goeswith", "list", "mwe", "name", "parataxis"}
+FUNCTION = {"aux", "auxpass", "case", "cop", "mark"}
+ARGUMENTS = {"ADJ", "ADV", "NOUN", "NUM", "PRON", "PROPN", "VERB"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One word: tag, relation, and dependents on either side in their order."""
+
+    tag: str
+    relation: str
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def relations(sentence: Sentence) -> list[str]:
+    """The relations of its words, without subtypes."""
+    assert sentence.source is not None
+    rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
+    return [columns[7].split(":")[0] for columns in rows]
+
+
+def sides(node: Node, nodes: Sequence[Node], order: str) -> tuple[list[int], list[int]]:
+    """The dependents of a word on either side in another order."""
+    if order == "verb-final":
+        moves = [k for k in node.right if nodes[k].tag in ARGUMENTS and nodes[k].relation not in STAYING] * (
+            node.tag == "VERB"
+        )
+        return [*node.left, *moves], [k for k in node.right if k not in moves]
+    children = [*node.left, *node.right]
+    function = [k for k in children if nodes[k].relation in FUNCTION]
+    staying = [k for k in node.right if nodes[k].relation in STAYING]
+    moves = [k for k in node.right if k not in function and k not in staying]
+    return [*(k for k in node.left if k not in function), *reversed(moves)], [*reversed(function), *staying]
+
+
+def reordered(sentence: Sentence, order: str) -> Sentence:
+    """The sentence, which has a tree, with its words in another order."""
+    assert sentence.heads is not None
+    n, heads = len(sentence), sentence.heads
+    if order == "original":
+        positions = list(range(1, n + 1))
+    elif order == "mirror":
+        positions = list(range(n, 0, -1))
+    else:
+        names = ["root", *relations(sentence)]
+        nodes = [
+            Node(
+                ("", *sentence.tags)[k],
+                names[k],
+                tuple(d for d in range(1, k) if heads[d - 1] == k),
+                tuple(d for d in range(k + 1, n + 1) if heads[d - 1] == k),
+            )
+            for k in range(n + 1)
+        ]
+        positions = list(chain.from_iterable(linearised(root, nodes, order) for root in nodes[0].right))
+    new = {old: k for k, old in enumerate(positions, 1)} | {0: 0}
+    return Sentence(
+        tuple(sentence.forms[k - 1] for k in positions),
+        tuple(sentence.tags[k - 1] for k in positions),
+        tuple(new[heads[k - 1]] for k in positions),
+    )
+
+
+def linearised(word: int, nodes: Sequence[Node], order: str) -> list[int]:
+    """The words below and including one, in another order."""
+    before, after = sides(nodes[word], nodes, order)
+    left, right = ([k for d in part for k in linearised(d, nodes, order)] for part in (before, after))
+    return [*left, word, *right]
+
+
+def read(path: str, order: str, max_len: int) -> list[Sentence]:
+    """The sentences of files (joined by commas) that have trees, in another order, without punctuation."""
+    text = chain.from_iterable(conllu.read(name, heads="optional") for name in path.split(","))
+    changed = (reordered(sentence, order) for sentence in text if sentence.heads)
+    return treebank.prepare(changed, treebank.STANDARD, max_len).sentences
+
+
+def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet, seeds: int) -> list[str]:
+    """DDA of the teacher, and of its linear student, in per cent for each length limit."""
+    tagged = [sentence.tags for sentence in train]
+    teacher = dmv.learn(tagged, Prior.of_text(rules, tagged))
+    vocabulary = build_vocabulary(train, lexicalised=False)
+
+    def encoded(sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
+        return [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in sentences]
+
+    trees, students = teacher.parse(tagged), []
+    for seed in range(1, seeds + 1):
+        settings = linear.LinearSettings(seed=seed)
+        parser = linear.train(encoded(train), trees, len(vocabulary.tags), settings)
+        students.append(dda(test, parser.parse(encoded(test))))
+    return [
+        cell(dda(test, teacher.parse(sentence.tags for sentence in test))),
+        cell([statistics.mean(values) for values in zip(*students)]),
+    ]
+
+
+def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list[float]:
+    """In per cent, for each length limit."""
+    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
+    return [100 * report.by_length[limit].dda for limit in LIMITS]
+
+
+def cell(values: Sequence[float]) -> str:
+    """One cell of the table."""
+    return " / ".join(f"{value:.1f}" for value in values)
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
+    )
+    parser.add_argument("--tables", nargs="+", default=("text", "best"), metavar="RULES")
+    parser.add_argument("--orders", nargs="+", default=ORDERS, choices=ORDERS)
+    parser.add_argument("--max-len", type=int, default=15, help="longest training sentence (default: 15)")
+    parser.add_argument("--seeds", type=int, default=3, help="of the student (default: 3)")
+    arguments = parser.parse_args()
+    print_conditions(conditions())
+    rows = []
+    for name, train_path, test_path in arguments.language:
+        for order in arguments.orders:
+            train, test = read(train_path, order, arguments.max_len), read(test_path, order, max(LIMITS))
+            for table in arguments.tables:
+                rules = load_rules(config.rules_path(table))
+                rows.append([name, order, table, *figures(train, test, rules, arguments.seeds)])
+    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
+    header = ["language", "order", "rules", "DMV teacher", "linear student"]
+    print_table(f"DDA {limits}, protocol standard; the student's is the mean over seeds:", header, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,339 @@
+"""The arc prior in posterior regularisation, and fine-tuning on the text after a teacher."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+import tiny
+from shell import Vdgi, last_line
+from test_per_sentence import gradients
+from test_phases import NET_TAGS, PARAMETERS, SENTENCE, WORDS, assert_unbiased, enumerated, estimates, net
+from tiny import Run, same_arrays
+
+from dynet_vdgi import config
+from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.learning.phases import Finetuning, Pretraining
+from dynet_vdgi.learning.posterior import Lambda, Potentials
+from dynet_vdgi.learning.students import taught
+from dynet_vdgi.learning.training import Trainer, TrainingData, stages
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.samples import Samples
+
+Floats = Any
+
+TABLE = parse_rules(
+    """
+[rules] (a)
+rule strength = 2
+ROOT VERB 1
+ROOT NOUN 0.5
+VERB NOUN 1
+NOUN ADJ 0.5 left
+[short arcs] (b)
+short arcs = 0.25
+"""
+)
+BY_HAND = {
+    (2, 3, 0): 1 + 2 + 2,
+    (3, 3, 0): -0.25 + 2 + 2,
+    (2, 0, 2): 1 + 1 + 0,
+    (0, 1, 1): 0 + 0 - 0.25,
+    (0, 1, 2): 0 + 0 + 0,
+    (0, 3, 1): 0 + 2 - 0.25,
+    (3, 1, 0): -0.25 + 0 + 2,
+}
+"""Log-potentials of the seven trees of ADJ NOUN VERB, which is SENTENCE."""
+
+
+def potentials(rules: Any = TABLE) -> Potentials:
+    return Potentials(Prior(rules), NET_TAGS)
+
+
+def lambda_of(strength: float, **changes: Any) -> Lambda:
+    settings = PosteriorSettings(features="potentials", strength=strength, **changes)
+    return Lambda(settings, potentials().expectations, joint=True)
+
+
+def samples_of(trees: Sequence[tuple[int, ...]], seed: int = 0) -> Samples:
+    rng = np.random.default_rng(seed)
+    return Samples([], list(trees), rng.normal(-3, 1, len(trees)), rng.normal(-9, 2, len(trees)))
+
+
+# The feature
+
+
+def test_the_feature_is_the_sum_of_the_log_potentials_of_the_arcs() -> None:
+    assert set(BY_HAND) == set(brute_force.projective_trees(WORDS))
+    found = potentials()(SENTENCE, list(BY_HAND))
+    assert found.tolist() == [[value] for value in BY_HAND.values()]
+
+
+@pytest.mark.parametrize("n", [2, 4, 5])
+def test_the_feature_holds_everything_that_the_best_table_says(n: int) -> None:
+    rng, tags = np.random.default_rng(n), ("ADP", "CONJ", "NOUN", "PROPN", "SCONJ", "VERB")
+    text = Encoded(tuple(rng.integers(1, 7, n).tolist()), (0,) * n)
+    names = [tags[tag - 1] for tag in text.tags]
+    prior = Prior.of_text(load_rules(config.rules_path("best")), [names, ["ADP", "NOUN"], ["SCONJ", "VERB"]])
+    table, trees = prior.potentials(names), brute_force.projective_trees(n)
+    expected = [sum(table[head, word] for word, head in enumerate(tree, 1)) for tree in trees]
+    assert Potentials(prior, tags)(text, trees)[:, 0] == pytest.approx(expected)
+    assert np.std(expected) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("strength", "dynamics"), [(0.5, "fixed"), (1.0, "fixed"), (2.0, "fixed"), (2.0, "off")]
+)
+def test_gamma_is_the_prior_to_the_power_of_the_strength(strength: float, dynamics: str) -> None:
+    trees = [tree for tree in BY_HAND for _ in range(2)]
+    phase = Pretraining(potentials(), lambda_of(strength, dynamics=dynamics))
+    power = strength if dynamics == "fixed" else 0.0
+    assert phase.lam.value.tolist() == [power]
+    tilted = [math.exp(power * BY_HAND[tree]) for tree in trees]
+    for_encoder, for_decoder = phase(SENTENCE, samples_of(trees))
+    assert for_encoder == pytest.approx([value / sum(tilted) for value in tilted])
+    assert for_decoder.tolist() == for_encoder.tolist()
+    gamma = for_encoder * len(trees)
+    figures = phase.diagnostics.averages()
+    assert figures["prior_per_sentence"] == pytest.approx(np.mean([BY_HAND[tree] for tree in trees]))
+    assert "rules_per_sentence" not in figures
+    assert figures["kl"] == pytest.approx(float(np.mean(gamma * np.log(gamma))))
+    assert figures["gamma_ess"] == pytest.approx(gamma.sum() ** 2 / (gamma**2).sum())
+    assert phase.joint_values() == {}
+
+
+# What is learnt from samples
+
+
+def exact_posterior(q: Floats, prior: Floats) -> Floats:
+    weighted = q * np.exp(prior)
+    return weighted / weighted.sum()
+
+
+def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
+    """From draws of a network's q; the encoder's gradient of so many samples is that of the enumeration."""
+    network_ = net()
+    drawn, q, _ = enumerated(network_)
+    trees = [heads for _, heads in brute_force.derivations(WORDS)]
+    wanted = exact_posterior(q, np.array([BY_HAND[tree] for tree in trees]))
+    assert 0.5 * np.abs(wanted - q / q.sum()).sum() > 0.3  # the prior matters
+    per_sentence.backward(drawn, wanted, wanted)
+    exact = gradients(network_)
+    errors, distances = [], []
+    for n_samples in (10, 20_000):
+        weights: list[Floats] = []
+        phase = Pretraining(potentials(), lambda_of(1.0))
+
+        def watched(sentence: Encoded, samples: Samples, phase: Any = phase, to: Any = weights) -> Any:
+            both = phase(sentence, samples)
+            to.append([samples.actions, both[0]])
+            return both
+
+        settings = config.TrainSettings(samples=n_samples)
+        lockstep.accumulate(network_, [SENTENCE], watched, np.random.default_rng(5), settings)
+        found = gradients(network_)
+        errors.append(max(np.abs(found[f"encoder/{n}"] - exact[f"encoder/{n}"]).max() for n in PARAMETERS))
+        ((actions, given),) = weights
+        shares = dict.fromkeys((a for a, _ in brute_force.derivations(WORDS)), 0.0)
+        for sampled, weight in zip(actions, given):
+            shares[tuple(sampled)] += float(weight)
+        distances.append(0.5 * np.abs(np.array([*shares.values()]) - wanted).sum())
+    assert distances[1] < 0.01 < 0.05 < distances[0]
+    largest = max(np.abs(exact[f"encoder/{name}"]).max() for name in PARAMETERS)
+    assert errors[1] < 0.02 * largest < errors[0]
+
+
+def test_fine_tuning_maximises_the_bound_with_the_prior_in_it() -> None:
+    """The mean of estimates is the enumerated gradient of -E_q[log p + lambda . prior - log q]."""
+    network_ = net()
+    settings = FinetuneSettings(score="loo", objective="rules", decoder="plain")
+    phase = Finetuning(potentials(), lambda_of(0.75), settings)
+    drawn, q, elbo = enumerated(network_)
+    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(WORDS)])
+    per_sentence.backward(drawn, q * (elbo + reward - 1.0), q)
+    exact = gradients(network_)
+    found = estimates(lockstep, network_, phase, times=30, batch=50)
+    assert_unbiased(found, exact, [f"encoder/{name}" for name in PARAMETERS])
+
+
+def test_rl_pc_pulls_towards_what_the_prior_prefers() -> None:
+    trees = list(BY_HAND)
+    mean = np.mean(list(BY_HAND.values()))
+    weights, _ = Finetuning(potentials(), lambda_of(0.0), FinetuneSettings(score="rl-pc"))(
+        SENTENCE, samples_of(trees)
+    )
+    assert [weight > 0 for weight in weights] == [BY_HAND[tree] > mean for tree in trees]
+
+
+# In a run
+
+UNDER_THE_PRIOR: dict[str, dict[str, Any]] = {
+    "posterior": {"features": "potentials", "rules": "best", "strength": 1.0},
+}
+TAUGHT: dict[str, dict[str, Any]] = {
+    **UNDER_THE_PRIOR,
+    "teacher": {"kind": "dmv"},
+    "finetune": {"updates": 7},
+}
+
+
+def test_the_prior_is_that_of_the_training_text(tmp_path: Path) -> None:
+    data = replace(tiny.data(tmp_path), rules=load_rules(config.rules_path("best")))
+    trainer = Trainer(tiny.settings(UNDER_THE_PRIOR), data, {"data": []}, tmp_path)
+    of_text = Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences])
+    unmeasured, tags = Prior(data.rules), data.vocabulary.tags
+    differ = 0
+    for sentence, encoded in zip(data.sentences, trainer.encoded):
+        trees = [chain(len(sentence)), chain(len(sentence))[::-1]]
+        found = trainer.features(encoded, trees)
+        assert found.tolist() == Potentials(of_text, tags)(encoded, trees).tolist()
+        differ += found.tolist() != Potentials(unmeasured, tags)(encoded, trees).tolist()
+    assert differ
+
+
+def chain(n: int) -> tuple[int, ...]:
+    return tuple(range(n))
+
+
+def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool, list[int]]]:
+    """Phase, whether trees are learnt, and numbers of the sentences of every update that follows."""
+    seen: list[tuple[str, bool, list[int]]] = []
+    original = Trainer.update
+
+    def update(self: Trainer, batch: Any) -> float:
+        assert len({k in self.gold for k in batch}) == 1
+        seen.append((self.phase.name, batch[0] in self.gold, list(batch)))
+        return original(self, batch)
+
+    monkeypatch.setattr(Trainer, "update", update)
+    return seen
+
+
+def in_parts(folder: Path, changes: Any, n_trees: int = 4) -> Trainer:
+    """Twelve sentences, a teacher's trees of them, and some gold trees."""
+    data = tiny.data(folder)
+    rules = load_rules(config.rules_path("best"))
+    made = taught(data.sentences, rules)
+    settings = config.merge(tiny.settings({"train": {"batch_size": 2}}), changes)
+    both = replace(data, rules=rules, taught=made, trees=data.sentences[:n_trees])
+    return Trainer(settings, both, {"data": []}, folder)
+
+
+def test_the_first_stage_sees_the_teachers_trees_and_the_second_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And gold trees are seen by both; each stage has epochs of its own, of every sentence once."""
+    seen = watch(monkeypatch)
+    trainer = in_parts(tmp_path, {**TAUGHT, "train": {"updates": 0, "epochs": 2}, "finetune": {"epochs": 2}})
+    text, made, gold = set(range(12)), set(range(12, 24)), set(range(24, 28))
+    assert [(stage.source, stage.first, stage.origin) for stage in trainer.stages] == [
+        ("teacher", 0, 0),
+        ("text", 2 * trainer.per_epoch, 2 * trainer.per_epoch),
+    ]
+    trainer.train()
+    for name, own in (("pretrain", made), ("finetune", text)):
+        batches = [batch for phase, _, batch in seen if phase == name]
+        for epoch in (batches[: len(batches) // 2], batches[len(batches) // 2 :]):
+            assert sorted(k for batch in epoch for k in batch) == sorted(own | gold)
+    assert {are_trees for phase, are_trees, _ in seen if phase == "pretrain"} == {True}
+    for _, are_trees, batch in seen:
+        assert are_trees == (not set(batch) <= text)
+    rows = trainer.log.rows()
+    for name in ("pretrain", "finetune"):
+        assert [row["epoch"] for row in rows if row["phase"] == name][-1] == 2.0
+    sampled = {row["phase"] for row in rows if "prior_per_sentence" in row}
+    assert sampled == {"finetune"}
+    for k, tree in zip(sorted(made), trainer.data.taught):
+        assert brute_force.heads_from(trainer.gold[k], len(tree)) == tree.heads
+
+
+def test_a_student_of_a_teacher_learns_as_from_any_trees(tmp_path: Path) -> None:
+    """The text itself makes no difference where there is no second stage."""
+    one = in_parts(tmp_path, {"teacher": {"kind": "dmv"}}, n_trees=4)
+    (tmp_path / "other").mkdir()
+    data = replace(one.data, sentences=[], taught=[], trees=[*one.data.taught, *one.data.trees])
+    other = Trainer(config.merge(one.settings, {"teacher": {"kind": "none"}}), data, {}, tmp_path / "other")
+    for trainer in (one, other):
+        trainer.train()
+    assert same_arrays(dict(one.optimiser.averaged()), dict(other.optimiser.averaged()))
+
+
+def test_stages_with_and_without_a_teacher() -> None:
+    settings = tiny.settings({"train": {"updates": 0, "epochs": 2}, "finetune": {"epochs": 3}})
+    per_epoch = {"text": 6, "teacher": 10}
+    plain = stages(settings, per_epoch)
+    assert [(s.source, s.first, s.last, s.origin) for s in plain] == [("text", 0, 12, 0), ("text", 12, 30, 0)]
+    with_teacher = stages(config.merge(settings, {"teacher": {"kind": "dmv"}}), per_epoch)
+    assert [(s.source, s.first, s.last, s.origin) for s in with_teacher] == [
+        ("teacher", 0, 20, 0),
+        ("text", 20, 38, 20),
+    ]
+
+
+def test_the_model_file_says_which_rules(tmp_path: Path) -> None:
+    """Those of the regularisation if there is one; then the teacher's are told by their checksum."""
+    strict = {**TAUGHT, "teacher": {"kind": "dmv", "prior": "strict"}}
+    alone = Run(tmp_path / "alone", {**strict, "finetune": {"updates": 0}}).train()
+    both = Run(tmp_path / "both", strict).train()
+    texts = {name: load_rules(config.rules_path(name)).text for name in ("strict", "best")}
+    assert (alone.rules.text, both.rules.text) == (texts["strict"], texts["best"])
+    assert [item["role"] for item in alone.meta["data"]] == ["train"]
+    assert [(item["role"], item["name"]) for item in both.meta["data"]] == [
+        ("train", "train.conllu"),
+        ("prior", "strict.txt"),
+    ]
+    assert both.training["lambda"].tolist() == [1.0]
+
+
+# Wrong use
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"posterior": {"features": "potentials", "dynamics": "released"}},
+            "config: 'posterior.dynamics' = released is for counts of rules; set posterior.dynamics=fixed, or "
+            "posterior.features=counts",
+        ),
+        (
+            {"posterior": {"features": "potentials", "expectations": "trees"}},
+            "config: 'posterior.expectations' = trees is for counts of rules; set "
+            "posterior.expectations=rules, or posterior.features=counts",
+        ),
+        (
+            {"teacher": {"kind": "dmv"}, "train": {"updates": 0}, "finetune": {"updates": 5}},
+            "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would learn "
+            "from its trees; set teacher.kind=none",
+        ),
+    ],
+)
+def test_settings_that_exclude_each_other(changes: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tiny.settings(changes)
+    assert str(caught.value) == message
+
+
+def test_potentials_need_a_table(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("train.conllu"))
+    options = ["--train", "train.conllu", "--set", "posterior.features=potentials", "--out", "run"]
+    status, out, err = vdgi("train", *options)
+    assert (status, out) == (4, "")
+    assert last_line(err) == (
+        "config: 'posterior.features' = potentials needs a rule table with parts, and 'ud' has none; set "
+        "posterior.rules=best, for example"
+    )
+    assert not Path("run").exists()
+    vdgi.good("train", *options, *tiny.SMALL_OPTIONS, "--set", "posterior.rules=strict")
+    assert checkpoint.load("run/model.vdgi").rules.table is not None
