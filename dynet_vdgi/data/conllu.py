@@ -16,9 +16,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
-from ..errors import DataError
-from .files import AnyPath, open_text, shown
-from .sentence import Sentence, Source
+from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.errors import DataError
 
 if TYPE_CHECKING:
     import conllu

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO, TextIO, Union, cast
 
-from ..errors import DataError, UsageError
+from dynet_vdgi.errors import DataError, UsageError
 
 AnyPath = Union[str, "os.PathLike[str]"]
 

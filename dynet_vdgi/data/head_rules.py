@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..config import resources
-from ..errors import ConfigError, UsageError
+from dynet_vdgi.config import resources
+from dynet_vdgi.errors import ConfigError, UsageError
 
 DEFAULT = "yamada-matsumoto"
 _SIDES = ("left", "right")

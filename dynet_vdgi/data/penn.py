@@ -20,9 +20,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import DataError, UsageError
-from .files import AnyPath, open_text, shown
-from .head_rules import HeadRules
+from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.head_rules import HeadRules
+from dynet_vdgi.errors import DataError, UsageError
 
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv import Dmv, tag_ids, tags_of
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -305,11 +305,7 @@ class Teacher:
 
     def scores(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMst.scores`."""
-        ids = {tag: k for k, tag in enumerate(self.tags)}
-        return [
-            self.model.scores([ids.get(tag, len(ids)) for tag in tags], self.prior.potentials(tags))
-            for tags in tagged
-        ]
+        return [self.model.scores(tag_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
 
     def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
         """The tree of each sentence; projective, with one root, whatever the tags."""
@@ -332,8 +328,7 @@ def learn(
     Raises:
         ValueError: there is no sentence.
     """
-    tags = tuple(sorted({tag for sentence in tagged for tag in sentence}))
-    ids = {tag: k for k, tag in enumerate(tags)}
-    words = [[ids[tag] for tag in sentence] for sentence in tagged]
+    tags = tags_of(tagged)
+    words = [tag_ids(sentence, tags) for sentence in tagged]
     potentials = [prior.potentials(sentence) for sentence in tagged]
     return Teacher(fit(words, potentials, len(tags) + 1, settings), prior, tags)

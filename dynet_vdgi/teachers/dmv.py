@@ -244,7 +244,7 @@ class Teacher:
 
     def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, see `Dmv.marginals`."""
-        return [self.dmv.marginals(_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
+        return [self.dmv.marginals(tag_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
 
     def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
         """The tree of each sentence; projective, with one root, whatever the tags."""
@@ -257,12 +257,18 @@ def learn(tagged: Sequence[Sequence[str]], prior: Prior, settings: DmvSettings |
     Raises:
         ValueError: there is no sentence.
     """
-    tags = tuple(sorted({tag for sentence in tagged for tag in sentence}))
-    ids = [_ids(sentence, tags) for sentence in tagged]
+    tags = tags_of(tagged)
+    ids = [tag_ids(sentence, tags) for sentence in tagged]
     potentials = [prior.potentials(sentence) for sentence in tagged]
     return Teacher(fit(ids, potentials, len(tags) + 1, settings), prior, tags)
 
 
-def _ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
+def tags_of(tagged: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The tags of a text, sorted."""
+    return tuple(sorted({tag for sentence in tagged for tag in sentence}))
+
+
+def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
+    """Numbers of a sentence's tags; of one that is not known, the next after all others."""
     ids = {tag: k for k, tag in enumerate(known)}
     return [ids.get(tag, len(known)) for tag in tags]
