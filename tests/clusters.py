@@ -34,6 +34,11 @@ class Cluster:
         once = ("--no-nanny", "--nthreads", str(n_threads), "--memory-limit", "0")
         return self._start("dask_worker", self.address, *once, "--local-directory", str(self.folder))
 
+    @property
+    def scheduler(self) -> subprocess.Popen[bytes]:
+        """The process of the scheduler."""
+        return self._started[0]
+
     def workers(self) -> list[subprocess.Popen[bytes]]:
         """The processes of the workers that have not ended."""
         return [process for process in self._started[1:] if process.poll() is None]

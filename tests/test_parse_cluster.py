@@ -20,9 +20,10 @@ from shell import Vdgi, last_line, names_in, wait_for
 from dynet_vdgi import cluster as cluster_module
 from dynet_vdgi.cluster import connected
 from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.parsing.stream import PARCEL, Stream
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +46,15 @@ def watch(cluster: Cluster) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two windows in a parcel."""
     monkeypatch.setattr(stream_module.windows, "__defaults__", (100,))
+    monkeypatch.setattr(stream_module, "PARCEL", 3000)
 
 
 def write(path: Path, end: str = "") -> Path:
-    """200 sentences, then two with unknown tags: a dozen windows."""
+    """300 sentences, then two with unknown tags: twenty windows."""
     unknown = tiny.block(1, ["SYM", "VERB"], None) + tiny.block(2, ["X", "X", "SYM"], None)
-    path.write_text(tiny.treebank(200, heads=False) + unknown + end, encoding="utf-8")
+    path.write_text(tiny.treebank(300, heads=False) + unknown + end, encoding="utf-8")
     return path
 
 
@@ -60,12 +63,18 @@ def tasks(watch: Any) -> int:
     return int(watch.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
+def parcels_of(blocks: list[conllu.Block]) -> list[list[tuple[int, list[conllu.Block]]]]:
+    """What is sent to a cluster at once."""
+    numbered = enumerate(stream_module.windows(blocks))
+    return list(stream_module._grouped(numbered, stream_module._n_chars, stream_module.PARCEL))
+
+
 def is_busy(watch: Any) -> Callable[[], bool]:
     """True while some worker has something to do."""
     return lambda: any(watch.processing().values())
 
 
-@pytest.mark.parametrize("options", [[], ["--nbest", "2", "--samples", "10"]])
+@pytest.mark.parametrize("options", [[], ["--nbest", "2", "--samples", "5"]])
 def test_the_output_is_that_of_a_local_parse(
     model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, options: list[str]
 ) -> None:
@@ -75,8 +84,13 @@ def test_the_output_is_that_of_a_local_parse(
     assert "warning: tag X (2 words) is unknown to the model: those words are parsed blindly\n" in local.err
 
 
-def test_a_fault_in_the_input(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster) -> None:
-    text = write(folder / "in.conllu", tiny.NINE_COLUMNS + tiny.treebank(50)).read_text(encoding="utf-8")
+@pytest.mark.parametrize("end", [b"", b"\xff"])
+def test_the_first_fault_in_the_input(
+    model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, end: bytes
+) -> None:
+    """The second would be found by the process that reads."""
+    text = write(folder / "in.conllu", tiny.NINE_COLUMNS + tiny.treebank(100)).read_text(encoding="utf-8")
+    (folder / "in.conllu").write_bytes(text.encode() + end)
     line = text[: text.index("1\tword")].count("\n") + 1
     command = ("-q", "parse", model, "in.conllu", "-o", "out.conllu")
     result = vdgi(*command, "--scheduler", cluster.address)
@@ -84,6 +98,17 @@ def test_a_fault_in_the_input(model: Path, folder: Path, vdgi: Vdgi, cluster: Cl
     assert result.status == 3
     assert result.err.startswith(f"in.conllu:{line}: expected 10 tab-separated columns, found 9")
     assert names_in(folder) == ["in.conllu"]
+
+
+def test_what_precedes_a_fault_of_the_file_is_given_first() -> None:
+    def items() -> Iterator[int]:
+        yield from (1, 2, 3)
+        raise DataError("in.conllu", 7, "unreadable")
+
+    groups = stream_module._grouped(items(), lambda item: 1, 2)
+    assert [next(groups), next(groups)] == [[1, 2], [3]]
+    with pytest.raises(DataError, match="in.conllu:7: unreadable"):
+        next(groups)
 
 
 def test_workers_of_another_version(
@@ -118,15 +143,45 @@ def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster:
             taken += 1
             yield block
 
+    parcels = parcels_of(blocks)
+    assert {len(parcel) for parcel in parcels[:-1]} == {2}
     n_threads = sum(watch.nthreads().values())
     with Stream(str(model), scheduler=cluster.address) as stream:
         parsed = stream.parse(counted())
-        for k, _ in zip(range(3), parsed):
-            assert taken == sum(map(len, list(stream_module.windows(blocks))[: 2 * n_threads + k]))
+        for k, _ in zip(range(5), parsed):
+            sent = parcels[: 2 * n_threads + k // 2]
+            assert taken == sum(len(window) for parcel in sent for _, window in parcel)
         assert taken < len(blocks)
         for _ in parsed:
             pass
         wait_for(lambda: tasks(watch) == 1, cluster.workers()[0])  # the model; no window and no result
+
+
+def resident(pid: int) -> int:
+    """Memory of a process, in bytes."""
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc to measure memory")
+def test_no_copies_of_the_text_are_kept(
+    model: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask keeps what it sends unless that is large; here it gets windows of 0.4 MB."""
+    monkeypatch.setattr(stream_module.windows, "__defaults__", (1,))
+    monkeypatch.setattr(stream_module, "PARCEL", PARCEL)
+    monkeypatch.setattr(
+        stream_module, "_parse_parcel", lambda parser, sampling, parcel: [k for k, _ in parcel]
+    )
+    blocks = (conllu.Block("made", k, [100_000 * f"{k:04}"]) for k in range(120))
+    with Stream(str(model), scheduler=cluster.address) as stream:
+        parsed = stream._parsed(blocks)
+        assert [next(parsed) for _ in range(40)] == list(range(40))
+        processes = (os.getpid(), cluster.scheduler.pid)
+        before = [resident(pid) for pid in processes]
+        assert list(parsed) == list(range(40, 120))
+        grown = [resident(pid) - b for pid, b in zip(processes, before)]
+    assert max(grown) < 10_000_000, grown  # of 32 MB
 
 
 def test_all_workers_are_killed_and_others_come(

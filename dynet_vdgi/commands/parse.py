@@ -10,8 +10,8 @@ input, which --language names, or else a file name in UD's manner, such as fr_gs
   vdgi parse runs/my/model.vdgi a.conllu b.conllu -o '{}.vdgi.conllu'
 
 With --scheduler, the workers of a Dask cluster parse. They are sent the model and the text and need no files,
-but they and the scheduler need this version of dynet_vdgi. At most two windows of the text for each of their
-threads are on the way, so that memory does not grow with it. A worker that dies loses nothing.
+but they and the scheduler need this version of dynet_vdgi. For each of their threads two pieces of the text,
+of a megabyte or two, are on the way; memory does not grow with the text. A worker that dies loses nothing.
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
   vdgi parse runs/my/model.vdgi large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786

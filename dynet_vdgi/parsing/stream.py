@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import TypeVar
 
 from dynet_vdgi import __version__
 from dynet_vdgi.cluster import connected
@@ -27,6 +28,15 @@ from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
+
+PARCEL = 1_500_000
+"""Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
+the last thousand messages that have fewer than a million bytes."""
+
+Numbered = tuple[int, list[Block]]
+"""A window and its place among those of the stream."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,16 +52,33 @@ class Parsed:
 
 def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Block]]:
     """Consecutive blocks, each list ending with the block that brings it to `n_lines`."""
-    window: list[Block] = []
-    size = 0
-    for block in blocks:
-        window.append(block)
-        size += len(block.lines)
-        if size >= n_lines:
-            yield window
-            window, size = [], 0
-    if window:
-        yield window
+    return _grouped(blocks, lambda block: len(block.lines), n_lines)
+
+
+def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterator[list[T]]:
+    """Consecutive items, each list ending with the one that brings the sum of their sizes to `least`.
+
+    If what gives the items raises a `DataError`, the items before it are given first.
+    """
+    group: list[T] = []
+    total, fault = 0, None
+    try:
+        for item in items:
+            group.append(item)
+            total += size(item)
+            if total >= least:
+                yield group
+                group, total = [], 0
+    except DataError as error:
+        fault = error
+    if group:
+        yield group
+    if fault is not None:
+        raise fault
+
+
+def _n_chars(numbered: Numbered) -> int:
+    return sum(len(line) for block in numbered[1] for line in block.lines)
 
 
 class Stream:
@@ -73,21 +100,23 @@ class Stream:
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
         self._pool: ProcessPoolExecutor | None = None
-        self._submit: Callable[[list[Block], int], Future[Parsed]] | None = None
+        self._submit: Callable[[list[Numbered]], Future[list[Parsed]]] | None = None
+        self._parcel = 0  # every window on its own
         self._under_way: Callable[[], int] = lambda: 2 * jobs
         if scheduler is not None:
             client = self._resources.enter_context(connected(scheduler))
             # Not scattered: what a function gave is made again where the workers that had it have died.
             parser = client.submit(_received, __version__, pickle.dumps(self._parser.model))
             executor = client.get_executor(pure=False)
-            self._submit = lambda *window: executor.submit(_parse_window, parser, sampling, *window)
+            self._submit = lambda parcel: executor.submit(_parse_parcel, parser, sampling, parcel)
+            self._parcel = PARCEL
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
             # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
             self._pool = pool = ProcessPoolExecutor(
                 jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, sampling)
             )
-            self._submit = lambda *window: pool.submit(_work, *window)
+            self._submit = lambda parcel: pool.submit(_work, parcel)
             self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
 
     @property
@@ -115,20 +144,28 @@ class Stream:
                 raise parsed.fault
 
     def _parsed(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
-        pending: deque[Future[Parsed]] = deque()
-        for number, window in enumerate(windows(blocks)):
-            if self._submit is None:
+        numbered = enumerate(windows(blocks))
+        if self._submit is None:
+            for number, window in numbered:
                 yield _parse_window(self._parser, self._sampling, window, number)
-                continue
-            with self._explaining():
-                pending.append(self._submit(window, number))
-                is_full = len(pending) >= self._under_way()
-            if is_full:
-                yield self._result(pending)
+            return
+        pending: deque[Future[list[Parsed]]] = deque()
+        fault = None
+        try:
+            for parcel in _grouped(numbered, _n_chars, self._parcel):
+                with self._explaining():
+                    pending.append(self._submit(parcel))
+                    is_full = len(pending) >= self._under_way()
+                if is_full:
+                    yield from self._result(pending)
+        except DataError as error:  # of the file; one in a sentence on its way comes first
+            fault = error
         while pending:
-            yield self._result(pending)
+            yield from self._result(pending)
+        if fault is not None:
+            raise fault
 
-    def _result(self, pending: deque[Future[Parsed]]) -> Parsed:
+    def _result(self, pending: deque[Future[list[Parsed]]]) -> list[Parsed]:
         with self._explaining():
             return pending.popleft().result()
 
@@ -145,6 +182,10 @@ class Stream:
                 raise
             said = " ".join(str(error).split())
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
+
+
+def _parse_parcel(parser: Parser, sampling: Sampling | None, parcel: list[Numbered]) -> list[Parsed]:
+    return [_parse_window(parser, sampling, window, number) for number, window in parcel]
 
 
 def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
@@ -186,9 +227,9 @@ def _start_worker(model: str, sampling: Sampling | None) -> None:
     _worker = (load(model), sampling)
 
 
-def _work(window: list[Block], number: int) -> Parsed:
+def _work(parcel: list[Numbered]) -> list[Parsed]:
     assert _worker is not None
-    return _parse_window(*_worker, window, number)
+    return _parse_parcel(*_worker, parcel)
 
 
 def _received(version: str, model: bytes) -> Parser:
