@@ -248,6 +248,16 @@ def test_two_folders_make_one_table(tmp_path: Path, vdgi: Vdgi) -> None:
     status, out, err = vdgi("table", *both, both[0])
     assert (status, out) == (2, "")
     assert err.endswith("are of the same run: name one of the two folders\n")
+    for changed, is_fine in (({"train": ["other.conllu"]}, True), ({"test": ["other.conllu"]}, False)):
+        treebanks = [{**PLAN["treebank"][0], **changed}, *PLAN["treebank"][1:]]
+        plan = {**more, "treebank": treebanks, "system": [{"name": "third"}]}
+        differs = experiment(tmp_path / f"differs {is_fine}", plan, {("fr", "third"): [(1, 1)]})
+        status, out, err = vdgi("table", both[0], differs)
+        assert (status, "Other training text or settings of fr: third." in out) == (
+            0 if is_fine else 2,
+            is_fine,
+        )
+    assert err == f"{differs}: its treebank 'fr' is not that of the folders before\n"
     other = experiment(tmp_path / "z", {**PLAN, "system": [{"name": "ours", "set": ["train.lr=1"]}]}, {})
     status, out, err = vdgi("table", both[0], other)
     assert (status, out) == (2, "")

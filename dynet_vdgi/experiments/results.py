@@ -53,7 +53,8 @@ class Result:
 class Grid:
     """Experiments put together. `wanted`: seeds of a treebank and a system; `results` of them that are there.
 
-    `protocols` are the systems', and `baselines` by treebank, protocol and name.
+    `protocols` are the systems', and `baselines` by treebank, protocol and name. `notes` say where treebanks
+    of one name differ in what is learnt from.
     """
 
     treebanks: dict[str, Treebank] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class Grid:
     results: dict[tuple[str, str], dict[int, Result]] = field(default_factory=dict)
     unfinished: set[tuple[str, str]] = field(default_factory=set)
     baselines: dict[tuple[str, str], dict[str, Scored]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def gap(self, treebank: str, system: str) -> str:
         """Why there is no figure."""
@@ -108,15 +110,27 @@ def load(folders: Sequence[Path]) -> Grid:
     return grid
 
 
+def _as_scored(treebank: Treebank) -> Treebank:
+    """The treebank without what is learnt from."""
+    return replace(treebank, train=(), dev=(), expectations=(), presets=(), set=())
+
+
 def _add(grid: Grid, plan: Plan, protocols: dict[str, dict[str, str]], folder: Path) -> None:
+    learnt_otherwise = []
     for treebank in plan.treebanks:
-        if grid.treebanks.setdefault(treebank.name, treebank) != treebank:
+        before = grid.treebanks.setdefault(treebank.name, treebank)
+        if _as_scored(before) != _as_scored(treebank):
             raise UsageError(f"{folder}: its treebank '{treebank.name}' is not that of the folders before")
+        if before != treebank:
+            learnt_otherwise.append(treebank.name)
         for protocol, named in _baselines(folder / treebank.name / "baselines.json").items():
             grid.baselines.setdefault((treebank.name, protocol), named)
+    if learnt_otherwise:
+        systems = ", ".join(system.name for system in plan.systems)
+        grid.notes.append(f"Other training text or settings of {', '.join(learnt_otherwise)}: {systems}.")
     for system in plan.systems:
-        before = grid.systems.setdefault(system.name, system)
-        if replace(before, treebanks=()) != replace(system, treebanks=()):
+        known = grid.systems.setdefault(system.name, system)
+        if replace(known, treebanks=()) != replace(system, treebanks=()):
             raise UsageError(f"{folder}: its system '{system.name}' is not that of the folders before")
         for treebank in plan.treebanks:
             if not system.covers(treebank.name):

@@ -258,7 +258,7 @@ def notes_of(
         notes.append(f"Mean (best) ± standard deviation over {seeds} seeds.")
     if any(isinstance(entry, Cell) and entry.is_short for row in rows for entry in row.entries):
         notes.append("n=: over so many seeds only; the others are not done.")
-    return [*notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
+    return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
 
 
 def gaps_of(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
