@@ -109,7 +109,9 @@ class TrainSettings:
     l2: float = field(default=1e-4, metadata=_at_least(0))
     average: float = field(default=0.997, metadata=_between(0, 0.999999))  # decay of averaged weights; 0: off
     engine: str = field(default="lockstep", metadata=_one_of("lockstep", "per_sentence"))  # same results
-    select: str = field(default="last", metadata=_one_of("last", "dev"))  # dev: best DDA on gold dev trees
+    select: str = field(
+        default="last", metadata=_one_of("last", "dev", "teacher")
+    )  # dev: best DDA on gold dev trees; teacher: best DDA on the text, as the teacher expects it
     evaluate_every: int = field(default=50, metadata=_at_least(1))  # updates
     dev_max_len: int = field(default=15, metadata=_at_least(1))
 
@@ -173,6 +175,8 @@ class Settings:
                 "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
                 "learn from its trees; set teacher.kind=none"
             )
+        if is_neural and self.train.select == "teacher" and self.teacher.kind == "none":
+            raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
         if self.posterior.features == "potentials":
             for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
                 if getattr(self.posterior, key) == value:

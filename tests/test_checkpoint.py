@@ -54,7 +54,7 @@ def model_file() -> ModelFile:
             "encoder/bias": np.array([0.0, -0.0, 1e-45, np.inf], dtype=np.float32),
         },
         training={"value:encoder/bias": rng.normal(size=4).astype(np.float32), "updates": np.array(17)},
-        progress={"update": 17, "seed": 1, "best_dev": 0.1 + 0.2},
+        progress={"update": 17, "seed": 1, "best_score": 0.1 + 0.2},
     )
 
 

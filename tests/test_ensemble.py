@@ -17,7 +17,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.students import LEARNERS, taught
+from dynet_vdgi.learning.students import LEARNERS, taught, teacher_of
 from dynet_vdgi.teachers import convex_mst, dmv
 from dynet_vdgi.teachers.ensemble import Ensemble, learn
 
@@ -82,7 +82,7 @@ def test_every_kind_teaches_its_own_trees() -> None:
     members = dmv.learn(TEXT, prior), convex_mst.learn(TEXT, prior)
     teachers = {"dmv": members[0], "convex-mst": members[1], "ensemble": Ensemble(members)}
     assert teachers.keys() == LEARNERS.keys()
-    found = {kind: taught(text, RULES, kind) for kind in teachers}
+    found = {kind: taught(text, teacher_of(text, RULES, kind)) for kind in teachers}
     for kind, trees in found.items():
         assert trees == [replace(s, heads=heads) for s, heads in zip(text, teachers[kind].parse(TEXT))]
     assert found["dmv"] != found["convex-mst"]

@@ -382,6 +382,17 @@ def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
     assert parts[0]["settings"] != parts[2]["settings"]
 
 
+def test_a_key_changes_with_the_teachers_rule_table(folder: Path) -> None:
+    taught = 'name = "first"\nset = ["teacher.kind=dmv", "teacher.prior=table.txt", '
+    path = write_plan(folder, PLAN.replace('name = "first"\nset = [', taught))
+    parts = []
+    for weight in (1, 1, 2):
+        Path("table.txt").write_text(f"[short arcs] (b)\nshort arcs = {weight}\n", encoding="utf-8")
+        parts.append(dict(tasks_of(path)["xx/first/1"].parts))
+    assert parts[0] == parts[1]
+    assert {name for name in parts[0] if parts[0][name] != parts[2][name]} == {"rules"}
+
+
 def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = sources.reachable("dynet_vdgi.commands.train")
     assert {"dynet_vdgi", "dynet_vdgi.learning.training", "dynet_vdgi.errors"} <= set(training)

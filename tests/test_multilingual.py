@@ -19,6 +19,7 @@ from shell import Vdgi, last_line
 from tiny import same_arrays
 
 from dynet_vdgi import cli, config
+from dynet_vdgi.commands import train
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import STANDARD, prepare
@@ -28,6 +29,7 @@ from dynet_vdgi.experiments import expand, plan, tasks, training_run, work
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning import checkpoint, students
+from dynet_vdgi.learning.training import TrainingData
 
 DEMO = config.resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
@@ -63,15 +65,20 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # ------------------------------------------------------------------------------------------- teachers
+def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
+    """What `vdgi train` makes of the texts of languages."""
+    every = [sentence for text in texts for sentence in text]
+    vocabulary = build_vocabulary(every, lexicalised=False)
+    data = TrainingData(every, [], vocabulary, RULES, sizes=[len(text) for text in texts])
+    return train._taught(data, config.load_settings("best")).taught
+
+
 def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
     text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
     tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
     vocabulary = build_vocabulary([*text, *other], lexicalised=False)
     dda: list[float] = []
-    for trees in (
-        students.taught_by_language([text, other], RULES),
-        students.taught([*text, *other], RULES),
-    ):
+    for trees in (trees_of(text, other), trees_of([*text, *other])):
         parser = students.linear_parser(trees, vocabulary, seed=1)
         parses = [parser.parse([vocabulary.encode(s.forms, s.tags).tags for s in test]) for test in tests]
         dda.append(sum(score(test, parse).dda for test, parse in zip(tests, parses)) / 2)
@@ -80,10 +87,10 @@ def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
 
 def test_trees_are_those_of_the_languages_own_teacher() -> None:
     text, other = demo(TRAIN, 0, 40), mirrored(demo(TRAIN, 40, 60))
-    first, second = students.taught(text, RULES), students.taught(other, RULES)
-    assert students.taught_by_language([text, other], RULES) == [*first, *second, *second]
-    assert students.taught_by_language([[], other], RULES) == second
-    assert students.taught_by_language([[]], RULES) == []
+    first, second = (students.taught(part, students.teacher_of(part, RULES)) for part in (text, other))
+    assert trees_of(text, other) == [*first, *second, *second]
+    assert trees_of([], other) == second
+    assert trees_of([]) == []
 
 
 @given(st.lists(st.integers(0, 40), max_size=5))
@@ -92,9 +99,7 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes: list[int]) ->
         [Sentence((str(number),), (str(label),)) for number in range(size)]
         for label, size in enumerate(sizes)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(students, "taught", lambda text, *_: list(text))
-        trees = students.taught_by_language(texts, RULES)
+    trees = students.balanced(texts)
     times = {text[0].tags: trees.count(text[0]) for text in texts if text}
     assert all(trees.count(sentence) == times[sentence.tags] for text in texts for sentence in text)
     assert len(trees) == sum(len(text) * times[text[0].tags] for text in texts if text)

@@ -175,7 +175,7 @@ def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
         "one: from -2.5 at update 50 to -1.5 at update 100; lowest -2.5, highest -1.5."
     )
     log = table_of(root, "one: figures by update")
-    assert log["100"] == ["pretrain", "50.0", "-1.500", "2.000", "-", "-"]
+    assert log["100"] == ["pretrain", "50.0", "-1.500", "2.000", "-", "-", "-"]
 
 
 def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:

@@ -221,7 +221,7 @@ def test_other_comments_in_the_rules_are_welcome(tmp_path: Path) -> None:
     run.train(resume=True)
 
 
-@pytest.mark.parametrize("lost", ["updates", "lambda", "square:encoder/lstm/bias", "best_dev"])
+@pytest.mark.parametrize("lost", ["updates", "lambda", "square:encoder/lstm/bias", "best_score"])
 def test_a_checkpoint_that_lacks_something_is_refused(tmp_path: Path, lost: str) -> None:
     run = finished(tmp_path)
     model = checkpoint.load(run.out / "model.vdgi", training=True)

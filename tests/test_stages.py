@@ -90,7 +90,7 @@ def test_the_log_has_both_phases_and_counts_through(tmp_path: Path) -> None:
         assert row["kl"] >= 0
         assert 0 <= row["dev_dda"] <= 1
     assert (model.meta["updates"], model.meta["complete"]) == (9, True)
-    assert model.progress == {"update": 9, "stage": 1, "seed": 1, "best_dev": None}
+    assert model.progress == {"update": 9, "stage": 1, "seed": 1, "best_score": None}
 
 
 def test_batches_go_on_where_the_first_stage_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
         note["updates"], note["phase"] = self.updates, self.phase
         note["new lambda"], note["velocity"] = self.phase.lam.value.copy(), self.phase.lam.velocity.copy()
-        note["best"] = (self.best_dev, self.best_parameters)
+        note["best"] = (self.best_score, self.best_parameters)
         seen.append(note)
 
     monkeypatch.setattr(Trainer, "_enter", enter)
@@ -217,7 +217,7 @@ def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(
     assert same_arrays(ordered[0], ordered[1])  # after 3 updates
     assert not same_arrays(ordered[0], ordered[2])  # after 4
     assert second["best"] == (None, {})
-    assert model.meta["dev_dda"] == model.progress["best_dev"] == 0.5
+    assert model.meta["dev_dda"] == model.progress["best_score"] == 0.5
     assert same_arrays(dict(sorted(model.parameters.items())), ordered[4])
 
 
@@ -267,6 +267,14 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "rule-aware, with trees, averaged": (
         {"train": {"average": 0.9, "select": "dev"}, "finetune": {"score": "loo", "objective": "rules"}},
         {"dev": True, "trees": True},
+    ),
+    "a teacher's trees, then the text under the prior": (
+        {
+            "teacher": {"kind": "dmv"},
+            "posterior": {"features": "potentials", "rules": "best"},
+            "train": {"select": "teacher"},
+        },
+        {"trees": True},
     ),
     "released lambda, averaged, the other engine": (
         {

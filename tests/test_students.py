@@ -15,7 +15,7 @@ from dynet_vdgi.data.treebank import STANDARD, prepare
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.students import taught
+from dynet_vdgi.learning.students import taught, teacher_of
 
 DEMO = Path(config.resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")
@@ -70,7 +70,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
     assert "kind" not in model.meta
     assert model.meta["gold_trees"] == []
     text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
-    teacher = taught(text, load_rules(config.rules_path("best")))
+    teacher = taught(text, teacher_of(text, load_rules(config.rules_path("best"))))
     parsed = tmp_path / "parsed.conllu"
     assert main(["-q", "parse", str(out / "model.vdgi"), TEST, "-o", str(parsed)]) == 0
     mine = prepare(conllu.read(str(parsed)), STANDARD, 8, 2).sentences
@@ -80,7 +80,8 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
 def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
     rules = load_rules(config.rules_path("strict"))
-    first, again = taught(text, rules), taught([s.__class__(s.forms, s.tags, None) for s in text], rules)
+    bare = [s.__class__(s.forms, s.tags, None) for s in text]
+    first, again = (taught(sentences, teacher_of(sentences, rules)) for sentences in (text, bare))
     assert [s.heads for s in first] == [s.heads for s in again]
     assert all(s.source is None for s in first)
     assert [s.heads for s in first] != [s.heads for s in text]

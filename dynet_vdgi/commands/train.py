@@ -189,14 +189,22 @@ def train(
 
 
 def _taught(data: TrainingData, settings: config.Settings) -> TrainingData:
-    """With teachers' trees of the text; unless rules regularise a second stage, with the teachers' rules, too,
-    which go into the model file."""
+    """With the trees of a teacher for each language, and what the teachers think of every arc if they are to
+    choose the model; unless rules regularise a second stage, with the teachers' rules for the model file."""
     from dynet_vdgi.grammar.rules import load_rules
-    from dynet_vdgi.learning.students import taught_by_language
+    from dynet_vdgi.learning.students import balanced, taught, teacher_of
 
     rules = load_rules(config.rules_path(settings.teacher.prior))
-    taught = taught_by_language(data.texts(), rules, settings.teacher.kind)
-    return replace(data, taught=taught, rules=data.rules if settings.finetunes else rules)
+    pairs = [(text, teacher_of(text, rules, settings.teacher.kind)) for text in data.texts() if text]
+    marginals: list[Any] = []
+    if settings.train.learner == "neural" and settings.train.select == "teacher":
+        marginals = [m for text, teacher in pairs for m in teacher.marginals(s.tags for s in text)]
+    return replace(
+        data,
+        taught=balanced([taught(*pair) for pair in pairs]),
+        marginals=marginals,
+        rules=data.rules if settings.finetunes else rules,
+    )
 
 
 def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str, Any], out: Path) -> Path:
@@ -300,7 +308,10 @@ def _prepare(
         vocabulary, vectors = _vocabulary(sentences, settings)
         vector_dim = vectors.dim if vectors else vector_dim
     settings = config.merge(settings, {"model": {"vector_dim": vector_dim}})
-    if settings.posterior.dynamics != "off":
+    regularises = settings.train.learner == "neural" and (
+        settings.teacher.kind == "none" or settings.finetunes
+    )
+    if regularises and settings.posterior.dynamics != "off":
         for rule in rules.unused(vocabulary.tags):
             logger.warning("rule %s can never hold: the training text lacks a tag of it", rule)
     gold_trees = _gold_trees_used(settings, protocol, text, trees, dev)

@@ -153,8 +153,10 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     scoring = [_sums(task.test), task.protocols, sources.code_version(module_of(task))]
     if not task.system:
         return _parts(rules=[*rules, settings.data.tags], scoring=scoring)
+    if settings.teacher.kind != "none":
+        rules.append(_sha256(str(config.rules_path(settings.teacher.prior))))
     values = settings.to_dict()
-    values["posterior"]["rules"], values["train"]["seed"] = "", 0
+    values["posterior"]["rules"], values["teacher"]["prior"], values["train"]["seed"] = "", "", 0
     for name in ("vectors", "clusters"):
         if values["data"][name]:
             values["data"][name] = _sha256(values["data"][name])

@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.students import linear
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
-from dynet_vdgi.teachers.ensemble import Learner
+from dynet_vdgi.teachers.ensemble import Learner, Teacher
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -29,28 +29,31 @@ LEARNERS: dict[str, tuple[str, Learner]] = {
 """Names and functions by `teacher.kind`."""
 
 
-def taught(sentences: Sequence[Sentence], rules: RuleSet, kind: str = "dmv") -> list[Sentence]:
-    """The sentences with the trees of a teacher that has learnt from their tags; their own are not used."""
+def teacher_of(sentences: Sequence[Sentence], rules: RuleSet, kind: str = "dmv") -> Teacher:
+    """A teacher that has learnt from the sentences' tags."""
     start = time.process_time()
     tagged = [sentence.tags for sentence in sentences]
     name, learn = LEARNERS[kind]
-    trees = learn(tagged, Prior.of_text(rules, tagged)).parse(tagged)
+    teacher = learn(tagged, Prior.of_text(rules, tagged))
     seconds = time.process_time() - start
     logger.info("teacher: %s, %d sentences, %.1f CPU s with compiling", name, len(sentences), seconds)
+    return teacher
+
+
+def taught(sentences: Sequence[Sentence], teacher: Teacher) -> list[Sentence]:
+    """The sentences with the teacher's trees; their own are not used."""
+    trees = teacher.parse(sentence.tags for sentence in sentences)
     return [replace(s, heads=heads, source=None) for s, heads in zip(sentences, trees)]
 
 
-def taught_by_language(
-    texts: Sequence[Sequence[Sentence]], rules: RuleSet, kind: str = "dmv"
-) -> list[Sentence]:
-    """The sentences of all languages with the trees of a teacher for each, as `taught` gives them.
+def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    """The trees of all languages.
 
-    Those of a small text come several times, so that no language has twice as many as another: a student of
-    all would follow the large ones where languages differ.
+    Those of a small treebank come several times, so that no language has twice as many as another: a student
+    of all would follow the large ones where languages differ.
     """
-    treebanks = [taught(text, rules, kind) for text in texts if text]
     most = max(map(len, treebanks), default=0)
-    return [tree for trees in treebanks for tree in trees * (most // len(trees))]
+    return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
 
 
 def linear_parser(trees: Sequence[Sentence], vocabulary: Vocabulary, seed: int) -> linear.LinearParser:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
@@ -46,7 +47,12 @@ SAVE_EVERY_S = 30.0
 TEXT, TEACHER = "text", "teacher"
 """What a stage learns from: the sentences themselves, or a teacher's trees of them."""
 
+CHOSEN_BY = {"last": "", "dev": "dev_dda", "teacher": "expected_dda"}
+"""The figure of the log that `train.select` goes by."""
+
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
+
+Floats = NDArray[np.float64]
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -59,6 +65,8 @@ class TrainingData:
     start from instead of random ones. `sizes` says of several languages how many of the sentences are of the
     first, how many of those that follow are of the second, and so on. `taught` are the trees that a teacher
     has made of the sentences, for the first stage, which does not see the sentences themselves then.
+    `marginals` say how probable each arc of a sentence is to it, (n + 1, n) by head and dependent; they are
+    empty unless it is to choose the model.
     """
 
     sentences: list[Sentence]
@@ -70,6 +78,7 @@ class TrainingData:
     start: Arrays = field(default_factory=dict)
     sizes: Sequence[int] = ()
     taught: list[Sentence] = field(default_factory=list)
+    marginals: list[Floats] = field(default_factory=list)
 
     def texts(self) -> list[list[Sentence]]:
         """The sentences of each language."""
@@ -108,6 +117,12 @@ def stages(settings: Settings, per_epoch: Mapping[str, int]) -> list[Stage]:
     return found
 
 
+def expected_dda(marginals: Sequence[Floats], trees: Sequence[Sequence[int]]) -> float:
+    """DDA of trees, from 0 to 1, as expected by one to whom the arcs have these probabilities (n + 1, n)."""
+    right = [m[list(heads), np.arange(len(heads))].sum() for m, heads in zip(marginals, trees)]
+    return float(sum(right)) / sum(map(len, trees))
+
+
 def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
     """The rows of trained word-vector tables that these sentences use, as `AdaGrad.update` takes them."""
     words = sorted({word for sentence in sentences for word in sentence.words})
@@ -133,7 +148,8 @@ class Trainer:
         self.features = _features(settings, data)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME)
-        self.best_dev: float | None = None
+        self.chosen_by = CHOSEN_BY[settings.train.select]
+        self.best_score: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
         self._per_epoch = {source: len(self._batches(source, 0)) for source in self.numbers}
@@ -194,7 +210,8 @@ class Trainer:
                 **self.meta,
                 "updates": self.updates,
                 "complete": complete,
-                "dev_dda": self.best_dev,
+                "dev_dda": None,
+                **({self.chosen_by: self.best_score} if self.chosen_by else {}),
             },
             settings=self.settings,
             vocabulary=self.data.vocabulary,
@@ -205,7 +222,7 @@ class Trainer:
                 "update": self.updates,
                 "stage": self.stages.index(self.stage),
                 "seed": self.settings.train.seed,
-                "best_dev": self.best_dev,
+                "best_score": self.best_score,
             },
         )
         checkpoint.save(self.path, model)
@@ -243,12 +260,12 @@ class Trainer:
                 self._enter(stage)
             self.optimiser.load_state(model.training)
             self.phase.load_state(model.training)
-            self.best_dev = model.progress["best_dev"]
+            self.best_score = model.progress["best_score"]
             for name in self.network.parameters.frozen:  # follow from the seed, if NumPy is the same
                 self.network.parameters.set(name, model.parameters[name])
         except KeyError as error:
             raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
-        if self.best_dev is not None:
+        if self.best_score is not None:
             self.best_parameters = model.parameters
         self.log.restart(self.updates)
 
@@ -292,9 +309,16 @@ class Trainer:
             for stage in self.stages[self.stages.index(self.stage) :]:
                 if stage is not self.stage:
                     self.network.parameters.load(self._parameters())
-                    self.best_dev, self.best_parameters = None, {}
+                    if self.settings.train.select != "teacher":  # what the second stage does may be worse
+                        self.best_score, self.best_parameters = None, {}
                     self._enter(stage)
                 self._train_stage(progress)
+        rows = [row for row in self.log.rows() if "expected_dda" in row]
+        if rows:
+            best = max(rows, key=lambda row: float(row["expected_dda"]))
+            figures = (100 * best["expected_dda"], 100 * rows[-1]["expected_dda"])
+            told = "the teacher expects %.1f %% of its arcs to be right, of the last's %.1f %%"
+            logger.info(f"kept: update %d (%s); {told}", best["update"], best["phase"], *figures)
 
     def _train_stage(self, progress: Any) -> None:
         """The rest of the present stage."""
@@ -319,7 +343,7 @@ class Trainer:
                     self.save(complete=done == self.stages[-1].last)
 
     def _evaluate(self, epoch: float, norms: list[dict[str, float]], clock: _Clock) -> dict[str, Any]:
-        """Figures since the last evaluation, and dev DDA where gold dev trees are in use."""
+        """Figures since the last evaluation, and DDA by what gold dev trees or a teacher are in use."""
         figures, sentences, words = {}, 0, 0
         for phase in (self.phase, self.supervised):
             figures.update(phase.diagnostics.averages())
@@ -343,20 +367,25 @@ class Trainer:
             "wall_s": round(wall, 2),
             "sentences_per_cpu_s": round(sentences / max(cpu, 1e-9), 1),
         }
-        if self.dev:
-            row["dev_dda"] = round(self._dev_dda(), 5)
+        if self.dev or self.data.marginals:
+            row.update({name: round(value, 5) for name, value in self._scores().items()})
         return row
 
-    def _dev_dda(self) -> float:
-        """DDA on the dev sentences; with `select = dev` the best weights so far are kept."""
-        train = self.settings.train
+    def _scores(self) -> dict[str, float]:
+        """DDA of the present weights; they are kept if it is the best so far and the choice goes by it."""
         candidate = self._present()
-        heads = Arena(candidate, self.settings.model).parse(self.dev)
-        dda = score(self.data.dev, heads).dda
-        if train.select == "dev" and (self.best_dev is None or dda > self.best_dev):
-            self.best_dev = dda
-            self.best_parameters = {name: value.copy() for name, value in candidate.items()}
-        return dda
+        arena = Arena(candidate, self.settings.model)
+        scores = {}
+        if self.dev:
+            scores["dev_dda"] = score(self.data.dev, arena.parse(self.dev)).dda
+        if self.data.marginals:
+            trees = arena.parse(self.encoded[: len(self.data.marginals)])
+            scores["expected_dda"] = expected_dda(self.data.marginals, trees)
+        value = scores.get(self.chosen_by)
+        if value is not None and (self.best_score is None or value > self.best_score):
+            self.best_score = value
+            self.best_parameters = {name: array.copy() for name, array in candidate.items()}
+        return scores
 
 
 def _features(settings: Settings, data: TrainingData) -> Features:
