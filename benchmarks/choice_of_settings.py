@@ -14,13 +14,12 @@ import argparse
 import itertools
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from measuring import conditions, print_conditions, print_table
+from measuring import cell, conditions, print_conditions, print_table
 from numpy.typing import NDArray
 from teacher_accuracy import LIMITS, read, teacher
 
@@ -62,11 +61,6 @@ def leave_one_out(figures: NDArray[np.float64]) -> list[int]:
     by_language = figures.mean(axis=2)
     others = by_language.sum(axis=1, keepdims=True) - by_language
     return [int(k) for k in others.argmax(axis=0)]
-
-
-def cell(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """One cell of the table."""
-    return " / ".join(f"{value:.1f}" for value in values)
 
 
 def main() -> None:

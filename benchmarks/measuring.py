@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ def cpu_with_children() -> float:
     """CPU seconds of this process and of those of its child processes that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def cell(values: Iterable[float]) -> str:
+    """Figures of several length limits in one cell of a table."""
+    return " / ".join(f"{value:.1f}" for value in values)
 
 
 def peak_memory(command: Sequence[str]) -> float:

@@ -24,7 +24,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from measuring import conditions, print_conditions, print_table
+from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
@@ -105,7 +105,7 @@ def teacher(language: Language, rules: RuleSet, learn: ensemble.Learner, max_len
 def accuracy_row(name: str, results: Sequence[Result]) -> list[str]:
     """The averages over languages and the figures of each."""
     cells = [*np.mean([result.dda for result in results], axis=0)[None], *(result.dda for result in results)]
-    return [name, *(" / ".join(f"{value:.1f}" for value in cell) for cell in cells)]
+    return [name, *(cell(values) for values in cells)]
 
 
 def time_row(name: str, languages: Sequence[Language], results: Sequence[Result]) -> list[str]:

@@ -20,7 +20,7 @@ from itertools import chain
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
-from measuring import conditions, print_conditions, print_table
+from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
 from dynet_vdgi.data import conllu, treebank
@@ -136,11 +136,6 @@ def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list
     """In per cent, for each length limit."""
     report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
     return [100 * report.by_length[limit].dda for limit in LIMITS]
-
-
-def cell(values: Sequence[float]) -> str:
-    """One cell of the table."""
-    return " / ".join(f"{value:.1f}" for value in values)
 
 
 def main() -> None:
