@@ -297,7 +297,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
     from dynet_vdgi.commands.rules import estimated_rule_file
 
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        text = estimated_rule_file(["gold.conllu"], parse_rules(RULES), 10)
+        text = estimated_rule_file(["gold.conllu"], parse_rules(RULES), 10, "upos")
     assert text == WRITTEN
     assert [record.levelname for record in caplog.records] == ["INFO"] * 6 + ["WARNING"]
 
