@@ -19,16 +19,6 @@ from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.parsing.parser import load
 
-PENN = {
-    "DET": "DT",
-    "NOUN": "NN",
-    "VERB": "VBD",
-    "ADJ": "JJ",
-    "ADV": "RB",
-    "AUX": "MD",
-    "NUM": "CD",
-    "PUNCT": ".",
-}
 XPOS = ["--set", "data.tags=xpos"]
 MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"
 
@@ -44,11 +34,11 @@ def with_columns(text: str, upos: dict[str, str], xpos: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-SAME = {tag: tag for tag in PENN}
-BOTH = with_columns(tiny.treebank(), SAME, PENN)
+SAME = {tag: tag for tag in tiny.PENN}
+BOTH = with_columns(tiny.treebank(), SAME, tiny.PENN)
 """The tiny treebank with tags of the Penn Treebank in XPOS."""
 
-SWAPPED = with_columns(tiny.treebank(), {**PENN, "PUNCT": "PUNCT"}, {})
+SWAPPED = with_columns(tiny.treebank(), {**tiny.PENN, "PUNCT": "PUNCT"}, {})
 """The tiny treebank with the same tags in UPOS, except where that says PUNCT."""
 
 RULES = "ROOT VBD 0.5\nVBD NN 0.5\nNN DT 0.25\nNN JJ 1\n"
@@ -75,7 +65,7 @@ def test_the_column_is_chosen(files: Path) -> None:
     for universal, penn in zip(by_upos, by_xpos):
         assert universal.upos == ()
         assert penn.upos == universal.tags
-        assert penn.tags == tuple(PENN[tag] for tag in universal.tags)
+        assert penn.tags == tuple(tiny.PENN[tag] for tag in universal.tags)
         assert replace(penn, tags=universal.tags, upos=()) == universal
     with pytest.raises(ValueError, match="tags='feats'; expected 'upos' or 'xpos'"):
         conllu.read("both.conllu", tags="feats")
@@ -140,7 +130,7 @@ def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Pa
     same = train(vdgi, "swapped.conllu", "same")
     mine, other = (checkpoint.load(path, training=True) for path in (penn, same))
     assert mine.settings.data.tags == "xpos"
-    assert mine.vocabulary.tags == tuple(sorted(set(PENN.values()) - {"."}))
+    assert mine.vocabulary.tags == tuple(sorted(set(tiny.PENN.values()) - {"."}))
     assert mine.vocabulary == other.vocabulary
     assert tiny.same_arrays(mine.parameters, other.parameters)
     for options in ([], ["--jobs", "2"], ["--nbest", "2", "--samples", "9"]):

@@ -151,3 +151,15 @@ def same_arrays(left: Arrays, right: Arrays) -> bool:
         a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
         for a, b in zip(left.values(), right.values())
     )
+
+PENN = {
+    "DET": "DT",
+    "NOUN": "NN",
+    "VERB": "VBD",
+    "ADJ": "JJ",
+    "ADV": "RB",
+    "AUX": "MD",
+    "NUM": "CD",
+    "PUNCT": ".",
+}
+"""Tags of the Penn Treebank for those of the treebank here."""

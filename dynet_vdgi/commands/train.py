@@ -175,8 +175,7 @@ def train(
         logger.info("resuming after update %d", trainer.updates)
     else:
         trainer.log.restart(after_update=-1)
-        with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
-            handle.write(settings.to_toml())
+        _write_settings(settings, out)
     try:
         trainer.train()
     except KeyboardInterrupt:
@@ -212,6 +211,7 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
     from dynet_vdgi.evaluation.attachment import score
     from dynet_vdgi.learning import checkpoint
     from dynet_vdgi.learning.students import linear_parser
+    from dynet_vdgi.students.linear import KIND
 
     parser = linear_parser([*data.taught, *data.trees], data.vocabulary, settings.train.seed)
     dda = None
@@ -220,7 +220,7 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
         dda = score(data.dev, heads).dda
         logger.info("dev DDA %.3f", dda)
     model = checkpoint.ModelFile(
-        meta={**meta, "kind": "linear", "updates": 0, "complete": True, "dev_dda": dda},
+        meta={**meta, "kind": KIND, "updates": 0, "complete": True, "dev_dda": dda},
         settings=settings,
         vocabulary=data.vocabulary,
         rules=data.rules,
@@ -228,10 +228,14 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
     )
     path = out / config.MODEL_NAME
     checkpoint.save(path, model)
-    with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
-        handle.write(settings.to_toml())
+    _write_settings(settings, out)
     logger.info("model: %s", path)
     return path
+
+
+def _write_settings(settings: config.Settings, out: Path) -> None:
+    with files.atomic_writer(out / config.SETTINGS_NAME) as handle:
+        handle.write(settings.to_toml())
 
 
 def _check_folder(out: Path, resume: bool) -> None:
