@@ -45,7 +45,9 @@ def random_words(count: int, state: int = 0) -> list[int]:
     return words
 
 
-def table_of(templates: Sequence[str], atoms: Sequence[str], optional: Collection[str], seed: int) -> Templates:
+def table_of(
+    templates: Sequence[str], atoms: Sequence[str], optional: Collection[str], seed: int
+) -> Templates:
     """The templates' table; `atoms` are all atoms in the kernel's order, the first one "nothing".
 
     The numbers of a template depend on its text and the seed alone, so that weights learnt with some of the
@@ -60,7 +62,9 @@ def table_of(templates: Sequence[str], atoms: Sequence[str], optional: Collectio
     parts = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
     certain = sum(optional_free(template, optional) for template in ordered)
     of_template = np.array([_number(template, seed) for template in ordered], np.uint64)
-    return Templates(parts, of_template, np.array([_number(name, seed) for name in atoms], np.uint64), certain)
+    return Templates(
+        parts, of_template, np.array([_number(name, seed) for name in atoms], np.uint64), certain
+    )
 
 
 def optional_free(template: str, optional: Collection[str]) -> bool:
@@ -73,7 +77,7 @@ def without(templates: Iterable[str], columns: Collection[str]) -> tuple[str, ..
     return tuple(
         template
         for template in templates
-        if not any(name.rpartition(".")[2] in columns for name in template.split() if "." in name)
+        if not any(name.rpartition(".")[2] in columns for name in template.split())
     )
 
 

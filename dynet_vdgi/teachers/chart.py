@@ -168,9 +168,7 @@ def offer(score: float, split: int, first: int, second: int, scores: Floats, ori
 
 
 @compiled
-def combine(
-    left: Floats, right: Floats, extra: float, split: int, scores: Floats, origin: Ints
-) -> None:
+def combine(left: Floats, right: Floats, extra: float, split: int, scores: Floats, origin: Ints) -> None:
     """Offers the sums of two items, k best each, that can be among the k best sums."""
     count = len(scores)
     for first in range(count):

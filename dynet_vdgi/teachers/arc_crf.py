@@ -1,0 +1,225 @@
+"""A rule table that learns from trees: a conditional random field over projective trees with one root.
+
+    p(tree | sentence) = exp(sum over arcs of base(arc) + weights . features(arc)) / Z
+
+The base is a table's log-potentials. Weights start at 0, so without trees this is the table, and with a few
+trees they move what the trees contradict. Features are binary and hashed, see `arc_features`; learning is
+AdaGrad on the log-likelihood, the weights being averaged over the ends of the later epochs.
+
+A tree may be partial: the head of a word is FREE where nobody has said it, and the likelihood sums over all
+heads such a word can have beside the others.
+
+Letters: n words, B buckets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.teachers import arc_features, chart
+from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.templates import Templates
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint64]
+
+
+class Base(Protocol):
+    """What is believed before there are trees, for instance a `Prior`."""
+
+    def potentials(self, sentence: Sentence, /) -> Floats:
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, in nats."""
+
+
+@dataclass(eq=False)
+class ArcCrf:
+    """The random field; `fit` learns its weights (B,).
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    epochs: int = 6
+    rate: float = 0.1  # of AdaGrad, whose sums of squares start at 1
+    ridge: float = 1e-3  # draws weights to 0
+    longest: int = 80  # words; longer trees are not learnt from
+    log2_buckets: int = 20
+    feats: bool = True  # features of FEATS, and
+    words: bool = True  # of forms
+    seed: int = 1  # of the order of the trees
+    base: Base | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 0), ("rate", 0), ("ridge", 0), ("longest", 1), ("log2_buckets", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"arc CRF: {name} must be {least} or more, not {getattr(self, name)}")
+        self._table: Templates = arc_features.templates(feats=self.feats, words=self.words)
+        self._atoms = Atoms()
+
+    def fit(self, trees: Iterable[Sentence], base: Base, start: Floats | None = None) -> ArcCrf:
+        """Learns from trees, whose heads may be FREE, beginning with these weights (B,), or 0.
+
+        Raises:
+            ValueError: a sentence has no heads, or `start` has another shape.
+        """
+        n_buckets = 1 << self.log2_buckets
+        if start is not None and start.shape != (n_buckets,):
+            raise ValueError(f"weights to start with are {start.shape}, not {(n_buckets,)}")
+        self.base = base
+        self.weights = np.zeros(n_buckets) if start is None else np.array(start, np.float64)
+        examples = [self._example(tree) for tree in trees if 1 < len(tree) <= self.longest]
+        if not examples:
+            return self
+        squares, total = np.ones(n_buckets), np.zeros(n_buckets)
+        rng = np.random.default_rng(self.seed)
+        first_averaged = self.epochs // 2
+        for epoch in range(self.epochs):
+            for k in rng.permutation(len(examples)):
+                self._learn(examples[k], squares)
+            if epoch >= first_averaged:
+                total += self.weights
+        if self.epochs:
+            self.weights = total / (self.epochs - first_averaged)
+        return self
+
+    def scores(self, sentence: Sentence) -> Floats:
+        """Log-potentials (n + 1, n + 1) of arcs, those of the base included."""
+        base, weights = self._fitted()
+        scores = _rows_ready(base.potentials(sentence))
+        arc_features.add_scores(self._rows(sentence), self._table, weights, scores)
+        return scores
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
+        return [chart.marginals(self.scores(sentence)) for sentence in sentences]
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with the trees of which most arcs are expected to be right."""
+        return [
+            replace(sentence, heads=chart.expected_best(chart.marginals(self.scores(sentence))))
+            for sentence in sentences
+        ]
+
+    def log_likelihood(self, trees: Iterable[Sentence]) -> float:
+        """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
+
+        Raises:
+            ValueError: there is no projective tree that contains what is given.
+        """
+        total = 0.0
+        for tree in trees:
+            scores = self.scores(tree)
+            total += chart.log_partition(chart.constrained(scores, _heads_of(tree)))
+            total -= chart.log_partition(scores)
+        return total
+
+    def _example(self, tree: Sentence) -> _Example:
+        base, _ = self._fitted()
+        return _Example(self._rows(tree), _rows_ready(base.potentials(tree)), _heads_of(tree))
+
+    def _learn(self, example: _Example, squares: Floats) -> None:
+        _, weights = self._fitted()
+        scores = example.base.copy()
+        arc_features.add_scores(example.rows, self._table, weights, scores)
+        slopes = slopes_of(scores, example.heads)
+        arc_features.learn(example.rows, self._table, slopes, self.rate, self.ridge, weights, squares)
+
+    def _rows(self, sentence: Sentence) -> Codes:
+        return self._atoms.pack([sentence]).rows
+
+    def _fitted(self) -> tuple[Base, Floats]:
+        if self.base is None or self.weights is None:
+            raise ValueError("the arc CRF has no weights yet: call fit first")
+        return self.base, self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class _Example:
+    """What learning needs of a tree: rows of atoms, the base's potentials (n + 1, n + 1), heads."""
+
+    rows: Codes
+    base: Floats
+    heads: tuple[int, ...]
+
+
+def slopes_of(scores: Floats, heads: Sequence[int]) -> Floats:
+    """Slopes (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
+
+    What a projective tree cannot contain, crossing arcs for instance, is taken arc by arc: words with a head
+    are learnt from, FREE ones are not.
+    """
+    expected = chart.marginals(scores)
+    words = np.array([k for k, head in enumerate(heads) if head != FREE], np.int64)
+    slopes = np.zeros_like(expected)
+    if 0 < len(words) < len(heads):
+        with suppress(ValueError):  # no projective tree contains these arcs
+            slopes = chart.marginals(chart.constrained(scores, heads)) - expected
+    slopes[:, words] = -expected[:, words]
+    slopes[[heads[k] for k in words], words] += 1.0
+    return slopes
+
+
+def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
+    """How much an unsupervised teacher's marginals count beside a CRF's that has seen so many heads.
+
+    1 where there are no trees, 1/2 after `trust` words; for a CRF started from other languages' treebanks
+    the study halves it.
+    """
+    return trust / (trust + n_known)
+
+
+def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -> list[Floats]:
+    """Marginals (n + 1, n) of sentences, `share` of them the unsupervised teacher's."""
+    return [(1 - share) * ours + share * theirs for ours, theirs in zip(crf, unsupervised)]
+
+
+def n_known_heads(trees: Iterable[Sentence]) -> int:
+    """How many words have a head."""
+    return sum(head != FREE for tree in trees for head in tree.heads or ())
+
+
+def moved(
+    before: Sequence[Floats], after: Sequence[Floats], sentences: Sequence[Sentence]
+) -> list[tuple[float, str, str, str, float]]:
+    """Which kinds of arcs learning has moved, from marginals (n + 1, n) before and after, the most first.
+
+    Of each kind the change in the expected number of such arcs, the tag of the head or ROOT, the tag of the
+    dependent, `left` or `right`, and the expected number before.
+    """
+    counts: tuple[dict[tuple[str, str, str], float], ...] = (defaultdict(float), defaultdict(float))
+    for sentence, *both in zip(sentences, before, after):
+        tags = ("ROOT", *sentence.tags)
+        for count, matrix in zip(counts, both):
+            for head, dependent in zip(*np.nonzero(matrix)):
+                side = "left" if dependent + 1 < head else "right"
+                kind = tags[head], tags[dependent + 1], side
+                count[kind] += float(matrix[head, dependent])
+    kinds = sorted(counts[0].keys() | counts[1].keys())
+    rows = [(counts[1][kind] - counts[0][kind], *kind, counts[0][kind]) for kind in kinds]
+    return sorted(rows, key=_size_of_change, reverse=True)
+
+
+def _size_of_change(row: tuple[float, str, str, str, float]) -> float:
+    return abs(row[0])
+
+
+def _heads_of(tree: Sentence) -> tuple[int, ...]:
+    if tree.heads is None:
+        raise ValueError("a sentence to learn from has no heads")
+    return tree.heads
+
+
+def _rows_ready(potentials: Floats) -> Floats:
+    """A copy that kernels can change."""
+    return np.array(potentials, np.float64, order="C")
