@@ -5,8 +5,8 @@ Greedily, the sentence with the highest
     1/n * sum over its words of (1 - confidence) * frequency(b) / (1 + seen(b))
 
 where b is the pair of tags of the word before and the word, its frequency that in the text, and seen how
-often it is in what was chosen. Confidence alone would pick odd sentences. It should be estimated anew, with the
-corrected trees, after each batch of ten or twenty.
+often it is in what was chosen. Confidence alone would pick odd sentences. It should be estimated anew, with
+the corrected trees, after each batch of ten or twenty.
 """
 
 from __future__ import annotations
