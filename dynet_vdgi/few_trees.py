@@ -1,8 +1,8 @@
 """One learner from no trees to a thousand: a table, trees as far as there are any, and text.
 
 A CRF starts as the rule table and learns from the trees. It and the unsupervised teacher, which counts less
-the more trees there are, put trees onto the text; from these silver trees and the gold ones a parser in linear
-time learns. One setting does for all numbers of trees and all languages.
+the more trees there are, put trees onto the text; from these silver trees and the gold ones a parser in
+linear time learns. One setting does for all numbers of trees and all languages.
 
 Letters: n words.
 """
