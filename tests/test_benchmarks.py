@@ -48,6 +48,14 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "few_trees": (
+        [
+            *("--language", "xx", TRAIN, DEV, "--language", "yy", DEV, TRAIN, "--rows", "rows.jsonl"),
+            *("--trees", "0", "3", "--shuffles", "1"),
+            *("--systems", "this", "partial", "trees only", "transfer"),
+        ],
+        ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
+    ),
     "word_orders": (
         ["--language", "xx", TRAIN, DEV, "--tables", "text", "--seeds", "1"],
         ["| language | order | rules | DMV teacher | linear student |", "| xx | mirror | text |"],
