@@ -58,17 +58,6 @@ class Pair:
     bare: Sentence
 
 
-class TagBase:
-    """A rule table for sentences."""
-
-    def __init__(self, rules: str, tagged: Sequence[Sequence[str]]) -> None:
-        self.prior = Prior.of_text(load_rules(rules_path(rules)), tagged)
-
-    def potentials(self, sentence: Sentence) -> Any:
-        """The table's log-potentials of arcs."""
-        return self.prior.potentials(sentence.tags)
-
-
 class Language:
     """Text, gold trees in the order of a shuffle, test, and what is learnt without trees."""
 
@@ -80,17 +69,17 @@ class Language:
         self.gold = [pair for pair in gold if len(pair.bare)]
         self.test = [pair for pair in pairs(test) if len(pair.bare)]
         start = time.process_time()
-        short = [s.tags for s in self.text if 2 <= len(s) <= TEACHER_LIMIT]
-        self.base = TagBase(rules, short)
-        self.teacher = dmv.learn(short, self.base.prior)
+        short = [s for s in self.text if 2 <= len(s) <= TEACHER_LIMIT]
+        self.base = Prior.of_text(load_rules(rules_path(rules)), self.text)
+        self.teacher = dmv.learn(short, self.base)
         self.text = [s for s in self.text if 2 <= len(s) <= 40]
-        self.votes = self.teacher.marginals([s.tags for s in self.text])
+        self.votes = self.teacher.marginals(self.text)
         self.teaching_s = time.process_time() - start
 
     @property
     def is_verb_final(self) -> bool:
         """Whether verbs end the text's sentences."""
-        return self.base.prior.statistics.is_verb_final
+        return self.base.statistics.is_verb_final
 
 
 def pairs(path: str) -> list[Pair]:

@@ -48,7 +48,7 @@ class Language:
     """Tags of the training text, and the sentences to be scored, without punctuation."""
 
     name: str
-    train: list[tuple[str, ...]]
+    train: list[Sentence]
     test: list[Sentence]
 
 
@@ -64,9 +64,9 @@ class Result:
 def read(name: str, train: str, test: str) -> Language:
     """One language; no head of the training text is read."""
     text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    tags = [sentence.tags for sentence in treebank.prepare(text, treebank.STANDARD).sentences]
+    train_text = treebank.prepare(text, treebank.STANDARD).sentences
     gold = treebank.prepare(conllu.read(test, heads="required"), treebank.STANDARD, max_len=max(LIMITS))
-    return Language(name, tags, gold.sentences)
+    return Language(name, train_text, gold.sentences)
 
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
@@ -80,7 +80,7 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
     learnt = time.process_time()
-    potentials = [prior.potentials(sentence.tags) for sentence in language.test]
+    potentials = [prior.potentials(sentence) for sentence in language.test]
     draws = []
     for seed in range(TIE_SEEDS):
         rng = np.random.default_rng(seed)
@@ -95,9 +95,9 @@ def teacher(language: Language, rules: RuleSet, learn: ensemble.Learner, max_len
     make_ready()
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
-    model = learn([tags for tags in language.train if len(tags) <= max_len], prior)
+    model = learn([sentence for sentence in language.train if len(sentence) <= max_len], prior)
     learnt = time.process_time()
-    trees = model.parse(sentence.tags for sentence in language.test)
+    trees = model.parse(language.test)
     parsed = time.process_time()
     return Result(dda(language.test, trees), learnt - start, parsed - learnt)
 

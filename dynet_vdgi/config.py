@@ -148,6 +148,7 @@ class TeacherSettings:
 
     kind: str = field(default="none", metadata=_one_of("none", "dmv", "convex-mst", "ensemble"))
     prior: str = "best"  # rule table: a file, or the name of one in resources/rules
+    max_len: int = field(default=0, metadata=_at_least(0))  # of sentences that EM learns from; 0: of all
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dynet_vdgi import config
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -30,7 +31,9 @@ SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)
 seeds = st.integers(0, 10**6)
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-TEXT = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
+TEXT = [
+    *map(Sentence.of_tags, (["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]))
+] * 20
 
 
 def random_text(rng: np.random.Generator, lengths) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -308,7 +311,7 @@ def test_teachers_find_what_the_prior_leaves_open():
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
     prior = Prior.of_text(RULES, TEXT)
     teacher = learn(TEXT, prior)
-    assert teacher.parse([["VERB", "NOUN", "ADP", "NOUN"]]) == [(0, 1, 4, 1)]
+    assert teacher.parse([Sentence.of_tags(["VERB", "NOUN", "ADP", "NOUN"])]) == [(0, 1, 4, 1)]
     assert teacher.tags == ("ADP", "DET", "NOUN", "VERB")
     again = learn(TEXT, prior)
     assert again.model.weights.tobytes() == teacher.model.weights.tobytes()
@@ -316,8 +319,9 @@ def test_teachers_find_what_the_prior_leaves_open():
 
 def test_every_sentence_is_parsed_in_order():
     teacher = learn(TEXT, Prior.of_text(RULES, TEXT))
-    unseen = ["VERB", "NEW", "NEWER", "NEW", "NOUN"]
-    sentences = [unseen, [], ["NEW"], TEXT[0], ["NEWER"] * 30, unseen]
+    unseen = Sentence.of_tags(["VERB", "NEW", "NEWER", "NEW", "NOUN"])
+    others = [*map(Sentence.of_tags, ([], ["NEW"], ["NEWER"] * 30))]
+    sentences = [unseen, *others, TEXT[0], unseen]
     trees = teacher.parse(iter(sentences))
     assert [len(tree) for tree in trees] == [len(sentence) for sentence in sentences]
     for tree in trees:
@@ -330,7 +334,7 @@ def test_every_sentence_is_parsed_in_order():
 
 def test_parses_have_the_highest_score_and_marginals_soften_it():
     teacher = learn(TEXT, Prior.of_text(RULES, TEXT))
-    sentence, ids = ["VERB", "ADP", "NOUN", "NEW", "NOUN"], [3, 0, 2, 4, 2]
+    sentence, ids = Sentence.of_tags(["VERB", "ADP", "NOUN", "NEW", "NOUN"]), [3, 0, 2, 4, 2]
     scores = teacher.model.scores(ids, teacher.prior.potentials(sentence))
     assert (teacher.scores([sentence])[0] == scores).all()
     sums = {tree: scores[tree, range(1, 6)].sum() for tree in brute_force.projective_trees(5)}
@@ -349,7 +353,6 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:500]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
-    text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior.of_text(load_rules(config.rules_path("best")), text))
-    dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
+    teacher = learn(train, Prior.of_text(load_rules(config.rules_path("best-tags")), train))
+    dda = score(dev, teacher.parse(dev)).dda
     assert 0.69 < dda < 0.735  # 71.3 with all 3,580 sentences

@@ -22,7 +22,9 @@ from dynet_vdgi.teachers import convex_mst, dmv
 from dynet_vdgi.teachers.ensemble import Ensemble, learn
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-TEXT = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
+TEXT = [
+    *map(Sentence.of_tags, (["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]))
+] * 20
 DEMO = config.resources() / "demo" / "demo-ud-train.conllu"
 
 
@@ -54,7 +56,7 @@ def test_trees_have_most_votes(seed, n_members):
 
 def test_members_learn_the_same_text_under_the_same_prior():
     prior = Prior.of_text(RULES, TEXT)
-    unseen = ["VERB", "NEW", "ADP", "NOUN", "DET"]
+    unseen = Sentence.of_tags(["VERB", "NEW", "ADP", "NOUN", "DET"])
     members = dmv.learn(TEXT, prior), convex_mst.learn(TEXT, prior)
     both = learn(TEXT, prior, (dmv.learn, convex_mst.learn))
     for tags, found in zip([*TEXT, unseen], both.marginals([*TEXT, unseen])):
@@ -77,14 +79,13 @@ def test_every_kind_of_the_settings_has_a_learner():
 
 
 def test_every_kind_teaches_its_own_trees() -> None:
-    text = [Sentence(tuple(tags), tuple(tags), None) for tags in TEXT]
     prior = Prior.of_text(RULES, TEXT)
     members = dmv.learn(TEXT, prior), convex_mst.learn(TEXT, prior)
     teachers = {"dmv": members[0], "convex-mst": members[1], "ensemble": Ensemble(members)}
     assert teachers.keys() == LEARNERS.keys()
-    found = {kind: taught(text, teacher_of(text, RULES, kind)) for kind in teachers}
+    found = {kind: taught(TEXT, teacher_of(TEXT, RULES, kind)) for kind in teachers}
     for kind, trees in found.items():
-        assert trees == [replace(s, heads=heads) for s, heads in zip(text, teachers[kind].parse(TEXT))]
+        assert trees == [replace(s, heads=heads) for s, heads in zip(TEXT, teachers[kind].parse(TEXT))]
     assert found["dmv"] != found["convex-mst"]
 
 

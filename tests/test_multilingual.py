@@ -33,7 +33,7 @@ from dynet_vdgi.learning.training import TrainingData
 
 DEMO = config.resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
-RULES = load_rules(config.rules_path("best"))
+RULES = load_rules(config.rules_path("best-tags"))
 
 
 def demo(name: str, first: int, last: int) -> list[Sentence]:

@@ -20,6 +20,7 @@ from tiny import Run, same_arrays
 
 from dynet_vdgi import config
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
@@ -87,8 +88,11 @@ def test_the_feature_holds_everything_that_the_best_table_says(n: int) -> None:
     rng, tags = np.random.default_rng(n), ("ADP", "CONJ", "NOUN", "PROPN", "SCONJ", "VERB")
     text = Encoded(tuple(rng.integers(1, 7, n).tolist()), (0,) * n)
     names = [tags[tag - 1] for tag in text.tags]
-    prior = Prior.of_text(load_rules(config.rules_path("best")), [names, ["ADP", "NOUN"], ["SCONJ", "VERB"]])
-    table, trees = prior.potentials(names), brute_force.projective_trees(n)
+    prior = Prior.of_text(
+        load_rules(config.rules_path("best-tags")),
+        [*map(Sentence.of_tags, (names, ["ADP", "NOUN"], ["SCONJ", "VERB"]))],
+    )
+    table, trees = prior.potentials(Sentence.of_tags(names)), brute_force.projective_trees(n)
     expected = [sum(table[head, word] for word, head in enumerate(tree, 1)) for tree in trees]
     assert Potentials(prior, tags)(text, trees)[:, 0] == pytest.approx(expected)
     assert np.std(expected) > 0.5
@@ -191,9 +195,9 @@ TAUGHT: dict[str, dict[str, Any]] = {
 
 
 def test_the_prior_is_that_of_the_training_text(tmp_path: Path) -> None:
-    data = replace(tiny.data(tmp_path), rules=load_rules(config.rules_path("best")))
+    data = replace(tiny.data(tmp_path), rules=load_rules(config.rules_path("best-tags")))
     trainer = Trainer(tiny.settings(UNDER_THE_PRIOR), data, {"data": []}, tmp_path)
-    of_text = Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences])
+    of_text = Prior.of_text(data.rules, data.sentences)
     unmeasured, tags = Prior(data.rules), data.vocabulary.tags
     differ = 0
     for sentence, encoded in zip(data.sentences, trainer.encoded):
@@ -225,13 +229,13 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool, list[int]]]:
 def in_parts(folder: Path, changes: Any, n_trees: int = 4) -> Trainer:
     """Twelve sentences, a teacher's trees of them, and some gold trees."""
     data = tiny.data(folder)
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(config.rules_path("best-tags"))
     teacher = teacher_of(data.sentences, rules)
     made = taught(data.sentences, teacher)
     settings = config.merge(tiny.settings({"train": {"batch_size": 2}}), changes)
     both = replace(data, rules=rules, taught=made, trees=data.sentences[:n_trees])
     if settings.train.select == "teacher":
-        both = replace(both, marginals=teacher.marginals(s.tags for s in data.sentences))
+        both = replace(both, marginals=teacher.marginals(data.sentences))
     return Trainer(settings, both, {"data": []}, folder)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
-from dynet_vdgi.students import arc_hybrid, word_features
+from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.teachers.chart import FREE
 
@@ -85,9 +87,9 @@ def margins_step_by_step(parser, sentence):
     buckets, margins = np.zeros(len(features.templates.parts), np.uint64), np.full(n, np.inf)
     size, front, scores = 0, 1, np.zeros(3)
     for _ in range(2 * n):
-        arc_hybrid.look(state, size, front, places)
-        arc_hybrid.fill_numbers(state, size, front, rows, atoms[len(features.places) + 1 :])
-        found = arc_hybrid.find_features(rows, features, 64 - 12, places, atoms, buckets)
+        word_kernels.look(state, size, front, places)
+        word_kernels.fill_numbers(state, size, front, rows, atoms[len(features.places) + 1 :])
+        found = word_kernels.find_features(rows, features, 64 - 12, places, atoms, buckets)
         scores = weights[buckets[:found].astype(int)].astype(float).sum(axis=0)
         legal = sorted((scores[a], a) for a in range(3) if arc_hybrid.is_legal(a, size, front, n))
         top = state[arc_hybrid.STACK, size + 2]
@@ -97,10 +99,16 @@ def margins_step_by_step(parser, sentence):
     return margins
 
 
+def test_numba_will_notice_that_transitions_have_changed():
+    sources = "".join(inspect.getsource(function.py_func) for function in word_kernels.USED)
+    digest = hashlib.sha256(sources.encode()).hexdigest()[:16]
+    assert digest == word_kernels.TRANSITIONS, "put the new digest there: the kernels are then compiled anew"
+
+
 # ------------------------------------------------------------------------------------------- features
 def test_every_atom_is_used_and_templates_differ():
     names = {name for template in word_features.TEMPLATES for name in template.split()}
-    assert {*arc_hybrid.NUMBERS} <= names
+    assert {*word_kernels.NUMBERS} <= names
     assert len({frozenset(template.split()) for template in word_features.TEMPLATES}) == len(
         word_features.TEMPLATES
     )

@@ -152,6 +152,7 @@ def same_arrays(left: Arrays, right: Arrays) -> bool:
         for a, b in zip(left.values(), right.values())
     )
 
+
 PENN = {
     "DET": "DT",
     "NOUN": "NN",

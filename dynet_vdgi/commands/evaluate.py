@@ -197,15 +197,17 @@ def baseline_trees(tagged: Sequence[Sequence[str]], rules: RuleSet) -> dict[str,
 
     from dynet_vdgi.baselines.branching import left_branching, random_transitions, right_branching
     from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+    from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.grammar.prior import Prior
 
     lengths = [len(tags) for tags in tagged]
-    rng, prior = np.random.default_rng(0), Prior.of_text(rules, tagged)
+    sentences = [Sentence.of_tags(tags) for tags in tagged]
+    rng, prior = np.random.default_rng(0), Prior.of_text(rules, sentences)
     return {
         "left branching": [[left_branching(n) for n in lengths]],
         "right branching": [[right_branching(n) for n in lengths]],
         "random": [[random_transitions(n, rng) for n in lengths] for _ in range(RANDOM_DRAWS)],
-        "rules only": [rules_only(tagged, prior, seed) for seed in range(TIE_SEEDS)],
+        "rules only": [rules_only(sentences, prior, seed) for seed in range(TIE_SEEDS)],
     }
 
 

@@ -190,17 +190,24 @@ def train(
 def _taught(data: TrainingData, settings: config.Settings) -> TrainingData:
     """With the trees of a teacher for each language, and what the teachers think of every arc if they are to
     choose the model; unless rules regularise a second stage, with the teachers' rules for the model file."""
+    from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.learning.students import balanced, taught, teacher_of
 
     rules = load_rules(config.rules_path(settings.teacher.prior))
-    pairs = [(text, teacher_of(text, rules, settings.teacher.kind)) for text in data.texts() if text]
+    pairs = [
+        (text, teacher_of(text, rules, settings.teacher.kind, settings.teacher.max_len))
+        for text in data.texts()
+        if text
+    ]
     marginals: list[Any] = []
     if settings.train.learner == "neural" and settings.train.select == "teacher":
-        marginals = [m for text, teacher in pairs for m in teacher.marginals(s.tags for s in text)]
+        marginals = [m for text, teacher in pairs for m in teacher.marginals(text)]
+    sees_symbols = rules.table is not None and bool(rules.table.settings) and len(pairs) == 1
     return replace(
         data,
         taught=balanced([taught(*pair) for pair in pairs]),
+        prior=Prior.of_text(rules, pairs[0][0]) if sees_symbols else None,
         marginals=marginals,
         rules=data.rules if settings.finetunes else rules,
     )
@@ -210,13 +217,23 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
     """Trains the linear student and writes its model file."""
     from dynet_vdgi.evaluation.attachment import score
     from dynet_vdgi.learning import checkpoint
-    from dynet_vdgi.learning.students import linear_parser
+    from dynet_vdgi.learning.students import linear_parser, symbolic_parser
+    from dynet_vdgi.parsing.parser import SYMBOLS
+    from dynet_vdgi.students.codes import parse
     from dynet_vdgi.students.linear import KIND
 
-    parser = linear_parser([*data.taught, *data.trees], data.vocabulary, settings.train.seed)
+    trees, seed = [*data.taught, *data.trees], settings.train.seed
+    if data.prior is None:
+        parser = linear_parser(trees, data.vocabulary, seed)
+    else:
+        parser, codes = symbolic_parser(trees, data.prior, seed)
+        meta = {**meta, SYMBOLS: codes.to_json()}
     dda = None
     if data.dev:
-        heads = parser.parse([data.vocabulary.encode(s.forms, s.tags).tags for s in data.dev])
+        if data.prior is None:
+            heads = parser.parse([data.vocabulary.encode(s.forms, s.tags).tags for s in data.dev])
+        else:
+            heads = parse(parser, codes, data.dev)
         dda = score(data.dev, heads).dda
         logger.info("dev DDA %.3f", dda)
     model = checkpoint.ModelFile(

@@ -16,6 +16,8 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.students import linear
+from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.students.codes import learn as learn_codes
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.ensemble import Learner, Teacher
 
@@ -29,12 +31,14 @@ LEARNERS: dict[str, tuple[str, Learner]] = {
 """Names and functions by `teacher.kind`."""
 
 
-def teacher_of(sentences: Sequence[Sentence], rules: RuleSet, kind: str = "dmv") -> Teacher:
-    """A teacher that has learnt from the sentences' tags."""
+def teacher_of(sentences: Sequence[Sentence], rules: RuleSet, kind: str = "dmv", max_len: int = 0) -> Teacher:
+    """A teacher that has learnt from the sentences of at most `max_len` words (0: all); their trees are not
+    used. What its prior knows of the text is from all of them.
+    """
     start = time.process_time()
-    tagged = [sentence.tags for sentence in sentences]
     name, learn = LEARNERS[kind]
-    teacher = learn(tagged, Prior.of_text(rules, tagged))
+    short = [sentence for sentence in sentences if not max_len or len(sentence) <= max_len]
+    teacher = learn(short or sentences, Prior.of_text(rules, sentences))
     seconds = time.process_time() - start
     logger.info("teacher: %s, %d sentences, %.1f CPU s with compiling", name, len(sentences), seconds)
     return teacher
@@ -42,7 +46,7 @@ def teacher_of(sentences: Sequence[Sentence], rules: RuleSet, kind: str = "dmv")
 
 def taught(sentences: Sequence[Sentence], teacher: Teacher) -> list[Sentence]:
     """The sentences with the teacher's trees; their own are not used."""
-    trees = teacher.parse(sentence.tags for sentence in sentences)
+    trees = teacher.parse(sentences)
     return [replace(s, heads=heads, source=None) for s, heads in zip(sentences, trees)]
 
 
@@ -54,6 +58,16 @@ def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     """
     most = max(map(len, treebanks), default=0)
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
+
+
+def symbolic_parser(trees: Sequence[Sentence], prior: Prior, seed: int) -> tuple[linear.LinearParser, Codes]:
+    """The linear student of these trees, which is told of words what the prior's table says."""
+    start = time.process_time()
+    settings = linear.LinearSettings(seed=seed, epochs=6, log2_buckets=21)
+    parser, codes = learn_codes(trees, prior, settings)
+    seconds = time.process_time() - start
+    logger.info("linear student: %d trees, %.1f CPU s with compiling", len(trees), seconds)
+    return parser, codes
 
 
 def linear_parser(trees: Sequence[Sentence], vocabulary: Vocabulary, seed: int) -> linear.LinearParser:

@@ -66,7 +66,7 @@ class TrainingData:
     first, how many of those that follow are of the second, and so on. `taught` are the trees that a teacher
     has made of the sentences, for the first stage, which does not see the sentences themselves then.
     `marginals` say how probable each arc of a sentence is to it, (n + 1, n) by head and dependent; they are
-    empty unless it is to choose the model.
+    empty unless it is to choose the model. `prior` is the teacher's if a linear student is to see its symbols.
     """
 
     sentences: list[Sentence]
@@ -79,6 +79,7 @@ class TrainingData:
     sizes: Sequence[int] = ()
     taught: list[Sentence] = field(default_factory=list)
     marginals: list[Floats] = field(default_factory=list)
+    prior: Prior | None = None
 
     def texts(self) -> list[list[Sentence]]:
         """The sentences of each language."""
@@ -393,7 +394,7 @@ def _features(settings: Settings, data: TrainingData) -> Features:
     tags = data.vocabulary.tags
     if settings.posterior.features == "counts":
         return RuleCounts(data.rules, tags)
-    return Potentials(Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences]), tags)
+    return Potentials(Prior.of_text(data.rules, data.sentences), tags)
 
 
 def _meaning(rules: RuleSet) -> tuple[Any, ...]:

@@ -18,8 +18,12 @@ from dynet_vdgi.grammar.projective import eisner
 from dynet_vdgi.learning.checkpoint import ModelFile
 from dynet_vdgi.learning.checkpoint import load as load_model_file
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.students.codes import Codes, parse
 from dynet_vdgi.students.linear import KIND as LINEAR
 from dynet_vdgi.students.linear import LinearParser
+
+SYMBOLS = "symbols"
+"""Where `meta` has what a linear parser must be told of words, if that is more than their tags."""
 
 NEURAL = "neural"
 """`meta["kind"]` of model files with an encoder, and of those that name none."""
@@ -61,6 +65,7 @@ class Parser:
         self.model = model
         self.protocol = protocol_named(model.settings.data.protocol)
         self._engine = _engine(model)
+        self._codes = Codes.from_json(model.rules, model.meta[SYMBOLS]) if SYMBOLS in model.meta else None
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
@@ -81,8 +86,12 @@ class Parser:
 
     def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
         """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
-        encoded, positions = self._encode(sentences)
-        trees = self._greedy(encoded)
+        if self._codes is not None:
+            kept, positions = self._kept(sentences)
+            trees = parse(self._linear, self._codes, kept)
+        else:
+            encoded, positions = self._encode(sentences)
+            trees = self._greedy(encoded)
         return [
             Parse(restore_punctuation(heads, kept, len(sentence)))
             for sentence, kept, heads in zip(sentences, positions, trees)
@@ -137,14 +146,25 @@ class Parser:
 
     def _encode(self, sentences: Sequence[Sentence]) -> tuple[list[Encoded], list[tuple[int, ...]]]:
         """What the protocol keeps of each sentence, as ids, and where it stood."""
-        encoded, positions = [], []
-        for sentence in sentences:
-            bare = Sentence(sentence.forms, sentence.tags, upos=sentence.upos)
-            kept, places = without_punctuation(bare, self.protocol.removed_tags)
-            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
-            encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))
+        kept, positions = self._kept(sentences)
+        return [self.model.vocabulary.encode(s.forms, s.tags) for s in kept], positions
+
+    def _kept(self, sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[tuple[int, ...]]]:
+        """What the protocol keeps of each sentence, and where it stood."""
+        kept, positions = [], []
+        for s in sentences:
+            # Without its tree and its lines, which nobody asks for.
+            bare = Sentence(s.forms, s.tags, None, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+            short, places = without_punctuation(bare, self.protocol.removed_tags)
+            self.unknown_tags.update(tag for tag in short.tags if tag not in self._tags)
+            kept.append(short)
             positions.append(places)
-        return encoded, positions
+        return kept, positions
+
+    @property
+    def _linear(self) -> LinearParser:
+        assert isinstance(self._engine, LinearParser)
+        return self._engine
 
 
 def _engine(model: ModelFile) -> Arena | LinearParser:
@@ -155,7 +175,7 @@ def _engine(model: ModelFile) -> Arena | LinearParser:
     if kind != LINEAR:
         raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
     parser = LinearParser.from_arrays(model.parameters)
-    if parser.n_tags != len(model.vocabulary.tags):
+    if SYMBOLS not in model.meta and parser.n_tags != len(model.vocabulary.tags):
         raise ModelError(
             f"the linear parser has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
         )

@@ -12,22 +12,17 @@ bottom of the stack when that is the only word left, so there is exactly one roo
 In `heads` the root has head 0. Below the bottom of the stack lies 0: no word, but also the head that the
 bottom, and no word above it, can still get from ROOT.
 
-There are two models: one that sees tags alone, and one that sees every column of `data.atoms`, through
-templates that are handed to it. In sentences packed for the second, word i is row i, and ROOT's is n + 1.
-
-Letters: n words, N words of all sentences, S sentences, T tags, B buckets of weights, c columns of atoms.
+Letters: n words, N words of all sentences, S sentences, T tags, B buckets of weights.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.templates import Templates
 
 try:
     from dynet_vdgi.compiling import compiled
@@ -68,7 +63,10 @@ TEMPLATES = (
 )
 """The atoms that one feature is made of, up to four. A change here makes model files unreadable: FORMAT."""
 
-N_TEMPLATES = len(TEMPLATES)
+N_ATOMS, N_TEMPLATES = len(ATOMS), len(TEMPLATES)
+COARSE_BITS = 12
+"""With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice, with the whole
+of its tags and with the coarse part alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
 
 
@@ -85,9 +83,10 @@ def _random_words(count: int) -> list[int]:
 
 _PARTS = [[ATOMS.index(name) for name in template.split()] for template in TEMPLATES]
 _WIDTH = max(map(len, _PARTS))
-_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.uint64)  # (templates, width)
-_ADDENDS = np.array(_random_words(len(ATOMS) + len(TEMPLATES)), np.uint64)
-_OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()
+_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.int64)  # (templates, width)
+_ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
+_OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
+_FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 """Multiply-shift hashing (Dietzfelbinger 1996): the highest bits of a sum of random numbers, one of the
 template and, for each of its atoms, one times the atom."""
 
@@ -113,18 +112,15 @@ def new_state(first: Ints) -> Ints:
 
 
 @compiled
-def forget_children(state: Ints, n: int) -> None:
-    """Puts all of the state but the tags before the first action on n words."""
-    for word in range(n + 2):
-        state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
-
-
-@compiled
-def begin(state: Ints, tags: Ints, n_tags: int) -> None:
+def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
     """Puts the state before the first action on words with these tags (n,)."""
     n = len(tags)
     root, none = n_tags + 1, n_tags + 2
-    forget_children(state, n)
+    if levels > 1:  # two more coarse tags
+        root = ((n_tags >> COARSE_BITS) + 1) << COARSE_BITS
+        none = root + (1 << COARSE_BITS)
+    for word in range(n + 2):
+        state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
     for word in range(1, n + 1):
         state[TAGS, word] = tags[word - 1]
     state[TAGS, n + 1] = root
@@ -197,7 +193,7 @@ def shift_of(weights: Weights) -> int:
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (templates,). `atoms` is room for those."""
+    """The bucket of each feature of the state, buckets (levels * templates,). `atoms` (2 * atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
     atoms[0] = 0
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
@@ -211,13 +207,17 @@ def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, b
     atoms[15] = min(front - s0, FARTHEST) if s0 else 0
     atoms[16] = min(s0 - s1, FARTHEST) if s1 else 0
     atoms[17] = min(size, MOST_DEPTH)
-    for k in range(len(atoms)):
-        atoms[k] *= _OF_ATOM[k]
-    for template in range(N_TEMPLATES):
-        code = _OF_TEMPLATE[template]
-        for k in range(_WIDTH):
-            code += atoms[_PART[template, k]]
-        buckets[template] = code >> np.uint64(shift)
+    for level in range(len(buckets) // N_TEMPLATES):
+        if level:
+            for k in range(_FIRST_TAG, _LAST_TAG + 1):
+                atoms[k] >>= np.uint64(COARSE_BITS)
+        for k in range(N_ATOMS):
+            atoms[N_ATOMS + k] = atoms[k] * _OF_ATOM[k]
+        for template in range(N_TEMPLATES):
+            code = _OF_TEMPLATE[level * N_TEMPLATES + template]
+            for k in range(_WIDTH):
+                code += atoms[N_ATOMS + _PART[template, k]]
+            buckets[level * N_TEMPLATES + template] = code >> np.uint64(shift)
 
 
 @compiled
@@ -262,14 +262,14 @@ def best_of_cheapest(
 
 # ------------------------------------------------------------------------------------------- kernels
 @compiled
-def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints) -> None:
+def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int) -> None:
     """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
     state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
     scores = np.zeros(N_ACTIONS)
     for k in range(len(first) - 1):
         n = first[k + 1] - first[k]
-        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
             find_buckets(state, size, front, shift, atoms, buckets)
@@ -289,6 +289,7 @@ def train_epoch(
     totals: Weights,
     step: int,
     exploring: bool,
+    levels: int,
 ) -> int:
     """One pass of the perceptron over sentences, as in `parse_all`, in this order (S,), with gold heads (N,).
 
@@ -298,11 +299,11 @@ def train_epoch(
     step.
     """
     state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
     scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
-        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
             find_buckets(state, size, front, shift, atoms, buckets)
@@ -315,182 +316,6 @@ def train_epoch(
                     weights[bucket, action] -= 1
                     totals[bucket, target] += step
                     totals[bucket, action] -= step
-                if not exploring:
-                    action = target
-            step += 1
-            size, front = advance(state, action, size, front, n)
-    return step
-
-
-# ------------------------------------------------------------------------------------------- all columns
-N_PLACES = 13
-"""What can be looked at: nothing and the next twelve of ATOMS, s0 to b0_left."""
-
-NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
-"""As in ATOMS; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
-These two, and agreement, may be absent: 0."""
-
-FARTHEST_GAP = 2  # more places with punctuation are taken for these
-
-
-class Features(NamedTuple):
-    """What a model sees: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
-
-    places: Ints  # (p,) of words
-    columns: Ints  # (p,): which columns of these; atoms 1..p
-    templates: Templates
-
-
-@compiled
-def look(state: Ints, size: int, front: int, places: Ints) -> None:
-    """The rows of the words in all places, N_PLACES of them."""
-    s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
-    places[0], places[1], places[2], places[3] = 0, s0, s1, state[STACK, size]
-    places[4], places[5], places[6], places[7] = front, front + 1, front + 2, front - 1
-    places[8], places[9] = state[LEFTMOST, s0], state[RIGHTMOST, s0]
-    places[10], places[11] = state[LEFTMOST, s1], state[RIGHTMOST, s1]
-    places[12] = state[LEFTMOST, front]
-
-
-@compiled
-def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes) -> None:
-    """NUMBERS and agreement, numbers (7 + 8,)."""
-    s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
-    numbers[0] = min(state[N_CHILDREN, s0], MOST_CHILDREN)
-    numbers[1] = min(state[N_CHILDREN, s1], MOST_CHILDREN)
-    numbers[2] = min(front - s0, FARTHEST) if s0 else 0
-    numbers[3] = min(s0 - s1, FARTHEST) if s1 else 0
-    numbers[4] = min(size, MOST_DEPTH)
-    has_gaps = rows[len(rows) - 3, GAPS] > 0
-    most = np.uint64(FARTHEST_GAP)
-    numbers[5] = 1 + min(rows[front, GAPS] - rows[s0, GAPS], most) if has_gaps and s0 else 0
-    numbers[6] = 1 + min(rows[s0, GAPS] - rows[s1, GAPS], most) if has_gaps and s1 else 0
-    k = 7
-    for other in (front, s1):
-        for column in range(AGREEMENT, AGREEMENT + len(AGREEING)):
-            mine, its = rows[s0, column], rows[other, column]
-            numbers[k] = 0 if not mine or not its else 1 if mine == its else 2
-            k += 1
-
-
-@compiled
-def find_features(
-    rows: Codes, features: Features, shift: int, places: Ints, atoms: Codes, buckets: Codes
-) -> int:
-    """Fills in the buckets of the features of what `places` and the numbers at the end of `atoms` say.
-
-    How many features there are: those with an absent atom do not exist.
-    """
-    parts, of_template, of_atom, certain = features.templates
-    n_words = len(features.places)
-    for k in range(n_words):
-        atoms[k + 1] = rows[places[features.places[k]], features.columns[k]]
-    found, width, down = 0, parts.shape[1], np.uint64(shift)
-    for t in range(len(parts)):
-        code = of_template[t]
-        exists = True
-        for k in range(width):
-            atom = parts[t, k]
-            if t >= certain and atom and atoms[atom] == 0:
-                exists = False
-            code += atoms[atom] * of_atom[atom]
-        if exists:
-            buckets[found] = code >> down
-            found += 1
-    return found
-
-
-@compiled
-def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
-    """How far the action is above the best other legal one; infinite where there is no other."""
-    margin = np.inf
-    for other in range(N_ACTIONS):
-        if other != action and is_legal(other, size, front, n):
-            margin = min(margin, scores[action] - scores[other])
-    return margin
-
-
-@compiled
-def parse_words(
-    rows: Codes,
-    first: Ints,
-    features: Features,
-    weights: Weights,
-    given: Ints,
-    heads: Ints,
-    margins: Floats,
-) -> None:
-    """Greedy trees of packed sentences: heads (N,), and for each word its least sure decision.
-
-    Decisions about its head are the attachment, and every SHIFT while it was on top of the stack; margins
-    (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if they fit into a
-    projective tree; of length 0: none is given.
-    """
-    state, shift = new_state(first), shift_of(weights)
-    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
-    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
-    buckets = np.zeros(len(features.templates.parts), np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
-    margins[:] = np.inf
-    for k in range(len(first) - 1):
-        start, end = first[k], first[k + 1]
-        n, own = end - start, rows[first[k] + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
-        forget_children(state, n)
-        size, front = 0, 1
-        for _ in range(2 * n):
-            look(state, size, front, places)
-            fill_numbers(state, size, front, own, atoms[numbers:])
-            found = find_features(own, features, shift, places, atoms, buckets)
-            score(weights, buckets[:found], scores)
-            if len(given):
-                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
-            else:
-                action = best(scores, size, front, n)
-            top = state[STACK, size + 2]
-            if top:
-                at = start + top - 1
-                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
-            size, front = advance(state, action, size, front, n)
-        heads[start:end] = state[HEADS, 1 : n + 1]
-
-
-@compiled
-def learn_words(
-    rows: Codes,
-    gold: Ints,
-    first: Ints,
-    order: Ints,
-    amounts: Floats,
-    features: Features,
-    weights: Weights,
-    totals: Weights,
-    step: int,
-    exploring: bool,
-) -> int:
-    """As `train_epoch`, for packed sentences; learning from sentence k changes weights by amounts[k]."""
-    state, shift = new_state(first), shift_of(weights)
-    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
-    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
-    room = np.zeros(len(features.templates.parts), np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
-    for k in order:
-        n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
-        own = rows[first[k] + EXTRA_ROWS * k : first[k + 1] + EXTRA_ROWS * (k + 1)]
-        forget_children(state, n)
-        size, front = 0, 1
-        for _ in range(2 * n):
-            look(state, size, front, places)
-            fill_numbers(state, size, front, own, atoms[numbers:])
-            buckets = room[: find_features(own, features, shift, places, atoms, room)]
-            score(weights, buckets, scores)
-            action = best(scores, size, front, n)
-            target = best_of_cheapest(scores, costs, state[STACK], size, front, n, heads)
-            if costs[action] > costs[target]:
-                for bucket in buckets:
-                    weights[bucket, target] += amounts[k]
-                    weights[bucket, action] -= amounts[k]
-                    totals[bucket, target] += amounts[k] * step
-                    totals[bucket, action] -= amounts[k] * step
                 if not exploring:
                     action = target
             step += 1

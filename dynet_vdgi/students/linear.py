@@ -27,6 +27,7 @@ FORMAT = 1
 
 PREFIX = "linear/"
 N_ACTIONS = 3
+COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
 MOST_LOG2_BUCKETS = 26
 
 Ints = NDArray[np.int64]
@@ -63,10 +64,14 @@ class LinearSettings:
 
 @dataclass(frozen=True, eq=False)
 class LinearParser:
-    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag."""
+    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag.
+
+    With two `levels`, tags are codes of a coarse and a fine one, see `code_of`; either may be 0.
+    """
 
     n_tags: int
     weights: NDArray[np.float32]
+    levels: int = 1
 
     def parse(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Heads (n,) of each sentence, given its tags (n,): projective trees with one root.
@@ -77,7 +82,7 @@ class LinearParser:
         tags, first = _packed(sentences)
         _check_range(tags, self.n_tags, "tag")
         heads = np.zeros(len(tags), np.int64)
-        _parse_kernel()(tags, first, self.n_tags, self.weights, heads)
+        _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
         words, ends = heads.tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
 
@@ -85,7 +90,10 @@ class LinearParser:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
         buckets = np.flatnonzero(self.weights.any(axis=1))
         return {
-            PREFIX + "shape": np.array([FORMAT, self.n_tags, len(self.weights)], np.int64),
+            PREFIX + "shape": np.array(
+                [FORMAT, self.n_tags, len(self.weights), *([self.levels] if self.levels > 1 else [])],
+                np.int64,
+            ),
             PREFIX + "buckets": buckets.astype(np.int32),  # (k,), ascending
             PREFIX + "weights": self.weights[buckets],  # (k, 3)
         }
@@ -101,17 +109,18 @@ class LinearParser:
             shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
         except KeyError as error:
             raise ModelError(f"no linear parser: missing {error.args[0]}") from None
-        if shape.shape != (3,) or shape.dtype.kind != "i":
-            raise ModelError(f"no linear parser: {PREFIX}shape is not three whole numbers")
-        version, n_tags, n_buckets = map(int, shape)
+        if shape.shape not in ((3,), (4,)) or shape.dtype.kind != "i":
+            raise ModelError(f"no linear parser: {PREFIX}shape is not three or four whole numbers")
+        version, n_tags, n_buckets = map(int, shape[:3])
+        levels = int(shape[3]) if len(shape) > 3 else 1
         if version != FORMAT:
             raise ModelError(
                 f"the linear parser has format {version}, this program reads {FORMAT}; "
                 "train it again, or use the version of dynet_vdgi that made it"
             )
         is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
-        if n_tags < 0 or not is_power or n_buckets > 1 << MOST_LOG2_BUCKETS:
-            raise ModelError(f"no linear parser: {n_tags} tags, {n_buckets} buckets")
+        if n_tags < 0 or not is_power or n_buckets > 1 << MOST_LOG2_BUCKETS or levels not in (1, 2):
+            raise ModelError(f"no linear parser: {n_tags} tags, {n_buckets} buckets, {levels} levels")
         if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
             raise ModelError(f"no linear parser: {rows.shape} weights in {buckets.shape} buckets")
         if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
@@ -120,11 +129,15 @@ class LinearParser:
             raise ModelError("no linear parser: weights are not finite float32 numbers")
         weights = np.zeros((n_buckets, N_ACTIONS), np.float32)
         weights[buckets] = rows
-        return cls(n_tags, weights)
+        return cls(n_tags, weights, levels)
 
 
 def train(
-    tags: Sequence[Sequence[int]], heads: Sequence[Sequence[int]], n_tags: int, settings: LinearSettings
+    tags: Sequence[Sequence[int]],
+    heads: Sequence[Sequence[int]],
+    n_tags: int,
+    settings: LinearSettings,
+    levels: int = 1,
 ) -> LinearParser:
     """The parser learnt from sentences with tags (n,), from 0 to n_tags, and heads (n,), 0 the root.
 
@@ -149,10 +162,20 @@ def train(
     for epoch in range(1, settings.epochs + 1):
         rng = np.random.default_rng([settings.seed, epoch])
         order = rng.permutation(len(tags))
-        seen = np.where(rng.random(len(flat)) < settings.unknown, UNKNOWN, flat)
+        chance = rng.random(len(flat))
+        if levels == 1:
+            seen = np.where(chance < settings.unknown, UNKNOWN, flat)
+        else:  # the fine tag, or both
+            seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
+            seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
-        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring)
-    return LinearParser(n_tags, (weights - totals / step).astype(np.float32))
+        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
+    return LinearParser(n_tags, (weights - totals / step).astype(np.float32), levels)
+
+
+def code_of(coarse: int, fine: int) -> int:
+    """A coarse and a fine tag in one number, for a parser of two levels."""
+    return (coarse << COARSE_BITS) + fine
 
 
 def _packed(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
@@ -180,7 +203,7 @@ def _parse_kernel() -> Kernel:
 
     with announced("the linear parser"):
         nothing, first = _packed([])
-        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing)
+        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
     return arc_hybrid.parse_all
 
 
@@ -195,5 +218,5 @@ def _train_kernel() -> Kernel:
     with announced("the linear parser"):
         nothing, first = _packed([])
         weights = np.zeros((2, N_ACTIONS))
-        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False)
+        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False, 1)
     return arc_hybrid.train_epoch

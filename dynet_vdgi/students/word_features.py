@@ -12,10 +12,10 @@ import numpy as np
 
 from dynet_vdgi.data.atoms import AGREEING, COLUMNS
 from dynet_vdgi.students import arc_hybrid
-from dynet_vdgi.students.arc_hybrid import Features
+from dynet_vdgi.students.word_kernels import N_PLACES, NUMBERS, Features
 from dynet_vdgi.templates import table_of, without
 
-PLACES = arc_hybrid.ATOMS[: arc_hybrid.N_PLACES]
+PLACES = arc_hybrid.ATOMS[:N_PLACES]
 
 _AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEING)  # of s0 with that word
 _OPTIONAL = frozenset(("gaps0", "gaps1", "b0.P", "b1.P", *_AGREEMENT))
@@ -57,7 +57,7 @@ def features(*, feats: bool = True, words: bool = True) -> Features:
     unused = {*(() if feats else ("M", "C", *_AGREEMENT)), *(() if words else ("W", "S"))}
     chosen = without(TEMPLATES, unused)
     named = sorted({name for template in chosen for name in template.split() if "." in name})
-    atoms = ("nothing", *named, *arc_hybrid.NUMBERS, *_AGREEMENT)
+    atoms = ("nothing", *named, *NUMBERS, *_AGREEMENT)
     at = [name.split(".") for name in named]
     return Features(
         np.array([PLACES.index(place) for place, _ in at], np.int64),

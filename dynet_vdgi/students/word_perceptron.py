@@ -214,8 +214,8 @@ def _one_each(numbers: Sequence[float] | None, count: int, name: str) -> Floats:
 
 @cache
 def _kernels() -> Any:
-    """The module `arc_hybrid`, compiled. Importing numba takes a while, so it is done here."""
-    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
+    """The module `word_kernels`, compiled. Importing numba takes a while, so it is done here."""
+    from dynet_vdgi.students import word_kernels  # says so where numba is missing
 
     # isort: split
     from dynet_vdgi.compiling import announced
@@ -224,8 +224,9 @@ def _kernels() -> Any:
     with announced("the linear parser"):
         packed, nothing = Atoms().pack([]), np.zeros(0, np.int64)
         float32, float64 = np.zeros((2, N_ACTIONS), np.float32), np.zeros((2, N_ACTIONS))
-        arc_hybrid.parse_words(packed.rows, packed.first, features(), float32, nothing, nothing, np.zeros(0))
-        arc_hybrid.learn_words(
+        margins = np.zeros(0)
+        word_kernels.parse_words(packed.rows, packed.first, features(), float32, nothing, nothing, margins)
+        word_kernels.learn_words(
             packed.rows, nothing, packed.first, nothing, np.zeros(0), features(), float64, float64, 0, False
         )
-    return arc_hybrid
+    return word_kernels

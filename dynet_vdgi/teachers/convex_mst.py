@@ -29,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.teachers.dmv import Dmv, tag_ids, tags_of
+from dynet_vdgi.teachers.dmv import Dmv, ids_and_potentials, symbols_of
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -303,32 +304,29 @@ class Teacher:
     prior: Prior
     tags: tuple[str, ...]
 
-    def scores(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def scores(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMst.scores`."""
-        return [self.model.scores(tag_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
+        return [self.model.scores(*ids_and_potentials(s, self.prior, self.tags)) for s in sentences]
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
+    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The tree of each sentence; projective, with one root, whatever the tags."""
-        return decode(self.scores(tagged))
+        return decode(self.scores(sentences))
 
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Votes (n + 1, n) for the arcs of each sentence, by head, ROOT first, and dependent.
 
         The method says which tree is best, not how probable others are. Here a tree's probability is
         proportional to exp(score / prior_weight), which has the prior's potentials as they are.
         """
-        return [mean_of_trees(matrix / self.model.prior_weight) for matrix in self.scores(tagged)]
+        return [mean_of_trees(matrix / self.model.prior_weight) for matrix in self.scores(sentences)]
 
 
-def learn(
-    tagged: Sequence[Sequence[str]], prior: Prior, settings: ConvexMstSettings | None = None
-) -> Teacher:
+def learn(sentences: Sequence[Sentence], prior: Prior, settings: ConvexMstSettings | None = None) -> Teacher:
     """A teacher for a language from tagged sentences; those of up to 15 words will do.
 
     Raises:
         ValueError: there is no sentence.
     """
-    tags = tags_of(tagged)
-    words = [tag_ids(sentence, tags) for sentence in tagged]
-    potentials = [prior.potentials(sentence) for sentence in tagged]
-    return Teacher(fit(words, potentials, len(tags) + 1, settings), prior, tags)
+    tags = symbols_of(sentences, prior)
+    both = [ids_and_potentials(sentence, prior, tags) for sentence in sentences]
+    return Teacher(fit([ids for ids, _ in both], [p for _, p in both], len(tags) + 1, settings), prior, tags)

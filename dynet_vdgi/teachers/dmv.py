@@ -23,16 +23,18 @@ Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import decode
+from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
@@ -95,9 +97,10 @@ class Dmv:
 
     def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
         """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `fit`."""
-        return self._counts(_Packed.of(tags, potentials, len(self.root)))
+        return self.expected(Packed.of(tags, potentials, len(self.root)))
 
-    def _counts(self, text: _Packed) -> tuple[Counts, float]:
+    def expected(self, text: Packed) -> tuple[Counts, float]:
+        """The same, of sentences that are packed already."""
         make_ready()
         counts = Counts(np.zeros_like(self.root), np.zeros_like(self.choose), np.zeros_like(self.stop))
         log_z = add_counts(*text[:3], self.root, self.choose, self.stop, *counts)
@@ -108,7 +111,7 @@ class Dmv:
 
         tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
         """
-        words, _, own, _ = _Packed.of([tags], [potentials], len(self.root))
+        words, _, own, _ = Packed.of([tags], [potentials], len(self.root))
         if not len(words):
             return np.zeros((1, 0))
         make_ready()
@@ -151,14 +154,14 @@ def fit(
         ValueError: there is no sentence, or the arguments do not fit together.
     """
     settings = settings or DmvSettings()
-    text = _Packed.of(tags, potentials, n_tags)
+    text = Packed.of(tags, potentials, n_tags)
     if not len(text.tags):
         raise ValueError("no sentences to learn from")
     model, log = Dmv.uniform(n_tags), list[Iteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
         for _ in range(iterations):
-            counts, log_likelihood = model._counts(text)
+            counts, log_likelihood = model.expected(text)
             log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
     return Dmv(model.root, model.choose, model.stop, tuple(log))
@@ -187,14 +190,14 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> Dmv:
     choose = counts.choose
     if stage == 1:
         choose = np.repeat(choose.sum(axis=2, keepdims=True), 2, axis=2)
-    return Dmv(_normalised(counts.root + pseudo.root), _normalised(choose + pseudo.choose), stop)
+    return Dmv(normalised(counts.root + pseudo.root), normalised(choose + pseudo.choose), stop)
 
 
-def _normalised(counts: Floats) -> Floats:
+def normalised(counts: Floats) -> Floats:
     return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
 
 
-class _Packed(NamedTuple):
+class Packed(NamedTuple):
     """Sentences one after the other, as `inside_outside.add_counts` wants them."""
 
     tags: Ints
@@ -203,7 +206,7 @@ class _Packed(NamedTuple):
     log_scale: float  # of all potentials together, in nats
 
     @classmethod
-    def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> _Packed:
+    def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> Packed:
         """Sentences as `fit` has them. Raises: ValueError, the arguments do not fit together."""
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
@@ -236,39 +239,82 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
 # ---------------------------------------------------------------------------------------------- tags, prior
 @dataclass(frozen=True, eq=False)
 class Teacher:
-    """A model with the prior that it was learnt under and its tags; any other tag has the id T - 1."""
+    """A model with the prior that it was learnt under, and its symbols: tags, or what the prior's table makes
+    of them. A symbol that is not known is taken for a coarser one; any other has the id T - 1.
+    """
 
     dmv: Dmv
     prior: Prior
     tags: tuple[str, ...]
 
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, see `Dmv.marginals`."""
-        return [self.dmv.marginals(tag_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
+        return [self.dmv.marginals(*ids_and_potentials(s, self.prior, self.tags)) for s in sentences]
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
+    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The tree of each sentence; projective, with one root, whatever the tags."""
-        return best_trees(self.marginals(tagged))
+        return best_trees(self.marginals(sentences))
 
 
-def learn(tagged: Sequence[Sequence[str]], prior: Prior, settings: DmvSettings | None = None) -> Teacher:
+def learn(sentences: Sequence[Sentence], prior: Prior, settings: DmvSettings | None = None) -> Teacher:
     """A teacher for a language from tagged sentences; those of up to 15 words will do.
 
     Raises:
         ValueError: there is no sentence.
     """
-    tags = tags_of(tagged)
-    ids = [tag_ids(sentence, tags) for sentence in tagged]
-    potentials = [prior.potentials(sentence) for sentence in tagged]
-    return Teacher(fit(ids, potentials, len(tags) + 1, settings), prior, tags)
+    views = [prior.view(sentence) for sentence in sentences]
+    rows = [prior.symbols(view) for view in views]
+    potentials = [prior.potentials_of(view) for view in views]
+    tags = _with_coarse(rows)
+    model = fit([tag_ids(row, tags) for row in rows], potentials, len(tags) + 1, settings)
+    words = prior.words
+    if words is None:
+        return Teacher(model, prior, tags)
+    from dynet_vdgi.teachers.refinement import refined, split
+
+    finer = [prior.split_symbols(view) for view in views]
+    found = split(rows, finer, int(words.number("least", 15)))
+    every = (*tags, *found)
+    ids = {name: k for k, name in enumerate(tags)}
+    parents = [*range(len(tags)), *(ids[parent] for parent in found.values()), len(tags)]
+    order = np.array(parents)  # the unknown tag comes last in both
+    packed = Packed.of([tag_ids(row, every) for row in finer], potentials, len(every) + 1)
+    model = refined(model, order, packed, int(words.number("iterations", 10)), words.number("backoff", 100.0))
+    return Teacher(model, prior, every)
 
 
-def tags_of(tagged: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def _with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The symbols of a text, sorted, and those that they fall back to."""
+    symbols = tags_of(rows)
+    return tags_of([symbols, map(coarse, symbols)])
+
+
+def symbols_of(sentences: Iterable[Sentence], prior: Prior) -> tuple[str, ...]:
+    """The symbols of a text under a prior, sorted, and the tags that they fall back to."""
+    return _with_coarse(prior.symbols(prior.view(sentence)) for sentence in sentences)
+
+
+def ids_and_potentials(sentence: Sentence, prior: Prior, tags: Sequence[str]) -> tuple[list[int], Floats]:
+    """What a teacher is told of a sentence: numbers of its symbols, and log-potentials."""
+    view = prior.view(sentence)
+    return tag_ids(prior.split_symbols(view), tags), prior.potentials_of(view)
+
+
+def tags_of(tagged: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """The tags of a text, sorted."""
     return tuple(sorted({tag for sentence in tagged for tag in sentence}))
 
 
 def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's tags; of one that is not known, the next after all others."""
+    """Numbers of a sentence's tags, or symbols; of one that is not known, that of a coarser one, or else the next
+    after all others.
+    """
     ids = {tag: k for k, tag in enumerate(known)}
-    return [ids.get(tag, len(known)) for tag in tags]
+    return [_first_known(tag, ids) for tag in tags]
+
+
+def _first_known(symbol: str, ids: Mapping[str, int]) -> int:
+    for name in fallbacks(symbol):
+        if name in ids:
+            return ids[name]
+    return len(ids)

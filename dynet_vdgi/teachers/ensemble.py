@@ -9,6 +9,7 @@ from typing import Callable, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.teachers.dmv import best_trees
 
@@ -19,15 +20,15 @@ Heads = tuple[int, ...]
 class Teacher(Protocol):
     """What has learnt to parse tagged sentences."""
 
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """How probable each arc is, (n + 1, n) by head, ROOT first, and dependent."""
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
+    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The projective tree, with one root, of each sentence."""
 
 
-Learner = Callable[[Sequence[Sequence[str]], Prior], Teacher]
-"""What makes a teacher from tagged sentences, under a prior."""
+Learner = Callable[[Sequence[Sentence], Prior], Teacher]
+"""What makes a teacher from sentences, under a prior."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,17 @@ class Ensemble:
 
     members: tuple[Teacher, ...]
 
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """The means of the members' marginals."""
-        sentences = list(tagged)
-        votes = [member.marginals(sentences) for member in self.members]
+        text = list(sentences)
+        votes = [member.marginals(text) for member in self.members]
         return [np.mean(of_sentence, axis=0) for of_sentence in zip(*votes)]
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
+    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The trees of which most arcs are expected to be right."""
-        return best_trees(self.marginals(tagged))
+        return best_trees(self.marginals(sentences))
 
 
-def learn(tagged: Sequence[Sequence[str]], prior: Prior, learners: Sequence[Learner]) -> Ensemble:
+def learn(sentences: Sequence[Sentence], prior: Prior, learners: Sequence[Learner]) -> Ensemble:
     """The ensemble of what these make of the sentences."""
-    return Ensemble(tuple(member(tagged, prior) for member in learners))
+    return Ensemble(tuple(member(sentences, prior) for member in learners))
