@@ -15,7 +15,7 @@ Letters: n words, B buckets.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -95,21 +95,25 @@ class ArcCrf:
 
     def scores(self, sentence: Sentence) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs, those of the base included."""
+        return next(self._scores_of([sentence]))
+
+    def _scores_of(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         base, weights = self._fitted()
-        scores = _rows_ready(base.potentials(sentence))
-        arc_features.add_scores(self._rows(sentence), self._table, weights, scores)
-        return scores
+        packed = self._atoms.pack(sentences)
+        for k, sentence in enumerate(sentences):
+            scores = _ready(base.potentials(sentence))
+            arc_features.add_scores(packed.of(k), self._table, weights, scores)
+            yield scores
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
-        return [chart.marginals(self.scores(sentence)) for sentence in sentences]
+        return [chart.marginals(scores) for scores in self._scores_of(list(sentences))]
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with the trees of which most arcs are expected to be right."""
-        return [
-            replace(sentence, heads=chart.expected_best(chart.marginals(self.scores(sentence))))
-            for sentence in sentences
-        ]
+        text = list(sentences)
+        trees = map(chart.expected_best, self.marginals(text))
+        return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
 
     def log_likelihood(self, trees: Iterable[Sentence]) -> float:
         """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
@@ -126,7 +130,8 @@ class ArcCrf:
 
     def _example(self, tree: Sentence) -> _Example:
         base, _ = self._fitted()
-        return _Example(self._rows(tree), _rows_ready(base.potentials(tree)), _heads_of(tree))
+        rows = self._atoms.pack([tree]).rows
+        return _Example(rows, _ready(base.potentials(tree)), _heads_of(tree))
 
     def _learn(self, example: _Example, squares: Floats) -> None:
         _, weights = self._fitted()
@@ -134,9 +139,6 @@ class ArcCrf:
         arc_features.add_scores(example.rows, self._table, weights, scores)
         slopes = slopes_of(scores, example.heads)
         arc_features.learn(example.rows, self._table, slopes, self.rate, self.ridge, weights, squares)
-
-    def _rows(self, sentence: Sentence) -> Codes:
-        return self._atoms.pack([sentence]).rows
 
     def _fitted(self) -> tuple[Base, Floats]:
         if self.base is None or self.weights is None:
@@ -220,6 +222,6 @@ def _heads_of(tree: Sentence) -> tuple[int, ...]:
     return tree.heads
 
 
-def _rows_ready(potentials: Floats) -> Floats:
+def _ready(potentials: Floats) -> Floats:
     """A copy that kernels can change."""
     return np.array(potentials, np.float64, order="C")

@@ -39,6 +39,8 @@ it, except for minus infinity."""
 LEAST, MOST = 1e-100, 1e100
 """Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
 
+NO_TREE = "there is no projective tree with one root among the arcs that are allowed"
+
 LINK, CLOSED = 0, 1  # first index of a chart (2, n, n): an arc with what lies under it; a finished half-tree
 
 
@@ -151,7 +153,75 @@ def sums(scores: Floats, marginals: Floats) -> float:
     return math.log(z) - log_scale - further
 
 
-# ------------------------------------------------------------------------------------------- maxima
+# ------------------------------------------------------------------------------------------- the best tree
+@compiled
+def best_chart(scores: Floats, chart: Floats, split: Ints) -> int:
+    """Fills a chart (2, n, n) with the best score of every item and its split; the best root."""
+    n = len(scores) - 1
+    link, closed = chart[LINK], chart[CLOSED]
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            best, at = -np.inf, i
+            for m in range(i, j):
+                score = closed[i, m] + closed[j, m + 1]
+                if score > best:
+                    best, at = score, m
+            link[i, j], link[j, i] = best + scores[i + 1, j + 1], best + scores[j + 1, i + 1]
+            split[LINK, i, j] = split[LINK, j, i] = at
+            best, at = -np.inf, j
+            for m in range(i + 1, j + 1):
+                score = link[i, m] + closed[m, j]
+                if score > best:
+                    best, at = score, m
+            closed[i, j], split[CLOSED, i, j] = best, at
+            best, at = -np.inf, i
+            for m in range(i, j):
+                score = link[j, m] + closed[m, i]
+                if score > best:
+                    best, at = score, m
+            closed[j, i], split[CLOSED, j, i] = best, at
+    best, at = -np.inf, -1
+    for root in range(n):
+        score = scores[0, root + 1] + closed[root, 0] + closed[root, n - 1]
+        if score > best:
+            best, at = score, root
+    return at
+
+
+@compiled
+def maximum(scores: Floats, heads: Ints) -> bool:
+    """Fills in the heads (n,) of the best tree; whether there is one."""
+    n = len(heads)
+    split = np.zeros((2, n, n), np.int64)
+    root = best_chart(scores, np.zeros((2, n, n)), split)
+    if root < 0:
+        return False
+    heads[root] = 0
+    agenda = np.zeros((2 * n + 2, 3), np.int64)  # kind, head, farthest word
+    agenda[0, 0] = agenda[1, 0] = CLOSED
+    agenda[0, 1] = agenda[1, 1] = root
+    agenda[1, 2] = n - 1
+    size = 2
+    while size:
+        size -= 1
+        kind, head, end = agenda[size, 0], agenda[size, 1], agenda[size, 2]
+        if head == end:
+            continue
+        at = split[kind, head, end]
+        if kind == CLOSED:
+            agenda[size, 0], agenda[size, 1], agenda[size, 2] = LINK, head, at
+            agenda[size + 1, 0], agenda[size + 1, 1], agenda[size + 1, 2] = CLOSED, at, end
+        else:
+            heads[end] = head + 1
+            agenda[size, 0], agenda[size, 1], agenda[size, 2] = CLOSED, min(head, end), at
+            agenda[size + 1, 0], agenda[size + 1, 1] = CLOSED, max(head, end)
+            agenda[size + 1, 2] = at + 1
+        size += 2
+    return True
+
+
+# ------------------------------------------------------------------------------------------- k best
 @compiled
 def offer(score: float, split: int, first: int, second: int, scores: Floats, origin: Ints) -> None:
     """Puts a candidate in its place among the k best of an item, scores (k,) and origin (k, 3)."""
@@ -253,6 +323,7 @@ def make_ready() -> None:
     with announced("exact parsing"):
         scores = np.zeros((2, 2))
         sums(scores, np.zeros((2, 1)))
+        maximum(scores, np.zeros(1, np.int64))
         maxima(scores, 1, np.zeros((1, 1), np.int64), np.zeros(1))
 
 
@@ -283,13 +354,17 @@ def _sums(scores: Floats) -> tuple[float, Floats]:
     of_arcs = np.zeros((n + 1, n))
     log_z = sums(matrix, of_arcs) if n else 0.0
     if log_z == -math.inf:
-        raise ValueError("there is no projective tree with one root among the arcs that are allowed")
+        raise ValueError(NO_TREE)
     return log_z, of_arcs
 
 
 def best(scores: Floats) -> Heads:
     """Heads (n,) of the tree with the highest score."""
-    return k_best(scores, 1)[0][1]
+    matrix = _checked(scores)
+    heads = np.zeros(len(matrix) - 1, np.int64)
+    if len(heads) and not maximum(matrix, heads):
+        raise ValueError(NO_TREE)
+    return tuple(heads.tolist())
 
 
 def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
@@ -306,7 +381,7 @@ def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
     heads, values = np.zeros((k, n), np.int64), np.zeros(k)
     found = maxima(matrix, k, heads, values)
     if not found:
-        raise ValueError("there is no projective tree with one root among the arcs that are allowed")
+        raise ValueError(NO_TREE)
     return [(value, tuple(tree)) for value, tree in zip(values[:found].tolist(), heads[:found].tolist())]
 
 
