@@ -53,6 +53,7 @@ EXAMPLE = sentence(
     [
         ("left", {1}),
         ("right", {3, 4, 5}),
+        ("next", {1}),
         ("comma", {4, 5}),
         ("Case=Acc", {4}),
         ("Case=Acc|Dat", {1, 4}),

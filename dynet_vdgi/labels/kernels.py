@@ -25,8 +25,8 @@ Ints = NDArray[np.int64]
 
 TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
 
-LEFT, RIGHT, COMMA, VERB_FINAL, OUTER = (
-    KINDS.index(kind) for kind in ("left", "right", "comma", "verb-final", "outer")
+LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, OUTER = (
+    KINDS.index(kind) for kind in ("left", "right", "next", "comma", "verb-final", "outer")
 )
 FEAT, HEAD_FEAT, HEAD_NAME = (KINDS.index(kind) for kind in ("feat", "head", "headkey"))
 CHILD_TAG, SISTER_TAG = KINDS.index("child"), KINDS.index("headchild")
@@ -74,6 +74,8 @@ def holds(
     head = heads[d - 1]
     if kind in (LEFT, RIGHT):
         return bool((d < head) == (kind == LEFT))
+    if kind == NEXT:
+        return bool(head > 0 and abs(d - head) == 1)
     if kind == COMMA:
         return bool(head > 0 and gaps[d] != gaps[head])
     if kind == VERB_FINAL:

@@ -47,7 +47,7 @@ TAGS = (
 NOUNS = ("NOUN", "PROPN", "PRON", "NUM")
 """What the condition `outer` is about."""
 
-PLAIN_CONDITIONS = ("left", "right", "comma", "verb-final", "outer")
+PLAIN_CONDITIONS = ("left", "right", "next", "comma", "verb-final", "outer")
 NAMED_CONDITIONS = ("head", "headkey", "child", "headchild", "childfeat", "headchildfeat")
 KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
 """Kinds of conditions, numbered for the kernel; `feat` is written Name=Value."""
