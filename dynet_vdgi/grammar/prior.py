@@ -120,7 +120,7 @@ class Prior:
         return potentials
 
     def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
-        """The model's symbol of each word, and the finer one that a student is told, in the sentence's order."""
+        """The model's symbol of each word, and the finer one that a student is told, in order."""
         view = self.view(sentence)
         symbols = view.symbols
         marked = symbols
@@ -132,7 +132,7 @@ class Prior:
 
     @property
     def words(self) -> Setting | None:
-        """The table's line about words in the last stage of learning, if it has one and the text has words."""
+        """The table's line about words in the last stage of learning, if it has one."""
         return next((setting for setting, kind in self._settings if kind is WORDS), None)
 
     def split_symbols(self, view: View) -> list[str]:

@@ -23,9 +23,9 @@ Value = Union[float, Group, "tuple[str, ...]"]
 class Syntax:
     """What a setting's line looks like.
 
-    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names". A
-    `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the last
-    group may come several times.
+    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
+    A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
+    last group may come several times.
     """
 
     groups: tuple[str, ...] = ()
