@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
 
@@ -53,6 +53,8 @@ class Setting:
     condition: str = ""
     negated: bool = False
     line: int = 0
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Room for what a part finds out about words of one text, see `Prior`."""
 
     def number(self, option: str, default: float) -> float:
         """A number among the options."""
