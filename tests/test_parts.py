@@ -11,7 +11,7 @@ from dynet_vdgi import config
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS
-from dynet_vdgi.grammar.parts.phrases import affinity, objects
+from dynet_vdgi.grammar.parts.phrases import objects
 from dynet_vdgi.grammar.parts.predicates import predicate_of
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -234,16 +234,6 @@ def test_verbs_that_are_not_finite_depend_on_later_ones_and_are_no_roots():
     assert arcs(of, said("a/VERB/VerbForm=Inf")) == {}
 
 
-def test_endings_show_which_verbs_are_finite():
-    text = [said("goes/VERB")] * 30 + [said("sees/VERB x/NOUN gone/VERB")] * 15
-    of = prior("finite forms = 1 VERB | AUX ; below -0.5 ; noun 4 ; main 3", *text)
-    found = of.text.found["finite forms"]
-    assert found["=goes"] > 0 > found["=gone"]
-    scored = arcs(of, text[-1])
-    assert scored[0, 3] < -1
-    assert scored[2, 3] == 4.0
-
-
 # ------------------------------------------------------------------------------------------- phrases
 @pytest.mark.parametrize(
     ("tags", "found"),
@@ -272,14 +262,6 @@ def test_phrases_end_at_their_adposition():
     assert arcs(prior("adposition object = 2 ADP", *[tagged("ADP NOUN")] * 3), tagged("ADP NOUN")) == {
         (2, 1): 2.0
     }
-
-
-def test_words_and_the_prepositions_they_take():
-    text = [said("belief/NOUN in/ADP it/NOUN"), said("look/VERB at/ADP it/NOUN")] * 10
-    of = prior("preposition and head = 1 NOUN | VERB", *text)
-    found = of.text.found["preposition and head"]
-    assert affinity(found, "belief", False, "in") > 0 > affinity(found, "belief", False, "at")
-    assert abs(affinity(found, "new", False, "new")) <= 1.5
 
 
 # ------------------------------------------------------------------------------------------- symbols

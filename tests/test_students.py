@@ -44,7 +44,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
     assert main(["-q", "train", "--train", TRAIN, "--preset", "best", "--out", str(tmp_path / "a")]) == 0
     model = checkpoint.load(tmp_path / "a" / "model.vdgi")
     assert (model.meta["kind"], model.meta["complete"], model.meta["gold_trees"]) == ("linear", True, [])
-    assert model.rules.text == load_rules(config.rules_path("best-tags")).text
+    assert model.rules.text == load_rules(config.rules_path("best")).text
     capsys.readouterr()
     assert main(["-q", "evaluate", TEST, "--baselines", "--bootstrap", "0"]) == 0
     rules_only = re.search(r"^rules only.* ([\d.]+)$", capsys.readouterr().out, flags=re.MULTILINE)

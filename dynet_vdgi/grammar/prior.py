@@ -120,19 +120,20 @@ class Prior:
         return potentials
 
     def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
-        """The model's symbol of each word, and the finer one that a student is told, in the sentence's order."""
+        """The model's symbol of each word, and the finer one that a student is told, in order."""
         view = self.view(sentence)
         symbols = view.symbols
         marked = symbols
         for setting, kind in self._settings:
-            if kind.mark is not None:
-                marked = [a + b for a, b in zip(marked, kind.mark(view, setting, self.text))]
+            marks = kind.mark(view, setting, self.text) if kind.mark is not None else None
+            if marks is not None:
+                marked = [a + b for a, b in zip(marked, marks)]
         step = -1 if self.statistics.is_mirrored else 1
         return symbols[::step], marked[::step]
 
     @property
     def words(self) -> Setting | None:
-        """The table's line about words in the last stage of learning, if it has one and the text has words."""
+        """The table's line about words in the last stage of learning, if it has one."""
         return next((setting for setting, kind in self._settings if kind is WORDS), None)
 
     def split_symbols(self, view: View) -> list[str]:
@@ -249,7 +250,7 @@ def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting
         kind, factor = KINDS[setting.name], text.factor(setting.condition, setting.negated)
         is_ready = kind.measure is None or setting.name in text.found
         if factor > LEAST_FACTOR and is_ready and (text.has_gaps or not kind.needs_gaps):
-            result.append((replace(setting, weight=setting.weight * factor), kind))
+            result.append((replace(setting, weight=setting.weight * factor, cache={}), kind))
     return result
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
 
@@ -23,9 +23,9 @@ Value = Union[float, Group, "tuple[str, ...]"]
 class Syntax:
     """What a setting's line looks like.
 
-    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names". A
-    `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the last
-    group may come several times.
+    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
+    A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
+    last group may come several times.
     """
 
     groups: tuple[str, ...] = ()
@@ -53,6 +53,8 @@ class Setting:
     condition: str = ""
     negated: bool = False
     line: int = 0
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Room for what a part finds out about words of one text, see `Prior`."""
 
     def number(self, option: str, default: float) -> float:
         """A number among the options."""

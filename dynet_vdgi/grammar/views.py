@@ -42,7 +42,6 @@ class View:
             int, tuple[int, list[int]]
         ] = {}  # linker: its verb, and nouns that this may depend on
         self.placed: set[int] = set()  # verbs whose head a part has found
-        self.finiteness: dict[int, float] = {}  # what the words say of a verb; above 0: finite
 
     @cached_property
     def segments(self) -> Ints:

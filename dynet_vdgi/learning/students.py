@@ -16,7 +16,7 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.students import linear
-from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.students.codes import Codes, settings_of
 from dynet_vdgi.students.codes import learn as learn_codes
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.ensemble import Learner, Teacher
@@ -63,8 +63,7 @@ def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
 def symbolic_parser(trees: Sequence[Sentence], prior: Prior, seed: int) -> tuple[linear.LinearParser, Codes]:
     """The linear student of these trees, which is told of words what the prior's table says."""
     start = time.process_time()
-    settings = linear.LinearSettings(seed=seed, epochs=6, log2_buckets=21)
-    parser, codes = learn_codes(trees, prior, settings)
+    parser, codes = learn_codes(trees, prior, settings_of(seed))
     seconds = time.process_time() - start
     logger.info("linear student: %d trees, %.1f CPU s with compiling", len(trees), seconds)
     return parser, codes

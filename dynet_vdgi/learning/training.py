@@ -66,7 +66,7 @@ class TrainingData:
     first, how many of those that follow are of the second, and so on. `taught` are the trees that a teacher
     has made of the sentences, for the first stage, which does not see the sentences themselves then.
     `marginals` say how probable each arc of a sentence is to it, (n + 1, n) by head and dependent; they are
-    empty unless it is to choose the model. `prior` is the teacher's if a linear student is to see its symbols.
+    empty unless it is to choose the model. `prior` is the teacher's, if a linear student sees its symbols.
     """
 
     sentences: list[Sentence]

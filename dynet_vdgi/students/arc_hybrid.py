@@ -65,8 +65,8 @@ TEMPLATES = (
 
 N_ATOMS, N_TEMPLATES = len(ATOMS), len(TEMPLATES)
 COARSE_BITS = 12
-"""With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice, with the whole
-of its tags and with the coarse part alone."""
+"""With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice: with whole
+tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
 
 
@@ -193,7 +193,7 @@ def shift_of(weights: Weights) -> int:
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (levels * templates,). `atoms` (2 * atoms,) is room."""
+    """The bucket of each feature of the state, buckets (levels * templates,); atoms (2 * atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
     atoms[0] = 0
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]

@@ -95,6 +95,11 @@ class Codes:
             raise ModelError(f"the model's symbols are damaged: {error}") from None
 
 
+def settings_of(seed: int) -> LinearSettings:
+    """How such a student is trained: it has twice the features."""
+    return LinearSettings(seed=seed, epochs=6, log2_buckets=21)
+
+
 def learn(trees: Sequence[Sentence], prior: Prior, settings: LinearSettings) -> tuple[LinearParser, Codes]:
     """A student of trees of the text that the prior is about, and what it must be told of words.
 

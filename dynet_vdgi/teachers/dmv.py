@@ -306,8 +306,8 @@ def tags_of(tagged: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's tags, or symbols; of one that is not known, that of a coarser one, or else the next
-    after all others.
+    """Numbers of a sentence's tags, or symbols; of one that is not known, that of a coarser one, or else the
+    next after all others.
     """
     ids = {tag: k for k, tag in enumerate(known)}
     return [_first_known(tag, ids) for tag in tags]

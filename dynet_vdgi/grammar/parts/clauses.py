@@ -25,10 +25,6 @@ such a verb depends on the first noun within 4 words after it.
 
 A word of the first group with no auxiliary near it is no root, and gets this from verbs further right.
 
-    finite forms = 1 VERB | AUX ; below -1.2 ; noun 4 ; main 3 ; subordinate 1.5
-
-Endings of verbs tell how often a form is the only verb of its sentence; forms that seldom are lose as
-roots, depend on a noun just before them, and on the next verb that is more finite.
 """
 
 from __future__ import annotations
@@ -47,7 +43,6 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View
 
 NOUNS = ("NOUN", "PROPN")
-CONJUNCTIONS = ("CONJ", "CCONJ")
 
 
 # ------------------------------------------------------------------------------------------- relative clauses
@@ -226,90 +221,6 @@ def _add_non_finite(view: View, setting: Setting, text: Text, roots: Floats, arc
             arcs[later, word] += setting.weight
 
 
-# ------------------------------------------------------------------------------------------- finite forms
-def _endings(form: str) -> tuple[str, ...]:
-    return ("=" + form, "-" + form[-3:], "-" + form[-2:]) if len(form) > 3 else ("=" + form, "-" + form[-2:])
-
-
-def _measure_finite(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
-    verbs, aux = setting.groups
-    seen: Counter[str] = Counter()
-    alone: Counter[str] = Counter()
-    total = total_alone = 0
-    for view in views:
-        places = [i for i, tag in enumerate(view.tags) if verbs.has(tag) or aux.has(tag)]
-        for word in places:
-            if verbs.has(view.tags[word]):
-                total += 1
-                total_alone += len(places) == 1
-                for ending in _endings(view.forms[word]):
-                    seen[ending] += 1
-                    alone[ending] += len(places) == 1
-    average = max(total_alone, 1) / max(1, total)
-    return {
-        ending: round(math.log((alone[ending] + 5 * average) / (times + 5) / average), 4)
-        for ending, times in sorted(seen.items())
-        if times >= 10
-    }
-
-
-def _finiteness(form: str, by_ending: dict[str, float]) -> float:
-    for ending in _endings(form):
-        if ending in by_ending:
-            return max(-3.0, min(1.0, by_ending[ending]))
-    return 0.0
-
-
-def _read_finite(view: View, setting: Setting, text: Text) -> None:
-    """Notes how finite each verb without auxiliary is."""
-    verbs, aux = setting.groups
-    by_ending = text.found[setting.name]
-    stop = (*CONJUNCTIONS, "SCONJ")
-    for word in range(view.n):
-        if not verbs.has(view.read[word]) or word in view.predicates or view.tags[word] != view.read[word]:
-            continue
-        left, right = word - 1, word + 1
-        while left >= 0 and not (
-            verbs.has(view.read[left]) or aux.has(view.read[left]) or view.read[left] in stop
-        ):
-            left -= 1
-        while right < view.n and not (
-            verbs.has(view.read[right]) or aux.has(view.read[right]) or view.read[right] in stop
-        ):
-            right += 1
-        has_aux = any(0 <= i < view.n and aux.has(view.read[i]) for i in (left, right))
-        view.finiteness[word] = 0.0 if has_aux else _finiteness(view.forms[word], by_ending)
-    below = setting.number("below", -1.2)
-    if "symbol" in setting.options:
-        for word, value in view.finiteness.items():
-            if value < below:
-                view.symbols[word] = setting.names("symbol")[0]
-
-
-def _add_finite(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    below = setting.number("below", -1.2)
-    noun, main, subordinate = (
-        setting.weight * setting.number(name, 0.0) for name in ("noun", "main", "subordinate")
-    )
-    values: list[tuple[int, float]] = []
-    before = -1
-    for word, value in view.finiteness.items():
-        roots[word] += setting.weight * value
-        if value < below and word and word not in view.placed:
-            head = word - 2 if word > 1 and view.read[word - 1] == "ADJ" else word - 1
-            if view.read[head] in NOUNS:
-                arcs[head, word] += noun
-        if any(view.read[i] == "SCONJ" for i in range(before + 1, word)):
-            value -= subordinate
-            roots[word] -= subordinate
-        before = word
-        values.append((word, value))
-    if main:
-        for (one, low), (two, high) in zip(values, values[1:]):
-            if low < high - 0.7 and one not in view.placed:
-                arcs[two, one] += main
-
-
 KINDS = (
     Kind(
         "relative clause", Syntax(("relatives", "nominals", "verbs"), {"within": "number"}), add=_add_relative
@@ -328,21 +239,5 @@ KINDS = (
         Syntax(("verbs", "auxiliaries"), {"finite": "tags", "verb": "tags"}),
         _measure_auxiliaries,
         add=_add_non_finite,
-    ),
-    Kind(
-        "finite forms",
-        Syntax(
-            ("verbs", "auxiliaries"),
-            {
-                "below": "number",
-                "noun": "number",
-                "main": "number",
-                "subordinate": "number",
-                "symbol": "names",
-            },
-        ),
-        _measure_finite,
-        _read_finite,
-        _add_finite,
     ),
 )

@@ -17,18 +17,23 @@ from dynet_vdgi.grammar.views import NOTHING, View
 
 
 def _read(view: View, setting: Setting, text: Text) -> None:
-    group, suffix = setting.groups[0], setting.names("as")
-    for word in range(view.n):
-        tag, feats = view.tags[word], view.feats[word]
-        if feats == NOTHING or view.symbols[word] != tag or not group.has(tag, feats):
-            continue
-        if suffix:
-            view.symbols[word] = tag + MARK + suffix[0]
-            continue
-        values = features_of(feats)
-        found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
-        if found:
-            view.symbols[word] = MARK.join((tag, *found))
+    known, tags, symbols = setting.cache, view.tags, view.symbols
+    for word, pair in enumerate(zip(tags, view.feats)):
+        symbol = known.get(pair)
+        if symbol is None:
+            symbol = known[pair] = _symbol(*pair, setting)
+        if symbol and symbols[word] == pair[0]:
+            symbols[word] = symbol
+
+
+def _symbol(tag: str, feats: str, setting: Setting) -> str:
+    """The symbol of a word; "" if it is its tag."""
+    if feats == NOTHING or not setting.groups[0].has(tag, feats):
+        return ""
+    values = features_of(feats)
+    found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
+    found += setting.names("as")
+    return MARK.join((tag, *found)) if found else ""
 
 
 KINDS = (

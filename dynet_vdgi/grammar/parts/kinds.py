@@ -4,7 +4,8 @@ A kind of setting is up to four functions:
 
     measure(views, setting, text) -> plain data     what it finds in a text; kept in model files
     read(view, setting, text)                       changes how a sentence is read: `read`, `symbols`, ...
-    mark(view, setting, text) -> strings (n,)       what a student is told of each word, "" for nothing
+    mark(view, setting, text) -> strings (n,)       what a student is told of each word, "" for nothing;
+                                                    or None, nothing about any
     add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
                                                     others (n, n), by head and dependent
 
@@ -24,7 +25,7 @@ from dynet_vdgi.grammar.views import Floats, View
 
 MeasureIn = Callable[[Sequence[View], Setting, Text], Any]
 Read = Callable[[View, Setting, Text], None]
-Mark = Callable[[View, Setting, Text], Sequence[str]]
+Mark = Callable[[View, Setting, Text], "Sequence[str] | None"]
 Add = Callable[[View, Setting, Text, Floats, Floats], None]
 
 

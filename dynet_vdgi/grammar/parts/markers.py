@@ -48,7 +48,7 @@ def last_morph(xpos: str) -> str:
 
 def marker_of(view: View, word: int, setting: Setting, has_prepositions: bool) -> tuple[str, int, int]:
     """A nominal's marker, and the first and last word of what it marks."""
-    tags, over = view.tags, setting.group("over").tags
+    tags, over = view.tags, setting.group("over").plain
     if has_prepositions:
         place = word - 1
         while place >= 0 and word - place <= FARTHEST and tags[place] in over:
@@ -96,38 +96,44 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     return {m: round(log_ratio(c, good, bad) - average, 4) for m, c in sorted(counts.items())}
 
 
-def scores_of(view: View, setting: Setting, text: Text) -> Floats:
+def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     """The score (n,) of each word's marker; 0 for words without."""
-    scores = np.zeros(view.n)
-    if setting.name not in text.found:
-        return scores
-    by_marker = text.found[setting.name]
+    scores = [0.0] * view.n
+    known, nominals = setting.cache, setting.groups[0].tags
     has_prepositions = text.order.asymmetry("ADP") >= 0
-    nominals = setting.groups[0].tags
-    good, weak = setting.names("for"), setting.names("weakly")
-    of_case = setting.number("case", 0.0)
     for word, tag in enumerate(view.tags):
         if tag in nominals:
             marker, _, _ = marker_of(view, word, setting, has_prepositions)
-            scores[word] = by_marker.get(marker, 0.0)
-            case = case_of(view.feats[word])
-            if case and of_case:
-                factor = 1.0 if case in good else -WEAKLY if case in weak else -1.0
-                scores[word] += of_case * factor
-    return np.clip(scores, -MOST, MOST)
+            key = marker, view.feats[word]
+            score = known.get(key)
+            if score is None:
+                score = known[key] = _score(*key, setting, text)
+            scores[word] = score
+    return scores
+
+
+def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
+    score = text.found[setting.name].get(marker, 0.0)
+    case = case_of(feats)
+    if case:
+        is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
+        score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
+    return max(-MOST, min(MOST, score))
 
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    scores = setting.weight * scores_of(view, setting, text)
+    scores = setting.weight * np.array(scores_of(view, setting, text))
     nouns, verbs = setting.groups
     arcs[view.flags(nouns)] += scores
     arcs[view.flags(verbs)] -= scores
 
 
-def _mark(view: View, setting: Setting, text: Text) -> list[str]:
+def _mark(view: View, setting: Setting, text: Text) -> list[str] | None:
     limit = setting.number("student", math.inf)
-    scores = scores_of(view, setting, text).tolist()
-    return ["g" if score > limit else "v" if score < -limit else "" for score in scores]
+    if limit == math.inf:
+        return None
+    scores = scores_of(view, setting, text)
+    return ["" if -limit <= score <= limit else "g" if score > 0 else "v" for score in scores]
 
 
 MARKERS = Kind(

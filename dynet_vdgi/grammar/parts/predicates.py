@@ -30,9 +30,9 @@ NOUNS = ("NOUN", "PROPN")
 
 
 def _clauses(view: View, cut: Group) -> Iterator[tuple[int, int]]:
-    start = 0
+    start, gaps, read, plain = 0, view.gaps, list(view.read), cut.plain
     for word in range(1, view.n):
-        if view.gaps[word] or view.has(cut, word):
+        if gaps[word] or read[word] in plain or (cut.special and view.has(cut, word)):
             yield start, word
             start = word
     yield start, view.n
@@ -40,15 +40,17 @@ def _clauses(view: View, cut: Group) -> Iterator[tuple[int, int]]:
 
 def _read_predicates(view: View, setting: Setting, text: Text) -> None:
     copulas, predicates = setting.groups
-    if not any(view.has(copulas, word) for word in range(view.n)):
+    if copulas.tags.isdisjoint(view.read):
         return
     name = setting.names("as")[0]
     over = setting.group("over")
     is_final = text.is_named(setting.names("final"))
     adjectives_first = text.found[setting.name]
     read = view.read
-    for start, end in list(_clauses(view, setting.group("cut"))):
+    for start, end in _clauses(view, setting.group("cut")):
         if name in read[start:end]:
+            continue
+        if copulas.tags.isdisjoint(read[start:end]):
             continue
         copula = view.first(copulas, start, end)
         if copula < 0:

@@ -22,8 +22,8 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
         arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
 
 
-def _mark(view: View, setting: Setting, text: Text) -> list[str]:
-    return ["," if gap else "" for gap in view.gaps]
+def _mark(view: View, setting: Setting, text: Text) -> list[str] | None:
+    return ["," if gap else "" for gap in view.gaps] if True in view.gaps else None
 
 
 KINDS = (Kind("punctuation", Syntax((), {"most": "number"}), add=_add, mark=_mark, needs_gaps=True),)
