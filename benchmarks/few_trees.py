@@ -61,8 +61,10 @@ class Pair:
 class Language:
     """Text, gold trees in the order of a shuffle, test, and what is learnt without trees."""
 
-    def __init__(self, name: str, train: str, test: str, rules: str, shuffle: int) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, train: str, test: str, rules: str, shuffle: int, exact: bool = False
+    ) -> None:
+        self.name, self.exact = name, exact
         gold = [pair for file in train.split(",") for pair in pairs(file)]
         self.text = [pair.bare for pair in gold if len(pair.bare)]
         random.Random(shuffle).shuffle(gold)
@@ -109,7 +111,7 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
         "teaching_s": round(language.teaching_s, 2),
         "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
     }
-    if trees or start is not None:
+    if language.exact and (trees or start is not None):
         row.update(accuracies("exact ", test, learner.predict_exact(test)))
     return row
 
@@ -265,7 +267,9 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
                     row = {"language": name, "k": k, "shuffle": shuffle, "system": system}
                     if key_of(row) in known or (k == 0 and system not in ("this", TRANSFER)):
                         continue
-                    language = language or Language(name, train, test, arguments.rules, shuffle)
+                    language = language or Language(
+                        name, train, test, arguments.rules, shuffle, arguments.exact
+                    )
                     if k > len(language.gold):
                         continue
                     row.update(run(system, language, k, sources))
@@ -445,6 +449,7 @@ def main() -> None:
         "--systems", nargs="+", choices=[*SYSTEMS, TRANSFER], default=["this", "trees only", "UDPipe"]
     )
     parser.add_argument("--rules", default="best")
+    parser.add_argument("--exact", action="store_true", help="parse with the CRF, too")
     parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
     arguments = parser.parse_args()
     if "UDPipe" in arguments.systems and not has_udpipe():

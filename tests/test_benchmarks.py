@@ -51,7 +51,7 @@ RUNS = {
     "few_trees": (
         [
             *("--language", "xx", TRAIN, DEV, "--language", "yy", DEV, TRAIN, "--rows", "rows.jsonl"),
-            *("--trees", "0", "3", "--shuffles", "1"),
+            *("--trees", "0", "3", "--shuffles", "1", "--exact"),
             *("--systems", "this", "partial", "trees only", "transfer"),
         ],
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
