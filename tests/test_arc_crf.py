@@ -11,7 +11,7 @@ from brute_force import projective_trees
 from few import RandomBase, tree, trees
 
 from dynet_vdgi.data.atoms import Atoms
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.teachers import arc_features, chart
 from dynet_vdgi.teachers.arc_crf import (
     ArcCrf,
@@ -208,6 +208,26 @@ def test_mixed_marginals():
     assert half.tolist() == [[0.25], [0.25]]
 
 
+def test_k_best_trees_have_their_probabilities():
+    sentence = trees(1)[0]
+    crf = some_crf([sentence])
+    found = crf.k_best(sentence, 1000)
+    assert len(found) == len(projective_trees(5))
+    assert sum(math.exp(p) for p, _ in found) == pytest.approx(1)
+    for p, one in found[:5]:
+        assert p == pytest.approx(crf.log_likelihood([one]))
+
+
+def test_arrays_bring_the_crf_back():
+    crf = ArcCrf(words=False, **SMALL).fit(trees(5), RandomBase())
+    again = ArcCrf.from_arrays({**crf.arrays(), "other": np.zeros(1)}, RandomBase())
+    assert (again.weights == crf.weights).all()
+    assert (again.words, again.feats, again.log2_buckets) == (False, True, 12)
+    assert again.predict(trees(5)) == crf.predict(trees(5))
+    with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
+        ArcCrf.from_arrays({}, RandomBase())
+
+
 def test_what_learning_moved_is_counted_by_kind():
     sentence = tree("DET NOUN", (2, 0))
     before, after = np.array([[0.5, 0.5], [0, 0.5], [0.5, 0]]), np.array([[0.0, 1.0], [0, 0], [1.0, 0]])
@@ -222,6 +242,8 @@ def test_what_learning_moved_is_counted_by_kind():
 def test_wrong_arguments_are_refused():
     with pytest.raises(ConfigError, match="arc CRF: epochs must be 0 or more, not -1"):
         ArcCrf(epochs=-1)
+    with pytest.raises(ConfigError, match="log2_buckets must be from 1 to 26, not 60"):
+        ArcCrf(log2_buckets=60)
     with pytest.raises(ValueError, match="has no heads"):
         ArcCrf(**SMALL).fit([replace(trees(1)[0], heads=None)], RandomBase())
     with pytest.raises(ValueError, match=r"weights to start with are \(3,\)"):

@@ -9,7 +9,7 @@ import pytest
 from few import trees
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.labels.table import LABELS, LabelTable, load, relation_of
@@ -192,6 +192,19 @@ def test_words_without_head_or_relation_teach_nothing():
     labeller = Labeller(UD2, log2_buckets=14).fit(partial)
     assert len(labeller.buckets) < len(Labeller(UD2, log2_buckets=14).fit(gold).buckets)
     assert labeller.predict(partial)[0].deprels[0] == "_"
+
+
+def test_arrays_bring_the_labeller_back():
+    gold = [other_labels(one) for one in trees(36)]
+    for labeller in (
+        Labeller(UD2, log2_buckets=14).fit(gold, verb_final=True),
+        Labeller(UD2).fit([], verb_final=True),
+    ):
+        again = Labeller.from_arrays({**labeller.arrays(), "other": np.zeros(1)}, UD2)
+        assert again.verb_final
+        assert again.predict(gold) == labeller.predict(gold)
+    with pytest.raises(ModelError, match="no labeller: missing labels/shape"):
+        Labeller.from_arrays({}, UD2)
 
 
 def test_learning_raises_the_likelihood_by_its_own_slopes():

@@ -186,10 +186,9 @@ def test_arrays_bring_the_parser_back():
     ("name", "value", "message"),
     [
         ("words/weights", None, "missing words/weights"),
-        ("words/shape", np.array([1, 2]), "not four whole numbers"),
-        ("words/shape", np.array([9, 1, 1, 12]), "has format 9, this program reads 1"),
-        ("words/shape", np.array([1, 1, 1, 60]), r"words/shape is \[1, 1, 1, 60\]"),
-        ("words/shape", np.array([1, 3, 1, 12]), r"words/shape is \[1, 3, 1, 12\]"),
+        ("words/shape", np.array([1, 2]), "not 4 whole numbers"),
+        ("words/shape", np.array([9, 12, 1, 1]), "has format 9, this program reads 1"),
+        ("words/shape", np.array([1, 60, 1, 1]), r"2 \*\* 60 buckets"),
         ("words/buckets", np.array([1 << 12]), "outside 0..4095"),
         ("words/buckets", np.array([0, 1]), r"\(1, 3\) weights in \(2,\) buckets"),
         ("words/weights", np.full((1, 3), np.nan, np.float32), "not finite float32"),
@@ -198,7 +197,7 @@ def test_arrays_bring_the_parser_back():
 )
 def test_other_arrays_are_refused(name, value, message):
     arrays = {
-        "words/shape": np.array([1, 1, 1, 12]),
+        "words/shape": np.array([1, 12, 1, 1]),
         "words/buckets": np.array([5], np.int32),
         "words/weights": np.ones((1, 3), np.float32),
     }

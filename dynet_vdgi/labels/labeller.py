@@ -8,7 +8,7 @@ Letters: n words, N words of all sentences, R rows of weights, Y labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, Packed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.table import LABELS, ROOT, LabelTable, relation_of
@@ -24,6 +25,11 @@ from dynet_vdgi.labels.table import LABELS, ROOT, LabelTable, relation_of
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FORMAT = 1
+"""Of the arrays; goes up when features, labels or hashing change."""
+
+PREFIX = "labels/"
 
 FEW_TREES = 30
 """With fewer the slow rate is used, so that they do not undo the table."""
@@ -79,7 +85,35 @@ class Labeller:
             _kernels().learn(rows, first, tables, gold, order, self.trust, rate, weights, squares)
             if epoch >= first_averaged:
                 total += weights
-        return total / max(1, self.epochs - first_averaged)
+        average = total / max(1, self.epochs - first_averaged)
+        return average.astype(np.float32).astype(np.float64)  # as a model file has them
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` reads back; the table is not part of it."""
+        buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
+        weights = np.zeros((1, len(LABELS))) if self.weights is None else self.weights
+        return {
+            PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_final], np.int64),
+            PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
+            PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable) -> Labeller:
+        """The labeller whose `arrays` these are, with this table; other arrays are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they are not those of a labeller of this version.
+        """
+        weights, (verb_final,) = sparse_weights.from_arrays(
+            arrays, PREFIX, "labeller", FORMAT, (len(LABELS),), n_options=1
+        )
+        labeller = cls(table, log2_buckets=len(weights).bit_length() - 1, verb_final=bool(verb_final))
+        buckets = arrays[PREFIX + "buckets"].astype(np.int64)
+        if len(buckets):
+            labeller.buckets = buckets
+            labeller.weights = np.vstack([np.zeros(len(LABELS)), weights[buckets]])
+        return labeller
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with relations; a word without a head gets "_".

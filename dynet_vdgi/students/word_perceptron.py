@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, Packed
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
-from dynet_vdgi.students.linear import MOST_LOG2_BUCKETS, N_ACTIONS
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
+from dynet_vdgi.students.linear import N_ACTIONS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -144,12 +146,7 @@ class WordPerceptron:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
         if self.weights is None:
             raise ValueError("the parser has no weights yet: call fit first")
-        buckets = np.flatnonzero(self.weights.any(axis=1))
-        return {
-            PREFIX + "shape": np.array([FORMAT, self.feats, self.words, self.log2_buckets], np.int64),
-            PREFIX + "buckets": buckets.astype(np.int32),  # (k,), ascending
-            PREFIX + "weights": self.weights[buckets],  # (k, 3)
-        }
+        return sparse_weights.to_arrays(PREFIX, FORMAT, self.weights, (self.feats, self.words))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordPerceptron:
@@ -158,28 +155,10 @@ class WordPerceptron:
         Raises:
             ModelError: an array is missing, or they are not those of such a parser of this version.
         """
-        try:
-            shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
-        except KeyError as error:
-            raise ModelError(f"no parser with words: missing {error.args[0]}") from None
-        if shape.shape != (4,) or shape.dtype.kind != "i":
-            raise ModelError(f"no parser with words: {PREFIX}shape is not four whole numbers")
-        version, feats, words, log2_buckets = map(int, shape)
-        if version != FORMAT:
-            raise ModelError(
-                f"the parser with words has format {version}, this program reads {FORMAT}; "
-                "train it again, or use the version of dynet_vdgi that made it"
-            )
-        if not 1 <= log2_buckets <= MOST_LOG2_BUCKETS or {feats, words} - {0, 1}:
-            raise ModelError(f"no parser with words: {PREFIX}shape is {shape.tolist()}")
-        if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
-            raise ModelError(f"no parser with words: {rows.shape} weights in {buckets.shape} buckets")
-        if len(buckets) and not 0 <= buckets.min() <= buckets.max() < 1 << log2_buckets:
-            raise ModelError(f"no parser with words: a bucket is outside 0..{(1 << log2_buckets) - 1}")
-        if rows.dtype != np.float32 or not np.isfinite(rows).all():
-            raise ModelError("no parser with words: weights are not finite float32 numbers")
-        weights = np.zeros((1 << log2_buckets, N_ACTIONS), np.float32)
-        weights[buckets] = rows
+        weights, (feats, words) = sparse_weights.from_arrays(
+            arrays, PREFIX, "parser with words", FORMAT, (N_ACTIONS,), n_options=2
+        )
+        log2_buckets = len(weights).bit_length() - 1
         parser = cls(log2_buckets=log2_buckets, feats=bool(feats), words=bool(words))
         parser.weights = weights
         return parser

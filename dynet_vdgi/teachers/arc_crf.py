@@ -15,14 +15,15 @@ Letters: n words, B buckets.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -32,6 +33,12 @@ from dynet_vdgi.templates import Templates
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
+
+
+FORMAT = 1
+"""Of the arrays; goes up when features or hashing change."""
+
+PREFIX = "crf/"
 
 
 class Base(Protocol):
@@ -61,9 +68,12 @@ class ArcCrf:
     weights: Floats | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("rate", 0), ("ridge", 0), ("longest", 1), ("log2_buckets", 1)):
+        for name, least in (("epochs", 0), ("rate", 0), ("ridge", 0), ("longest", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"arc CRF: {name} must be {least} or more, not {getattr(self, name)}")
+        if not 1 <= self.log2_buckets <= sparse_weights.MOST_LOG2_BUCKETS:
+            limits = f"from 1 to {sparse_weights.MOST_LOG2_BUCKETS}"
+            raise ConfigError(f"arc CRF: log2_buckets must be {limits}, not {self.log2_buckets}")
         self._table: Templates = arc_features.templates(feats=self.feats, words=self.words)
         self._atoms = Atoms()
 
@@ -90,7 +100,8 @@ class ArcCrf:
             if epoch >= first_averaged:
                 total += self.weights
         if self.epochs:
-            self.weights = total / (self.epochs - first_averaged)
+            average = total / (self.epochs - first_averaged)
+            self.weights = average.astype(np.float32).astype(np.float64)  # as a model file has them
         return self
 
     def scores(self, sentence: Sentence) -> Floats:
@@ -115,6 +126,12 @@ class ArcCrf:
         trees = map(chart.expected_best, self.marginals(text))
         return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
 
+    def k_best(self, sentence: Sentence, k: int) -> list[tuple[float, Sentence]]:
+        """The k most probable trees, the best first, each with its log-probability in nats."""
+        scores = self.scores(sentence)
+        log_z = chart.log_partition(scores)
+        return [(score - log_z, replace(sentence, heads=heads)) for score, heads in chart.k_best(scores, k)]
+
     def log_likelihood(self, trees: Iterable[Sentence]) -> float:
         """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
 
@@ -127,6 +144,23 @@ class ArcCrf:
             total += chart.log_partition(chart.constrained(scores, _heads_of(tree)))
             total -= chart.log_partition(scores)
         return total
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` reads back; the base is not part of it."""
+        _, weights = self._fitted()
+        return sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], base: Base) -> ArcCrf:
+        """The CRF whose `arrays` these are, over this base; other arrays are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they are not those of a CRF of this version.
+        """
+        weights, (feats, words) = sparse_weights.from_arrays(arrays, PREFIX, "arc CRF", FORMAT, n_options=2)
+        crf = cls(log2_buckets=len(weights).bit_length() - 1, feats=bool(feats), words=bool(words))
+        crf.base, crf.weights = base, weights.astype(np.float64)
+        return crf
 
     def _example(self, tree: Sentence) -> _Example:
         base, _ = self._fitted()
