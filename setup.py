@@ -50,7 +50,7 @@ setup(
     # The resources lie at the top of the repository, for people to edit, and inside the installed package.
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
-        "dynet_vdgi.evaluation": ["*.j2"],
+        "dynet_vdgi.reports": ["*.j2"],
         "dynet_vdgi.resources": [
             *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),
         ],

@@ -24,14 +24,14 @@ from typing import Any
 import measuring
 import numpy as np
 
+from dynet_vdgi import model_file
 from dynet_vdgi.config import ModelSettings, Settings, rules_path
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing.blas import one_thread
 
 REFERENCE, NAIVE, AUTOBATCH = "reference engine", "DyNet", "DyNet autobatch"
@@ -47,7 +47,7 @@ Parse = Callable[[Sequence[Encoded]], "list[tuple[int, ...]]"]
 # ------------------------------------------------------------------------------------------ systems
 def load_network(model: ModelFile) -> Any:
     """The model's networks in DyNet; while a part of them is in use, the whole must not be given up."""
-    from dynet_vdgi.model.per_sentence import Network
+    from dynet_vdgi.model.network import Network
 
     network = Network(model.vocabulary, model.settings.model, np.random.default_rng(0))
     network.parameters.load(model.parameters)
@@ -136,7 +136,7 @@ if importlib.util.find_spec("torch") is None:
 # ------------------------------------------------------------------------------- models and sentences
 def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
     """A model whose random weights are large enough that its decisions vary."""
-    from dynet_vdgi.model.per_sentence import Network
+    from dynet_vdgi.model.network import Network
 
     settings = Settings(model=ModelSettings(word_dim=80 if lexicalised else 0))
     vocabulary = build_vocabulary(sentences, lexicalised=lexicalised)
@@ -151,8 +151,8 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
 
 def without_punctuation(sentences: Sequence[Sentence], model: ModelFile) -> list[Encoded]:
     """What the arena gets of these sentences in `vdgi parse`."""
-    removed = treebank.protocol_named(model.settings.data.protocol).removed_tags
-    bare = (treebank.without_punctuation(sentence, removed)[0] for sentence in sentences)
+    removed = protocols.protocol_named(model.settings.data.protocol).removed_tags
+    bare = (punctuation.without_punctuation(sentence, removed)[0] for sentence in sentences)
     return [model.vocabulary.encode(sentence.forms, sentence.tags) for sentence in bare if len(sentence)]
 
 
@@ -276,7 +276,7 @@ def repeat_files(files: Sequence[str], target: Path, n_words: int) -> int:
 
 def parse_once(system: str, model: str, files: Sequence[str]) -> None:
     """What is done in a process of its own whose memory is measured; "nothing" parses nothing."""
-    loaded = checkpoint.load(model)
+    loaded = model_file.load(model)
     sentences = [sentence for name in files for sentence in conllu.read(name)]
     encoded = without_punctuation(sentences, loaded)
     if system != "nothing":
@@ -343,9 +343,9 @@ def main() -> None:
         else:
             for title in ("unlexicalised", "lexicalised"):
                 models[title] = Path(folder, f"{title}.vdgi")
-                checkpoint.save(models[title], random_model(sentences, title == "lexicalised"))
+                model_file.save(models[title], random_model(sentences, title == "lexicalised"))
         for title, path in models.items():
-            model = checkpoint.load(path)
+            model = model_file.load(path)
             result = compare(model, sentences, arguments.words, arguments.repeats)
             content["speed"][title] = result
             n_words = len(model.vocabulary.words)

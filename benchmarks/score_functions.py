@@ -27,11 +27,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from dynet_vdgi import model_file
 from dynet_vdgi.commands import evaluate
 from dynet_vdgi.config import MODEL_NAME
-from dynet_vdgi.data import treebank
+from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.learning import checkpoint
 
 VDGI = [sys.executable, "-m", "dynet_vdgi", "--quiet"]
 LIMITS = (15, 40, None)
@@ -151,14 +151,14 @@ def train(run: Run, arguments: argparse.Namespace) -> None:
 def is_complete(model: Path) -> bool:
     """True if training of this model came to its end."""
     try:
-        return bool(checkpoint.load(model).meta["complete"])
+        return bool(model_file.load(model).meta["complete"])
     except VdgiError:
         return False
 
 
 def scores(run: Run, arguments: argparse.Namespace) -> dict[int | None, float]:
     """DDA in per cent by length limit."""
-    protocol = treebank.protocol_named(run.treebank.protocol)
+    protocol = protocols.protocol_named(run.treebank.protocol)
     parsed = str(run.folder(arguments.out) / "test.parsed.conllu")
     reports, _ = evaluate.score_files(run.treebank.test, [parsed], protocol=protocol, max_lens=LIMITS)
     report = next(iter(reports.values()))
@@ -181,7 +181,7 @@ def cell(values: Sequence[float]) -> str:
 
 def print_table(bank: Treebank, runs: Sequence[Run], arguments: argparse.Namespace) -> None:
     """The table of one treebank under one protocol, baselines first."""
-    protocol = treebank.protocol_named(bank.protocol)
+    protocol = protocols.protocol_named(bank.protocol)
     print(f"\n{bank.language}, {Path(bank.test).name}; protocol {protocol.name}: {protocol.description}\n")
     print("| system | rules | <=15 | <=40 | all | CPU s a seed | sentences/CPU-s |")
     print("|---|---|---|---|---|---|---|")

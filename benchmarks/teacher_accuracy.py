@@ -28,7 +28,7 @@ from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.grammar.prior import Prior
@@ -64,14 +64,14 @@ class Result:
 def read(name: str, train: str, test: str) -> Language:
     """One language; no head of the training text is read."""
     text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    tags = [sentence.tags for sentence in treebank.prepare(text, treebank.STANDARD).sentences]
-    gold = treebank.prepare(conllu.read(test, heads="required"), treebank.STANDARD, max_len=max(LIMITS))
+    tags = [sentence.tags for sentence in treebank.prepare(text, protocols.STANDARD).sentences]
+    gold = treebank.prepare(conllu.read(test, heads="required"), protocols.STANDARD, max_len=max(LIMITS))
     return Language(name, tags, gold.sentences)
 
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
     """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
+    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
     return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
 
 

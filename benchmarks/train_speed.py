@@ -22,17 +22,17 @@ import measuring
 import numpy as np
 
 from dynet_vdgi.config import ModelSettings, PosteriorSettings, Settings, TrainSettings, rules_path
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning.optimiser import AdaGrad
-from dynet_vdgi.learning.phases import Pretraining
-from dynet_vdgi.learning.posterior import Lambda, RuleCounts
-from dynet_vdgi.learning.training import Trainer, TrainingData, minibatches, word_rows
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network, new_graph, sampling
 from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.variational.phases import Pretraining
+from dynet_vdgi.variational.posterior import Lambda, RuleCounts
+from dynet_vdgi.variational.trainer import Trainer, TrainingData, minibatches, word_rows
 
 TAGS = (
     "ADJ",
@@ -102,9 +102,9 @@ class Bench:
 
     def _one_by_one(self, batch: Sequence[Encoded], autobatch: bool) -> None:
         """As `per_sentence.accumulate`, which always batches automatically."""
-        choose = per_sentence.sampling(self.rng)
+        choose = sampling(self.rng)
         for sentence in batch:
-            per_sentence.new_graph(autobatch)
+            new_graph(autobatch)
             drawn = per_sentence.draw(self.network, sentence, self.settings.samples, choose)
             encoder_weights, decoder_weights = self.phase(sentence, drawn.samples)
             per_sentence.backward(drawn, encoder_weights / len(batch), decoder_weights / len(batch))
@@ -205,7 +205,7 @@ def main() -> None:
     arguments = arguments_parser().parse_args()
     sentences: list[Sentence] = []
     if arguments.treebank:
-        sentences = treebank.prepare(conllu.read(arguments.treebank), treebank.STANDARD, 10, 2).sentences
+        sentences = treebank.prepare(conllu.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
     if arguments.train_once:  # in a process of its own, whose memory is measured
         bench = Bench(sentences, arguments.lexicalised, arguments.length, max(SIZES))
         if arguments.train_once != "nothing":

@@ -23,7 +23,7 @@ from typing import Any
 
 from dynet_vdgi import config
 from dynet_vdgi.commands import evaluate, parse, train
-from dynet_vdgi.data import treebank
+from dynet_vdgi.data import protocols
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # for the worker processes
 
@@ -49,7 +49,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     parsed = out / f"{Path(job['test']).stem}.parsed.conllu"
     with Stream(str(model)) as stream:
         parse.parse_files(stream, [job["test"]], str(parsed))
-    protocol = treebank.protocol_named(settings.data.protocol)
+    protocol = protocols.protocol_named(settings.data.protocol)
     reports, _ = evaluate.score_files(job["test"], [str(parsed)], protocol=protocol, max_lens=LIMITS)
     report = next(iter(reports.values()))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -63,7 +63,7 @@ def cell(values: list[float]) -> str:
     return f"{statistics.mean(percent):.1f} ({max(percent):.1f}){spread}"
 
 
-def baseline_rows(test: str, protocol: treebank.Protocol, rules: str) -> list[tuple[str, list[str]]]:
+def baseline_rows(test: str, protocol: protocols.Protocol, rules: str) -> list[tuple[str, list[str]]]:
     """Rows of the parsers that learn nothing."""
     reports, _ = evaluate.score_files(
         test, [], protocol=protocol, max_lens=LIMITS, rules=rules, baselines=True
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--out", default="runs/accuracy")
     arguments = parser.parse_args()
     settings = config.load_settings(arguments.preset, arguments.set)
-    protocol = treebank.protocol_named(settings.data.protocol)
+    protocol = protocols.protocol_named(settings.data.protocol)
     devs = arguments.dev or [None] * len(arguments.train)
     jobs = [
         {

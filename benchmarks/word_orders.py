@@ -23,13 +23,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students import linear
+from dynet_vdgi.students import perceptron
 from dynet_vdgi.teachers import dmv
 
 LIMITS = (15, 40)
@@ -109,7 +109,7 @@ def read(path: str, order: str, max_len: int) -> list[Sentence]:
     """The sentences of files (joined by commas) that have trees, in another order, without punctuation."""
     text = chain.from_iterable(conllu.read(name, heads="optional") for name in path.split(","))
     changed = (reordered(sentence, order) for sentence in text if sentence.heads)
-    return treebank.prepare(changed, treebank.STANDARD, max_len).sentences
+    return treebank.prepare(changed, protocols.STANDARD, max_len).sentences
 
 
 def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet, seeds: int) -> list[str]:
@@ -123,8 +123,8 @@ def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet,
 
     trees, students = teacher.parse(tagged), []
     for seed in range(1, seeds + 1):
-        settings = linear.LinearSettings(seed=seed)
-        parser = linear.train(encoded(train), trees, len(vocabulary.tags), settings)
+        settings = perceptron.LinearSettings(seed=seed)
+        parser = perceptron.train(encoded(train), trees, len(vocabulary.tags), settings)
         students.append(dda(test, parser.parse(encoded(test))))
     return [
         cell(dda(test, teacher.parse(sentence.tags for sentence in test))),
@@ -134,7 +134,7 @@ def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet,
 
 def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list[float]:
     """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
+    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
     return [100 * report.by_length[limit].dda for limit in LIMITS]
 
 

@@ -14,7 +14,7 @@ import pytest
 import tiny
 
 from dynet_vdgi import cli
-from dynet_vdgi.learning.training import Trainer
+from dynet_vdgi.variational.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 

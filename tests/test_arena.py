@@ -17,7 +17,8 @@ from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.per_sentence import Network, derive, draw, forcing, greedy, new_graph
+from dynet_vdgi.model.network import Network, forcing, new_graph
+from dynet_vdgi.model.per_sentence import derive, draw, greedy
 from dynet_vdgi.parsing import arena
 from dynet_vdgi.parsing.arena import Arena
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD
 from dynet_vdgi.data.sentence import Sentence, Source
-from dynet_vdgi.data.treebank import AS_RELEASED, PROTOCOLS, STANDARD
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation.attachment import (
     Report,

@@ -13,10 +13,10 @@ import pytest
 
 from dynet_vdgi.config import LanguageModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.learning import baseline
-from dynet_vdgi.learning.baseline import Baseline, train_language_model
 from dynet_vdgi.model.language_model import LanguageModel
-from dynet_vdgi.model.per_sentence import new_graph
+from dynet_vdgi.model.network import new_graph
+from dynet_vdgi.variational import critic
+from dynet_vdgi.variational.critic import Baseline, train_language_model
 
 Sequences = list[tuple[int, ...]]
 
@@ -216,7 +216,7 @@ def test_values_are_those_of_the_model_one_sentence_at_a_time(monkeypatch: pytes
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr(baseline, "LanguageModel", Watched)
+    monkeypatch.setattr(critic, "LanguageModel", Watched)
     settings = LanguageModelSettings(hidden_dim=5, epochs=2, batch_size=3, dropout=0.5)
     found = train_language_model(texts(), Vocabulary(TAGS), settings, seed=1)
     for sentence, value in found.items():
@@ -254,7 +254,7 @@ def test_the_epoch_with_the_best_held_out_perplexity_is_taken(caplog: pytest.Log
 def test_the_held_out_tenth_is_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[Any] = []
     held_out: list[Any] = []
-    epoch, scored = baseline._epoch, baseline._nll
+    epoch, scored = critic._epoch, critic._nll
 
     def watched_epoch(model: Any, optimiser: Any, items: Any, *rest: Any) -> None:
         trained.append(list(items))
@@ -264,8 +264,8 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch: pytest.MonkeyPatch) -
         held_out.append(list(items))
         return scored(model, items, batch_size)
 
-    monkeypatch.setattr(baseline, "_epoch", watched_epoch)
-    monkeypatch.setattr(baseline, "_nll", watched_nll)
+    monkeypatch.setattr(critic, "_epoch", watched_epoch)
+    monkeypatch.setattr(critic, "_nll", watched_nll)
     every = [Encoded(tuple(tags), (0, 0, 0)) for tags in product(range(1, 5), repeat=3)][:40]
     settings = LanguageModelSettings(hidden_dim=3, epochs=2)
     train_language_model(every, Vocabulary(TAGS), settings, seed=1)
@@ -352,9 +352,9 @@ def test_the_fit_is_that_of_least_squares_with_forgetting() -> None:
         alpha, tau = fitted.value
         elbo = rng.normal(-20, 5, 4)
         assert fitted.score(sentence, elbo) == pytest.approx(elbo + alpha * value + tau)
-        weights = [*(baseline.FORGET * weight for weight in weights), 1.0]
+        weights = [*(critic.FORGET * weight for weight in weights), 1.0]
         for k in (0, 1):  # what of the start is never forgotten
-            weights[k] += baseline.REMAINING * (1 - baseline.FORGET)
+            weights[k] += critic.REMAINING * (1 - critic.FORGET)
         rows, targets = [*rows, [value, 1.0]], [*targets, -float(elbo.mean())]
         root = np.sqrt(weights)
         expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(targets) * root, rcond=None)[0]

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network
 from dynet_vdgi.parsing import arena, blas
 
 

@@ -18,12 +18,12 @@ import pytest
 import tiny
 from tiny import same_arrays
 
+from dynet_vdgi import model_file
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.model_file import ModelFile
 
 MEMBERS = (
     "meta.json",
@@ -37,7 +37,7 @@ MEMBERS = (
 RULES = "# mine\nNOUN = NOUN PROPN\nROOT VERB 0.5\nVERB NOUN 1e-3\n"
 
 
-def model_file() -> ModelFile:
+def a_model() -> ModelFile:
     rng = np.random.default_rng(0)
     return ModelFile(
         meta={
@@ -60,7 +60,7 @@ def model_file() -> ModelFile:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "model.vdgi", model_file())
+    model_file.save(tmp_path / "model.vdgi", a_model())
     return tmp_path / "model.vdgi"
 
 
@@ -79,7 +79,7 @@ def rewritten(path: Path, **changes: bytes | None) -> Path:
 
 def message_of(path: Path) -> str:
     with pytest.raises(ModelError) as caught:
-        checkpoint.load(path, training=True)
+        model_file.load(path, training=True)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message[len(f"{path}: ") :]
@@ -95,8 +95,8 @@ def npz(**arrays: Any) -> bytes:
 
 
 def test_everything_comes_back(saved: Path) -> None:
-    model, loaded = model_file(), checkpoint.load(saved, training=True)
-    assert loaded.meta == {"format": checkpoint.FORMAT, **model.meta}
+    model, loaded = a_model(), model_file.load(saved, training=True)
+    assert loaded.meta == {"format": model_file.FORMAT, **model.meta}
     assert loaded.settings == model.settings
     assert loaded.vocabulary == model.vocabulary
     assert loaded.rules == model.rules
@@ -107,17 +107,17 @@ def test_everything_comes_back(saved: Path) -> None:
 
 
 def test_parsing_does_not_read_the_training_state(saved: Path) -> None:
-    loaded = checkpoint.load(rewritten(saved, training_npz=None, progress_json=None))
+    loaded = model_file.load(rewritten(saved, training_npz=None, progress_json=None))
     assert loaded.training == {}
     assert loaded.progress == {}
-    assert same_arrays(loaded.parameters, model_file().parameters)
+    assert same_arrays(loaded.parameters, a_model().parameters)
 
 
 def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
     before = saved.read_bytes()
-    checkpoint.save(saved, checkpoint.load(saved, training=True))
+    model_file.save(saved, model_file.load(saved, training=True))
     assert saved.read_bytes() == before
-    checkpoint.save(saved, model_file())
+    model_file.save(saved, a_model())
     assert hashlib.sha256(saved.read_bytes()).digest() == hashlib.sha256(before).digest()
 
 
@@ -140,21 +140,21 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
 
 
 def test_a_file_name_that_is_not_utf8_survives(saved: Path) -> None:
-    model = model_file()
+    model = a_model()
     model.meta["command"] = ["vdgi", "train", "n\udcff.conllu"]
-    checkpoint.save(saved, model)
-    assert checkpoint.load(saved).meta["command"] == model.meta["command"]
+    model_file.save(saved, model)
+    assert model_file.load(saved).meta["command"] == model.meta["command"]
 
 
 def test_no_arrays_is_possible(saved: Path) -> None:
-    model = model_file()
+    model = a_model()
     model.parameters = {}
-    checkpoint.save(saved, model)
-    assert checkpoint.load(saved).parameters == {}
+    model_file.save(saved, model)
+    assert model_file.load(saved).parameters == {}
 
 
 def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
-    assert checkpoint.load(rewritten(saved, settings_toml=b"[train]\nlr = 0.5\n")).settings.train.epochs == (
+    assert model_file.load(rewritten(saved, settings_toml=b"[train]\nlr = 0.5\n")).settings.train.epochs == (
         Settings().train.epochs
     )
 
@@ -177,16 +177,16 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", failing)
     with pytest.raises(type(error)):
-        checkpoint.save(saved, model_file())
+        model_file.save(saved, a_model())
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == ["model.vdgi"]
 
 
 def test_what_cannot_be_saved_leaves_the_old_file(saved: Path) -> None:
-    before, model = saved.read_bytes(), model_file()
+    before, model = saved.read_bytes(), a_model()
     model.meta["oops"] = object()
     with pytest.raises(TypeError):
-        checkpoint.save(saved, model)
+        model_file.save(saved, model)
     assert saved.read_bytes() == before
 
 
@@ -235,11 +235,11 @@ def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path, seed: int) -> No
             changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
         saved.write_bytes(changed)
         try:
-            loaded = checkpoint.load(saved, training=True)
+            loaded = model_file.load(saved, training=True)
         except ModelError:
             noticed += 1
         else:
-            assert same_arrays(loaded.parameters, model_file().parameters)
+            assert same_arrays(loaded.parameters, a_model().parameters)
     assert noticed > 150
 
 
@@ -252,9 +252,9 @@ def test_missing_member(saved: Path, name: str) -> None:
 
 
 def test_newer_format(saved: Path) -> None:
-    path = rewritten(saved, meta_json=json.dumps({"format": checkpoint.FORMAT + 1}).encode())
+    path = rewritten(saved, meta_json=json.dumps({"format": model_file.FORMAT + 1}).encode())
     assert message_of(path) == (
-        f"model format {checkpoint.FORMAT + 1} is newer than this program's ({checkpoint.FORMAT}); "
+        f"model format {model_file.FORMAT + 1} is newer than this program's ({model_file.FORMAT}); "
         "update dynet_vdgi to use it"
     )
 

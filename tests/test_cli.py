@@ -16,9 +16,9 @@ import tiny
 from shell import ROOT, Vdgi, finished, last_line, names_in, process, stop_at, training_arguments
 
 import dynet_vdgi
-from dynet_vdgi import cli
+from dynet_vdgi import cli, model_file
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.learning import checkpoint, training
+from dynet_vdgi.variational import trainer
 
 MALFORMED = ROOT / "tests" / "malformed"
 VERBS = dynet_vdgi.cli.VERBS
@@ -261,7 +261,7 @@ def test_a_fault_in_standard_input(vdgi: Vdgi, model: Path, monkeypatch: pytest.
 def test_an_interrupted_training_names_its_checkpoint(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     with monkeypatch.context() as patch:
         stop_at(patch, 3, KeyboardInterrupt())
         status, out, err = vdgi(*training_arguments())
@@ -270,7 +270,7 @@ def test_an_interrupted_training_names_its_checkpoint(
     result = vdgi.good(*training_arguments(), "--resume")
     assert "resuming after update 2" in result.err
     vdgi.good(*training_arguments("whole"))
-    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("run", "whole")]
+    ends = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("run", "whole")]
     for one, other in zip(ends[0].training.values(), ends[1].training.values()):
         assert one.tobytes() == other.tobytes()
 
@@ -292,7 +292,7 @@ def test_an_interrupt_elsewhere(
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint, "load", interrupted)
+    monkeypatch.setattr(model_file, "load", interrupted)
     assert vdgi("info", model) == (130, "", "interrupted\n")
 
 
@@ -355,7 +355,7 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("matrix is not a number")
 
-    monkeypatch.setattr(checkpoint, "load", broken)
+    monkeypatch.setattr(model_file, "load", broken)
     status, out, err = vdgi("info", model)
     assert (status, out) == (1, "")
     assert err == (
@@ -368,7 +368,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdg
     assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
     err = capsys.readouterr().err
     assert err.startswith("Traceback (most recent call last):\n")
-    assert "checkpoint.load(arguments.model)" in err
+    assert "model_file.load(arguments.model)" in err
     assert last_line(err) == "nix.vdgi: no such model file"
 
 

@@ -15,10 +15,9 @@ import pytest
 import tiny
 from shell import Vdgi, last_line, names_in, stop_at, training_arguments
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.commands import evaluate
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.learning import checkpoint
 
 # train
 
@@ -49,7 +48,7 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
         )[:-1]
     )
     assert again.out == ""
-    models = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")]
+    models = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")]
     assert [array.tobytes() for array in models[0].training.values()] == [
         array.tobytes() for array in models[1].training.values()
     ]
@@ -87,7 +86,7 @@ def test_files_patterns_and_gz(vdgi: Vdgi, folder: Path) -> None:
         handle.write(tiny.treebank(7, heads=False))
     result = vdgi.good("train", "--train", "xx-train*", "--out", "run", *tiny.SMALL_OPTIONS, "--seed", "7")
     assert result.err.startswith("training: 12 sentences, ")
-    meta = checkpoint.load("run/model.vdgi").meta
+    meta = model_file.load("run/model.vdgi").meta
     assert [item["name"] for item in meta["data"]] == ["xx-train-a.conllu", "xx-train-b.conllu.gz"]
     assert meta["seed"] == 7
 
@@ -104,14 +103,14 @@ def test_gold_trees_are_used_only_where_it_is_said(vdgi: Vdgi, folder: Path) -> 
     used = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
     assert f"gold trees used: {'; '.join(used)}\n" in chosen.err
     assert "  dropped not projective: 1 sentence, 4 words\n" in chosen.err
-    assert checkpoint.load("b/model.vdgi").meta["gold_trees"] == used
+    assert model_file.load("b/model.vdgi").meta["gold_trees"] == used
 
 
 def test_own_rules_with_an_odd_name(vdgi: Vdgi, folder: Path) -> None:
     name = 'my "rules" \\ \U0001f600.txt'
     Path(name).write_text("# mine\nROOT VERB 1\n", encoding="utf-8")
     vdgi.good(*training_arguments("run", "--rules", name))
-    loaded = checkpoint.load("run/model.vdgi")
+    loaded = model_file.load("run/model.vdgi")
     assert loaded.rules.text == "# mine\nROOT VERB 1\n"
     assert loaded.settings.posterior.rules == name
 
@@ -543,7 +542,7 @@ def test_info(vdgi: Vdgi, model: Path) -> None:
 
 def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
     data = json.loads(vdgi.good("info", model, "--json").out)
-    loaded = checkpoint.load(model)
+    loaded = model_file.load(model)
     assert data["settings"] == loaded.settings.to_dict()
     assert data["vocabulary"]["tags"] == ["ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB"]
     assert data["rules"][0] == "ROOT>VERB"

@@ -340,12 +340,12 @@ def test_parses_have_the_highest_score_and_marginals_soften_it():
 
 
 def test_teacher_of_portuguese_is_as_measured_before(data_dir):
-    from dynet_vdgi.data import conllu, treebank
+    from dynet_vdgi.data import conllu, protocols, treebank
     from dynet_vdgi.evaluation.attachment import score
 
     def read(path, max_len, heads):
         sentences = conllu.read(str(data_dir / path), heads=heads)
-        return treebank.prepare(sentences, treebank.STANDARD, max_len=max_len).sentences
+        return treebank.prepare(sentences, protocols.STANDARD, max_len=max_len).sentences
 
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:500]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import compiling, config
+from dynet_vdgi import config, jit
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -311,12 +311,12 @@ def test_teachers_find_what_the_prior_leaves_open():
 
 
 def test_teacher_of_portuguese_is_as_measured_before(data_dir):
-    from dynet_vdgi.data import conllu, treebank
+    from dynet_vdgi.data import conllu, protocols, treebank
     from dynet_vdgi.evaluation.attachment import score
 
     def read(path, max_len, heads):
         sentences = conllu.read(str(data_dir / path), heads=heads)
-        return treebank.prepare(sentences, treebank.STANDARD, max_len=max_len).sentences
+        return treebank.prepare(sentences, protocols.STANDARD, max_len=max_len).sentences
 
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:1000]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
@@ -329,7 +329,7 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 # ------------------------------------------------------------------------------------------- numba
 def test_missing_numba_is_said_plainly(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    for module in (inside_outside, compiling):
+    for module in (inside_outside, jit):
         monkeypatch.delitem(sys.modules, module.__name__)
     with pytest.raises(VdgiError, match="needs the package numba .*; pip install 'numba>=0.58'"):
         importlib.import_module(inside_outside.__name__)
@@ -341,17 +341,17 @@ def test_without_a_folder_to_keep_it_in_code_is_compiled_anew(monkeypatch):
             raise RuntimeError("cannot cache function: no locator available")
         return function
 
-    monkeypatch.setattr(compiling.numba, "njit", njit)
-    assert compiling.compiled(abs) is abs
+    monkeypatch.setattr(jit.numba, "njit", njit)
+    assert jit.compiled(abs) is abs
 
 
 def test_long_compilation_is_announced(monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="dynet_vdgi")
-    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
     monkeypatch.setattr(inside_outside, "add_counts", lambda *_: time.sleep(0.3))
     inside_outside.make_ready.__wrapped__()
     assert "compiling the DMV teacher" in caplog.text
     caplog.clear()
-    monkeypatch.setattr(compiling, "PATIENCE", 60.0)
+    monkeypatch.setattr(jit, "PATIENCE", 60.0)
     inside_outside.make_ready.__wrapped__()
     assert not caplog.text

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from shell import Vdgi
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.evaluation import arcs, trees
-from dynet_vdgi.evaluation.trees import Tree, png_document, svg, svg_document, text
+from dynet_vdgi.drawing import arcs, pictures
+from dynet_vdgi.drawing.pictures import Tree, png_document, svg, svg_document, text
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
@@ -447,14 +447,14 @@ def test_svg_stands_alone_and_can_be_read_aloud() -> None:
 
 
 def test_every_colour_has_a_dark_twin_and_contrast() -> None:
-    assert list(trees._LIGHT) == list(trees._DARK)
+    assert list(pictures._LIGHT) == list(pictures._DARK)
 
     def brightness(colour: str) -> float:
         parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    for colours in (trees._LIGHT, trees._DARK):
+    for colours in (pictures._LIGHT, pictures._DARK):
         paper = brightness(colours["paper"])
         for name in set(colours) - {"paper"}:
             lower, higher = sorted((paper, brightness(colours[name])))

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.cli import main
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.learning.students import LEARNERS, taught, teacher_of
 from dynet_vdgi.teachers import convex_mst, dmv
 from dynet_vdgi.teachers.ensemble import Ensemble, learn
@@ -95,6 +94,6 @@ def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, capsys
         options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
         assert main(["train", "--train", str(DEMO), *options, "--out", str(out)]) == 0
         assert f"teacher: {names[kind]}, " in capsys.readouterr().err
-        model = checkpoint.load(out / "model.vdgi")
+        model = model_file.load(out / "model.vdgi")
         assert model.settings.teacher.kind == kind
         assert model.meta["gold_trees"] == []

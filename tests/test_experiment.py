@@ -18,7 +18,17 @@ from clusters import running_cluster
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi import config
-from dynet_vdgi.experiments import baseline_run, expand, locks, plan, published, runner, sources, tasks, work
+from dynet_vdgi.experiments import (
+    baseline_run,
+    code_version,
+    expand,
+    locks,
+    plan,
+    processes,
+    published,
+    runner,
+    tasks,
+)
 from dynet_vdgi.experiments.tasks import Task
 
 SMALL = json.dumps(
@@ -386,17 +396,17 @@ def test_a_key_changes_with_the_teachers_rule_table(folder: Path) -> None:
 
 
 def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = sources.reachable("dynet_vdgi.commands.train")
-    assert {"dynet_vdgi", "dynet_vdgi.learning.training", "dynet_vdgi.errors"} <= set(training)
-    scoring = sources.reachable("dynet_vdgi.experiments.training_run")
+    training = code_version.reachable("dynet_vdgi.commands.train")
+    assert {"dynet_vdgi", "dynet_vdgi.variational.trainer", "dynet_vdgi.errors"} <= set(training)
+    scoring = code_version.reachable("dynet_vdgi.experiments.training_run")
     assert set(training) < set(scoring)
     shown = {"cli", "commands.table", "experiments.plan", "experiments.sheets", "experiments.runner"}
     assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
-    before = sources.code_version("dynet_vdgi.commands.train")
-    sources.code_version.cache_clear()
-    monkeypatch.setattr(sources, "__version__", "0.0.1")
-    assert sources.code_version("dynet_vdgi.commands.train") != before
-    sources.code_version.cache_clear()
+    before = code_version.code_version("dynet_vdgi.commands.train")
+    code_version.code_version.cache_clear()
+    monkeypatch.setattr(code_version, "__version__", "0.0.1")
+    assert code_version.code_version("dynet_vdgi.commands.train") != before
+    code_version.code_version.cache_clear()
 
 
 def test_the_rules_of_weak_supervision_are_counted_in_the_files_for_them(folder: Path) -> None:
@@ -426,7 +436,7 @@ class Pretended:
         self.seen.append(task.label)
         if task.label in self.failing:
             return {"status": 1, "last": self.failing[task.label], "s": 0.0}
-        work.prepare_folder(task)
+        processes.prepare_folder(task)
         result = {
             "key": task.key,
             "parts": dict(task.parts),
@@ -448,7 +458,7 @@ class Pretended:
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pretended]:
     def pretend(**failing: str) -> Pretended:
         done = Pretended({f"xx/{label.replace('_', '/')}": reason for label, reason in failing.items()})
-        monkeypatch.setattr(work, "run_task", done)
+        monkeypatch.setattr(processes, "run_task", done)
         return done
 
     return pretend
@@ -549,7 +559,7 @@ def test_a_worker_that_does_not_see_the_files(
     folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_plan(folder)
-    monkeypatch.setattr(work, "run_task", lambda content, folder: {"status": 0, "last": "", "s": 0.0})
+    monkeypatch.setattr(processes, "run_task", lambda content, folder: {"status": 0, "last": "", "s": 0.0})
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
     assert (
@@ -565,7 +575,7 @@ def test_an_error_of_the_cluster_is_a_failure(
         raise ModuleNotFoundError("No module named 'dynet_vdgi'")
 
     write_plan(folder)
-    monkeypatch.setattr(work, "run_task", broken)
+    monkeypatch.setattr(processes, "run_task", broken)
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
     assert "failed: xx/first/1: ModuleNotFoundError: No module named 'dynet_vdgi'\n" in err
@@ -596,20 +606,20 @@ def test_last_words(folder: Path, status: int, said: str, log: str | None, last:
     if log is not None:
         task.folder.mkdir(parents=True)
         task.log.write_text(log, encoding="utf-8")
-    assert work._last_words(task, status, said, str(folder)) == last
+    assert processes._last_words(task, status, said, str(folder)) == last
 
 
 def test_what_was_begun_with_other_names_of_files_begins_again(
     whole: tuple[Path, str], folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
     shutil.copytree(whole[0], folder / "copy")
     monkeypatch.chdir(folder / "copy")
     run = Path("out/xx/first/1")
-    model = checkpoint.load(run / "model.vdgi", training=True)
+    model = model_file.load(run / "model.vdgi", training=True)
     model.meta["complete"], model.progress["update"] = False, 2
-    checkpoint.save(run / "model.vdgi", model)
+    model_file.save(run / "model.vdgi", model)
     (run / "result.json").unlink()
     Path("xx-train.conllu").rename("xx-train-renamed.conllu")
     result = vdgi.good("experiment", "plan.toml", "--out", "out")
@@ -669,12 +679,12 @@ def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
 def test_the_command_in_a_log_gives_the_same_model(
     whole: tuple[Path, str], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
     monkeypatch.chdir(whole[0])
     words = Path("out/xx/fine/2/log.txt").read_text(encoding="utf-8").splitlines()[0].split()[2:]
     vdgi.good(*words[:-1], "again")
-    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
+    ends = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
     assert tiny.same_arrays(ends[0].training, ends[1].training)
     assert ends[0].meta["command"] == ["vdgi", *words]
 
@@ -743,7 +753,7 @@ def test_a_real_failure_is_listed_with_its_log(folder: Path, vdgi: Vdgi) -> None
 def test_a_file_that_changes_meanwhile(folder: Path) -> None:
     task = tasks_of(write_plan(folder))["xx/first/1"]
     tiny.write(folder / "xx-train.conllu", 11)
-    outcome = work.run_task(task.to_dict(), str(folder))
+    outcome = processes.run_task(task.to_dict(), str(folder))
     assert outcome["status"] == 2
     assert outcome["last"].startswith(
         "xx/first/1: data changed since the experiment began, or differ on this "

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi as vdgi_package
-from dynet_vdgi import compiling, config
+from dynet_vdgi import config, jit, model_file
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.students import arc_hybrid, linear
-from dynet_vdgi.students.linear import LinearParser, LinearSettings, train
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.students import arc_hybrid, perceptron
+from dynet_vdgi.students.perceptron import LinearParser, LinearSettings, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 SMALL = LinearSettings(log2_buckets=12)
@@ -348,13 +348,13 @@ def test_every_feature_is_in_the_table_once():
 
 
 def test_features_hash_as_they_did_when_model_files_were_written():
-    """If this fails, `linear.FORMAT` must go up: weights of old files would be taken for other features."""
+    """If this fails, `perceptron.FORMAT` must go up: old weights would be taken for other features."""
     state, size, front = new_state(4, [1, 2, 3, 4]), 0, 1
     for action in (SHIFT, SHIFT, LEFT, SHIFT):
         size, front = arc_hybrid.advance(state, action, size, front, 4)
     atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     arc_hybrid.find_buckets(state, size, front, 44, atoms, buckets)
-    assert linear.FORMAT == 1
+    assert perceptron.FORMAT == 1
     assert buckets.tolist() == [
         523532,
         591528,
@@ -549,19 +549,19 @@ def linear_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = build_vocabulary(text, lexicalised=False)
     encoded = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in text]
     parser = train(encoded, [sentence.heads for sentence in text], len(vocabulary.tags), SMALL)
-    meta = {"kind": linear.KIND, "trained_on": {"sentences": len(text)}}
+    meta = {"kind": perceptron.KIND, "trained_on": {"sentences": len(text)}}
     rules = load_rules(config.rules_path("ud"))
     path = folder / "model.vdgi"
-    checkpoint.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
+    model_file.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
     return path
 
 
 def changed(path: Path, folder: Path, **changes: Any) -> Path:
     """A copy of a model file with other fields."""
-    model = checkpoint.load(path)
+    model = model_file.load(path)
     for name, value in changes.items():
         setattr(model, name, value)
-    checkpoint.save(folder / "changed.vdgi", model)
+    model_file.save(folder / "changed.vdgi", model)
     return folder / "changed.vdgi"
 
 
@@ -609,7 +609,7 @@ def test_probabilities_are_refused(vdgi: Vdgi, linear_model: Path, folder: Path,
 
 def test_info(vdgi: Vdgi, linear_model: Path) -> None:
     out = vdgi.good("info", linear_model).out
-    n_weights = checkpoint.load(linear_model).parameters["linear/weights"].size
+    n_weights = model_file.load(linear_model).parameters["linear/weights"].size
     assert "kind          linear\n" in out
     assert f"weights       {n_weights:,}\n\n[data]\n" in out
     assert "hidden_dim" not in out
@@ -649,14 +649,14 @@ def test_a_missing_numba_is_named(linear_model: Path, tmp_path: Path) -> None:
 def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(compiling, "PATIENCE", 0.01)
-    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced("the linear parser"):
+    monkeypatch.setattr(jit, "PATIENCE", 0.01)
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the linear parser"):
         time.sleep(0.5)
     assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the linear parser"]
 
 
 def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", "dynet_vdgi"), compiling.announced("the linear parser"):
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the linear parser"):
         pass
     assert not caplog.records
 
@@ -667,5 +667,5 @@ def test_functions_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Mo
             raise RuntimeError("cannot cache function: no locator available")
         return function
 
-    monkeypatch.setattr(compiling.numba, "njit", njit)
-    assert compiling.compiled(len) is len
+    monkeypatch.setattr(jit.numba, "njit", njit)
+    assert jit.compiled(len) is len

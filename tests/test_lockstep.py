@@ -12,7 +12,8 @@ from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.per_sentence import forcing, greedy, new_graph, sampling
+from dynet_vdgi.model.network import forcing, new_graph, sampling
+from dynet_vdgi.model.per_sentence import greedy
 
 EITHER = pytest.mark.parametrize("merge", [True, False])
 LEXICALISED_OR_NOT = pytest.mark.parametrize("word_dim", [0, 3])

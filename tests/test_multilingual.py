@@ -18,18 +18,19 @@ from hypothesis import strategies as st
 from shell import Vdgi, last_line
 from tiny import same_arrays
 
-from dynet_vdgi import cli, config
+from dynet_vdgi import cli, config, model_file
 from dynet_vdgi.commands import train
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.experiments import expand, plan, tasks, training_run, work
+from dynet_vdgi.experiments import expand, plan, processes, tasks, training_run
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint, students
-from dynet_vdgi.learning.training import TrainingData
+from dynet_vdgi.learning import students
+from dynet_vdgi.variational.trainer import TrainingData
 
 DEMO = config.resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
@@ -111,14 +112,14 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes: list[int]) ->
 def test_one_language_is_learnt_as_without_a_label(folder: Path, vdgi: Vdgi) -> None:
     vdgi.good("train", "--preset", "best", "--train", DEV, "--out", "plain")
     vdgi.good("train", "--preset", "best", "--language", "xa", DEV, "--out", "labelled")
-    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
     assert same_arrays(plain.parameters, labelled.parameters)
     assert "languages" not in plain.meta
     assert labelled.meta["languages"] == {"xa": labelled.meta["trained_on"]}
 
 
 def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
-    meta = checkpoint.load(both).meta
+    meta = model_file.load(both).meta
     read = [prepare(conllu.read(name), STANDARD, 15, 2) for name in (TRAIN, DEV)]
     numbers = [{"sentences": len(part.sentences), "words": part.n_words} for part in read]
     assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
@@ -142,7 +143,7 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder: Path, vd
     vdgi.good("train", "--train", "a.conllu", "b.conllu", *tiny.SMALL_OPTIONS, "--out", "plain")
     languages = ["--language", "xa", "a.conllu", "--language", "xb", "b.conllu"]
     vdgi.good("train", *languages, *tiny.SMALL_OPTIONS, "--out", "labelled")
-    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
     assert same_arrays(plain.parameters, labelled.parameters)
     assert {label: found["sentences"] for label, found in labelled.meta["languages"].items()} == {
         "xa": 12,
@@ -162,14 +163,14 @@ def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vd
     languages = ["--language", "xa", DEV, "--language", "xb", TEST]
     err = vdgi.good("train", "--preset", "best-neural", *options, *languages, "--out", "run").err
     assert err.count("teacher: DMV, ") == 2
-    meta = checkpoint.load("run/model.vdgi").meta
+    meta = model_file.load("run/model.vdgi").meta
     assert list(meta["languages"]) == ["xa", "xb"]
     assert (meta["gold_trees"], meta["complete"]) == ([], True)
 
 
 def test_gold_trees_alone_need_no_teacher(folder: Path, vdgi: Vdgi) -> None:
     vdgi.good("train", "--preset", "best", "--trees", DEV, "--out", "run")
-    assert checkpoint.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
+    assert model_file.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
 
 
 TEXT = ["--language", "xa", "a.conllu"]
@@ -392,7 +393,7 @@ def test_of_equal_runs_one_trains(
     models, results = {}, {}
     for label in ("xa/multilingual/1", "xb/multilingual/1", "xb/multilingual/2", "xb/zero-shot/1"):
         task = found[label]
-        work.prepare_folder(task)
+        processes.prepare_folder(task)
         training_run.perform(task)
         assert (task.folder in trained) == (label != "xb/multilingual/1")
         models[label] = task.folder / config.MODEL_NAME
@@ -400,17 +401,17 @@ def test_of_equal_runs_one_trains(
         assert tasks.state(task).name == "done"
     first, copied, other_seed, zero = models.values()
     assert first.read_bytes() == copied.read_bytes() != other_seed.read_bytes()
-    assert list(checkpoint.load(first).meta["languages"]) == ["xa", "xb", "xc"]
-    assert list(checkpoint.load(zero).meta["languages"]) == ["xa", "xc"]
+    assert list(model_file.load(first).meta["languages"]) == ["xa", "xb", "xc"]
+    assert list(model_file.load(zero).meta["languages"]) == ["xa", "xc"]
     # Each is scored on its own test sentences, the copied model as a trained one would be.
     assert [len(result["words"]) for result in results.values()] == [14, 15, 15, 15]
     vdgi.good("parse", first, "xb-test.conllu", "-o", "parsed.conllu")
     assert Path("parsed.conllu").read_bytes() == (copied.parent / "xb-test.parsed.conllu").read_bytes()
     # The command in a model file makes that model.
-    words = shlex.split(shlex.join(checkpoint.load(zero).meta["command"]))
+    words = shlex.split(shlex.join(model_file.load(zero).meta["command"]))
     words[words.index("--out") + 1] = "again"
     vdgi.good(*words[1:])
-    assert same_arrays(checkpoint.load("again/model.vdgi").parameters, checkpoint.load(zero).parameters)
+    assert same_arrays(model_file.load("again/model.vdgi").parameters, model_file.load(zero).parameters)
 
 
 def test_the_paper_plan_has_both(data_dir: Path) -> None:

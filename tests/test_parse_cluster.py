@@ -17,8 +17,8 @@ import tiny
 from clusters import Cluster, running_cluster
 from shell import Vdgi, last_line, names_in, wait_for
 
-from dynet_vdgi import cluster as cluster_module
-from dynet_vdgi.cluster import connected
+from dynet_vdgi import dask_cluster as cluster_module
+from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.parsing import stream as stream_module

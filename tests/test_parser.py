@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
+from dynet_vdgi import model_file
 from dynet_vdgi.commands.train import train
-from dynet_vdgi.data.treebank import is_projective
+from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
@@ -177,9 +177,9 @@ def test_no_such_model(tmp_path: Path) -> None:
 
 
 def test_weights_that_do_not_fit_the_settings_name_the_file(model: Path, tmp_path: Path) -> None:
-    misfit = checkpoint.load(model)
+    misfit = model_file.load(model)
     misfit.settings = tiny.settings({"model": {"hidden_dim": 7}})
-    checkpoint.save(tmp_path / "model.vdgi", misfit)
+    model_file.save(tmp_path / "model.vdgi", misfit)
     with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
         vdgi.load(tmp_path / "model.vdgi")
 

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.data import conllu, head_rules, penn
 from dynet_vdgi.data.penn import Tree, read
-from dynet_vdgi.data.treebank import STANDARD, is_projective, prepare
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"

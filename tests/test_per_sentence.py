@@ -10,7 +10,8 @@ import pytest
 from dynet_vdgi.config import ModelSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.per_sentence import Network, draw, forcing, greedy, new_graph, sampling
+from dynet_vdgi.model.network import Network, forcing, new_graph, sampling
+from dynet_vdgi.model.per_sentence import draw, greedy
 
 TAGS = ("ADJ", "NOUN", "VERB")
 WORDS = ("a", "b", "c", "d")

@@ -18,14 +18,14 @@ from test_per_sentence import gradients, network
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning.baseline import Baseline
-from dynet_vdgi.learning.optimiser import AdaGrad
-from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.learning.posterior import Lambda, RuleCounts, dual, dual_gradient
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Parameters
-from dynet_vdgi.model.per_sentence import forcing, new_graph
+from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.model.samples import Samples
+from dynet_vdgi.variational.critic import Baseline
+from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
+from dynet_vdgi.variational.posterior import Lambda, RuleCounts, dual, dual_gradient
 
 TAGS = ("DET", "NOUN", "VERB")
 RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")

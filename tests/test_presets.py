@@ -11,10 +11,9 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.data import conllu
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.runlog import RunLog
+from dynet_vdgi.runlog import RunLog
 
 DEMO = config.resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["model.hidden_dim=8", "model.tag_dim=8", "train.samples=3"]
@@ -93,7 +92,7 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     if settings.train.select == "dev":
         files += ["--dev", str(text)]
     vdgi.good("train", *files, *asked(presets, *SIZES, *updates), "--out", "run")
-    model = checkpoint.load("run/model.vdgi")
+    model = model_file.load("run/model.vdgi")
     assert model.meta["preset"] == " + ".join(presets)
     assert (model.meta["complete"], model.meta["updates"]) == (True, 2 * len(phases))
     trees = model.meta["trained_on"]["sentences"]
@@ -171,7 +170,7 @@ def test_pretraining_is_the_default_under_its_name() -> None:
 def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
     options = asked(["unsupervised"], *SIZES, "finetune.updates=2")
     vdgi.good("train", "--train", str(text), *options, "--out", "run")
-    assert not checkpoint.load("run/model.vdgi", training=True).training["lambda"].any()
+    assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
     for row in RunLog(Path("run/log.jsonl")).rows():
         assert row["lambda_norm"] == row["kl"] == 0
         assert row["gamma_ess"] == 3  # all samples
@@ -204,7 +203,7 @@ def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
     sizes = [*SIZES, "train.updates=1", "finetune.updates=1"]
     options = ["train", "--train", str(text), "--dev", str(text), *asked(presets, *sizes)]
     vdgi.good(*options, "--out", "run")
-    model = checkpoint.load("run/model.vdgi")
+    model = model_file.load("run/model.vdgi")
     assert model.meta["preset"] == "rl-sn + as_released + mine.toml"
     part = model.settings.finetune
     assert (part.score, part.form, part.lr) == ("rl-sn", "released", 0.125)
@@ -226,7 +225,7 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     options = [*SIZES, "train.updates=1", "finetune.updates=1"]
     result = vdgi.good("train", "--train", text, *asked(["ud-weak"], *options), "--out", "run")
     assert f"gold trees used: {COUNTED[0]}" in result.err.splitlines()
-    model = checkpoint.load("run/model.vdgi", training=True)
+    model = model_file.load("run/model.vdgi", training=True)
     assert model.meta["gold_trees"] == COUNTED
     vdgi.good("rules", "estimate", text, "-o", "rules.txt")
     assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
@@ -236,7 +235,7 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     # The same rules from the file give the same model.
     by_file = [*asked(["ud-weak"], *options, "posterior.expectations=rules"), "--rules", "rules.txt"]
     vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
-    other = checkpoint.load("by-file/model.vdgi", training=True)
+    other = model_file.load("by-file/model.vdgi", training=True)
     assert tiny.same_arrays(other.training, model.training)
     assert other.meta["gold_trees"] == []
 
@@ -252,7 +251,7 @@ def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
 def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
     options = asked(["ud-weak"], *SIZES, "train.updates=1", "finetune.updates=0")
     vdgi.good("train", "--trees", text, *options, "--out", "run")
-    model = checkpoint.load("run/model.vdgi")
+    model = model_file.load("run/model.vdgi")
     vdgi.good("rules", "estimate", text, "-o", "rules.txt")
     assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
     assert model.meta["gold_trees"][0] == COUNTED[0]
@@ -292,7 +291,7 @@ def rows_of(model: Any, table: str) -> dict[str, Any]:
 def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
     """Frozen in the encoder; in the decoder trained from there on."""
     result = vdgi.good(*words, "--set", "train.updates=4", "--set", "train.average=0")
-    model = checkpoint.load("run/model.vdgi")
+    model = model_file.load("run/model.vdgi")
     assert model.settings.model.vector_dim == 3
     n_words = len(model.vocabulary.words)
     line = next(line for line in result.err.splitlines() if line.startswith("vectors: "))
@@ -312,14 +311,14 @@ def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
 
 def test_vectors_are_where_the_decoder_starts(vdgi: Vdgi, words: list[str]) -> None:
     vdgi.good(*words, "--set", "train.updates=2", "--set", "train.lr=0")
-    decoder = rows_of(checkpoint.load("run/model.vdgi"), "decoder")
+    decoder = rows_of(model_file.load("run/model.vdgi"), "decoder")
     for word, vector in VECTORS.items():
         assert decoder[word].tolist() == list(vector)
 
 
 def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]) -> None:
     result = vdgi.good(*words, "--set", "train.updates=1")
-    model = checkpoint.load("run/model.vdgi")
+    model = model_file.load("run/model.vdgi")
     vocabulary = model.vocabulary
     class_of = dict(zip(vocabulary.words, vocabulary.classes[1:]))
     for one in vocabulary.words:

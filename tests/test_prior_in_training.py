@@ -18,20 +18,19 @@ from test_per_sentence import gradients
 from test_phases import NET_TAGS, PARAMETERS, SENTENCE, WORDS, assert_unbiased, enumerated, estimates, net
 from tiny import Run, same_arrays
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.phases import Finetuning, Pretraining
-from dynet_vdgi.learning.posterior import Lambda, Potentials
 from dynet_vdgi.learning.students import taught, teacher_of
-from dynet_vdgi.learning.training import Trainer, expected_dda, stages
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.variational.phases import Finetuning, Pretraining
+from dynet_vdgi.variational.posterior import Lambda, Potentials
+from dynet_vdgi.variational.trainer import Trainer, expected_dda, stages
 
 Floats = Any
 
@@ -337,11 +336,11 @@ def test_fine_tuning_is_kept_only_if_the_teacher_expects_more(
         weights[self.updates] = {name: np.array(array) for name, array in self._present().items()}
         return original(self)
 
-    monkeypatch.setattr("dynet_vdgi.learning.training.expected_dda", lambda *_: next(figures))
+    monkeypatch.setattr("dynet_vdgi.variational.trainer.expected_dda", lambda *_: next(figures))
     monkeypatch.setattr(Trainer, "_scores", scores)
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         trainer.train()
-    model = checkpoint.load(tmp_path / "model.vdgi", training=True)
+    model = model_file.load(tmp_path / "model.vdgi", training=True)
     assert same_arrays(model.parameters, weights[kept])
     best = max(0.8, *after)
     assert (model.meta["expected_dda"], model.meta["dev_dda"]) == (best, None)
@@ -408,4 +407,4 @@ def test_potentials_need_a_table(vdgi: Vdgi, folder: Path) -> None:
     )
     assert not Path("run").exists()
     vdgi.good("train", *options, *tiny.SMALL_OPTIONS, "--set", "posterior.rules=strict")
-    assert checkpoint.load("run/model.vdgi").rules.table is not None
+    assert model_file.load("run/model.vdgi").rules.table is not None

@@ -9,14 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from dynet_vdgi import cli
+from dynet_vdgi import cli, model_file
 from dynet_vdgi.config import Settings, merge
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network
+from dynet_vdgi.model_file import ModelFile
 
 LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 
@@ -30,7 +29,7 @@ def model(tmp_path_factory):
     network = Network(vocabulary, settings.model, np.random.default_rng(1))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path_factory.mktemp("model") / "model.vdgi"
-    checkpoint.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
     return path
 
 

@@ -16,13 +16,13 @@ import pytest
 import tiny
 from shell import Vdgi, names_in
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.commands import report as command
 from dynet_vdgi.commands.evaluate import score_files
-from dynet_vdgi.data import treebank
-from dynet_vdgi.evaluation import attachment, curves, report, tables
-from dynet_vdgi.evaluation.report import Run
-from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.data import protocols
+from dynet_vdgi.evaluation import attachment, tables
+from dynet_vdgi.reports import curves, page
+from dynet_vdgi.reports.page import Run
 
 HOSTILE = "<b>&\"'</b>"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -151,13 +151,13 @@ def runs(folder: Path, model: Path) -> Path:
 
 def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
     result = vdgi.good("report", "one")
-    assert (result.out, result.err) == ("", "report: report.html\n")
+    assert (result.out, result.err) == ("", "report: page.html\n")
     root = check(Path("report.html").read_text(encoding="utf-8"))
     assert root.all("h1")[0].text == "Training report: one"
     (gold,) = [node for node in every(root) if node.attributes.get("class") == "gold"]
     assert gold.text == "Gold trees used: none"
     facts = dict(zip([d.text for d in root.all("dt")], [d.text for d in root.all("dd")]))
-    meta = checkpoint.load("one/model.vdgi").meta
+    meta = model_file.load("one/model.vdgi").meta
     assert (facts["Preset"], facts["Seed"]) == ("mine", str(meta["seed"]))
     assert facts["Protocol"].startswith("standard: ")
     assert facts["Dev DDA"] == "50.0 per cent (last logged)"
@@ -187,7 +187,7 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     reports, _ = score_files(
         "test.conllu",
         ["parsed.conllu"],
-        protocol=treebank.STANDARD,
+        protocol=protocols.STANDARD,
         max_lens=attachment.MAX_LENS,
         by=("length", "distance", "rule"),
         baselines=True,
@@ -228,7 +228,7 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
 
 
 def test_a_run_that_has_not_ended(runs: Path) -> None:
-    root = check(report.render([Run("one", {"complete": False}, "")]))
+    root = check(page.render([Run("one", {"complete": False}, "")]))
     assert "Training has not come to its end" in root.text
 
 
@@ -241,21 +241,21 @@ def test_the_protocol_asked_for(vdgi: Vdgi, runs: Path) -> None:
 
 def test_extremes() -> None:
     per_sentence = ((5.0, 5), (4.0, 4), (9.0, 9), (0.0, 8), (1.0, 8), (3.0, 6), (0.0, 50))
-    score = attachment.Report(treebank.STANDARD, 7, attachment.Scores(), {}, {}, per_sentence)
-    assert report.extremes(score, 2) == ([2, 0], [3, 4])
-    assert report.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
+    score = attachment.Report(protocols.STANDARD, 7, attachment.Scores(), {}, {}, per_sentence)
+    assert page.extremes(score, 2) == ([2, 0], [3, 4])
+    assert page.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
 
 
 def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
     odd: list[dict[str, Any]] = [{}, {"update": "x", "entropy": 1}, {"update": 3, "entropy": math.nan}]
     long = [{"update": k, "entropy": 1.0} for k in range(1, 1001)]
-    html = report.render([Run("none", {}, ""), Run("odd", {}, "", rows=odd), Run("long", {}, "", rows=long)])
+    html = page.render([Run("none", {}, ""), Run("odd", {}, "", rows=odd), Run("long", {}, "", rows=long)])
     root = check(html)
     assert "No log: none." in root.text
     log = table_of(root, "long: figures by update")
     assert len(log) == 201
     assert "1,000" in log
-    check(report.render([Run("odd", {}, "", rows=odd)]))
+    check(page.render([Run("odd", {}, "", rows=odd)]))
 
 
 def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
@@ -271,7 +271,7 @@ def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
     assert HOSTILE in root.text
     assert root.all("h1")[0].text == "Training report: one & <i>"
     meta = {"preset": HOSTILE, "gold_trees": [HOSTILE], "data": [{"role": HOSTILE, "name": "\udcff"}]}
-    root = check(report.render([Run(HOSTILE, meta, HOSTILE, rows=[{"update": 1, "entropy": 2.0}])]))
+    root = check(page.render([Run(HOSTILE, meta, HOSTILE, rows=[{"update": 1, "entropy": 2.0}])]))
     assert not root.all("b")
     assert root.all("pre")[0].text == HOSTILE
 
@@ -308,10 +308,10 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
     Path("bad.conllu").write_text(tiny.NINE_COLUMNS, encoding="utf-8")
     Path("empty.conllu").write_text("", encoding="utf-8")
     Path("points.conllu").write_text(tiny.block(1, ["PUNCT"], [0]), encoding="utf-8")
-    other = checkpoint.load("two/model.vdgi")
+    other = model_file.load("two/model.vdgi")
     other.settings = config.merge(other.settings, {"data": {"protocol": "as_released"}})
     Path("other").mkdir()
-    checkpoint.save("other/model.vdgi", other)
+    model_file.save("other/model.vdgi", other)
     before = names_in(runs)
     result = vdgi("report", *arguments)
     assert result.status == status
@@ -342,7 +342,7 @@ def test_ticks() -> None:
 
 
 def test_every_colour_has_a_dark_twin_and_contrast() -> None:
-    css = report.TEMPLATE.read_text(encoding="utf-8")
+    css = page.TEMPLATE.read_text(encoding="utf-8")
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part))
         for part in (css.partition("prefers-color-scheme: dark")[0], css.partition("color-scheme: dark")[2])

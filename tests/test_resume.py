@@ -9,11 +9,11 @@ import pytest
 import tiny
 from tiny import UPDATES, Changes, Run, same_arrays
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.learning import checkpoint, training
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.learning.training import Trainer
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.trainer import Trainer
 
 # Resuming
 
@@ -77,7 +77,7 @@ VARIANTS: dict[str, tuple[Changes, bool]] = {
 def test_an_interrupted_run_ends_as_if_it_had_not_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     changes, dev = VARIANTS[variant]
     whole = Run(tmp_path / "whole", changes, dev=dev)
     expected = whole.train()
@@ -99,7 +99,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
 def test_an_interrupt_right_after_an_update_counts_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], at: int
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     broken = Run(tmp_path / "broken")
     interrupt_at(monkeypatch, at, before=False)
     with pytest.raises(KeyboardInterrupt):
@@ -112,8 +112,8 @@ def test_an_interrupt_while_saving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], nth: int
 ) -> None:
     """The row is logged already then; it must not be there twice in the end."""
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = Run(tmp_path / "broken"), checkpoint.save, []
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
+    broken, original, calls = Run(tmp_path / "broken"), model_file.save, []
 
     def save(path: Path, model: ModelFile) -> None:
         calls.append(model)
@@ -121,7 +121,7 @@ def test_an_interrupt_while_saving(
             raise KeyboardInterrupt
         original(path, model)
 
-    monkeypatch.setattr(checkpoint, "save", save)
+    monkeypatch.setattr(model_file, "save", save)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth
@@ -224,13 +224,13 @@ def test_other_comments_in_the_rules_are_welcome(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lost", ["updates", "lambda", "square:encoder/lstm/bias", "best_score"])
 def test_a_checkpoint_that_lacks_something_is_refused(tmp_path: Path, lost: str) -> None:
     run = finished(tmp_path)
-    model = checkpoint.load(run.out / "model.vdgi", training=True)
+    model = model_file.load(run.out / "model.vdgi", training=True)
     names = [name for name in (*model.training, *model.progress) if name.endswith(lost.split("/")[-1])]
     assert names
     for name in names:
         model.training.pop(name, None)
         model.progress.pop(name, None)
-    checkpoint.save(run.out / "model.vdgi", model)
+    model_file.save(run.out / "model.vdgi", model)
     assert "it lacks '" in refusal(run)
 
 

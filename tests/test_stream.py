@@ -7,15 +7,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from dynet_vdgi import model_file
 from dynet_vdgi.config import ModelSettings, Settings, merge
 from dynet_vdgi.data.conllu import Block, render, sentence_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network
+from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
@@ -31,7 +31,7 @@ def model(tmp_path):
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path / "model.vdgi"
-    checkpoint.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
     return str(path)
 
 

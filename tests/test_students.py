@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.cli import main
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.learning.students import taught, teacher_of
 
 DEMO = Path(config.resources()) / "demo"
@@ -42,7 +42,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["-q", "train", "--train", TRAIN, "--preset", "best", "--out", str(tmp_path / "a")]) == 0
-    model = checkpoint.load(tmp_path / "a" / "model.vdgi")
+    model = model_file.load(tmp_path / "a" / "model.vdgi")
     assert (model.meta["kind"], model.meta["complete"], model.meta["gold_trees"]) == ("linear", True, [])
     assert model.rules.text == load_rules(config.rules_path("best")).text
     capsys.readouterr()
@@ -53,7 +53,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
 
     bare = without_heads(tmp_path)
     assert main(["-q", "train", "--train", bare, "--preset", "best", "--out", str(tmp_path / "b")]) == 0
-    other = checkpoint.load(tmp_path / "b" / "model.vdgi")
+    other = model_file.load(tmp_path / "b" / "model.vdgi")
     assert {n: a.tobytes() for n, a in model.parameters.items()} == {
         n: a.tobytes() for n, a in other.parameters.items()
     }
@@ -66,7 +66,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
     assert (
         main(["-q", "train", "--train", TRAIN, "--preset", "best-neural", *options, "--out", str(out)]) == 0
     )
-    model = checkpoint.load(out / "model.vdgi")
+    model = model_file.load(out / "model.vdgi")
     assert "kind" not in model.meta
     assert model.meta["gold_trees"] == []
     text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
@@ -92,7 +92,7 @@ def test_the_linear_student_learns_gold_trees(tmp_path: Path, caplog: pytest.Log
     options = ["--set", "train.learner=linear", "--trees", TRAIN, "--dev", TEST]
     logging.getLogger("dynet_vdgi").propagate = True
     assert main(["-q", "train", *options, "--out", str(out)]) == 0
-    model = checkpoint.load(out / "model.vdgi")
+    model = model_file.load(out / "model.vdgi")
     assert model.meta["gold_trees"][0].startswith("training: ")
     assert model.meta["dev_dda"] > 0.8
     assert dda_of(out / "model.vdgi", tmp_path) > 0.75

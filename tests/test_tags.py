@@ -9,14 +9,15 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.commands import report
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import AS_RELEASED, STANDARD, prepare, without_punctuation
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.parsing.parser import load
 
 XPOS = ["--set", "data.tags=xpos"]
@@ -128,7 +129,7 @@ def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Pa
     """Bit for bit; and so are its trees, with punctuation told by UPOS in either file."""
     penn = train(vdgi, "both.conllu", "penn", *XPOS)
     same = train(vdgi, "swapped.conllu", "same")
-    mine, other = (checkpoint.load(path, training=True) for path in (penn, same))
+    mine, other = (model_file.load(path, training=True) for path in (penn, same))
     assert mine.settings.data.tags == "xpos"
     assert mine.vocabulary.tags == tuple(sorted(set(tiny.PENN.values()) - {"."}))
     assert mine.vocabulary == other.vocabulary
@@ -172,7 +173,7 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
 
 def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path) -> None:
     trees = ["--set", "posterior.expectations=trees"]
-    model = checkpoint.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
+    model = model_file.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
     counted = vdgi.good("rules", "estimate", "both.conllu", "--rules", "rules.txt", "--tags", "xpos").out
     assert model.rules.text == counted
     other = vdgi.good("rules", "estimate", "swapped.conllu", "--rules", "rules.txt").out
@@ -190,7 +191,7 @@ def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None
 
 def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> None:
     options = [*XPOS, "--set", "data.protocol=as_released", "--set", "data.max_len=20"]
-    assert "." in checkpoint.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
+    assert "." in model_file.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
 
 
 def test_models_from_before_read_upos(files: Path) -> None:
@@ -206,7 +207,7 @@ def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
     whole = [parse.heads for parse in parser.parse_all(sentences)]
     vdgi.good("parse", path, "both.conllu", "-o", "out.conllu")
     assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
-    scored = report.score({"penn": checkpoint.load(path)}, "both.conllu")
+    scored = report.score({"penn": model_file.load(path)}, "both.conllu")
     kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
     assert scored.trees["penn"] == [sentence.heads for sentence in kept]
     # Of words alone, punctuation cannot be told.

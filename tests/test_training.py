@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import UPDATES, Run, same_arrays
 
+from dynet_vdgi import model_file
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.errors import DataError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.learning import checkpoint, training
-from dynet_vdgi.learning.runlog import COLUMNS, RunLog, console_row, heading
-from dynet_vdgi.learning.training import Trainer, minibatches
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
+from dynet_vdgi.runlog import COLUMNS, RunLog, console_row, heading
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.trainer import Trainer, minibatches
 
 # Minibatches
 
@@ -183,7 +184,7 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(
     run = Run(tmp_path)
     with pytest.raises(VdgiError, match="training diverged: the gradient of update 5 is not finite"):
         run.train()
-    model = checkpoint.load(run.out / "model.vdgi", training=True)
+    model = model_file.load(run.out / "model.vdgi", training=True)
     assert model.progress["update"] == 3
     assert all(np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values()))
     assert [row["update"] for row in run.rows()] == [3]
@@ -199,7 +200,7 @@ def test_nothing_left_to_train_on(tmp_path: Path) -> None:
 def test_the_best_dev_model_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With select = dev, the weights for parsing are those of the best evaluation, not of the last."""
     ddas = iter([0.25, 0.75, 0.5])
-    monkeypatch.setattr(training, "score", lambda gold, heads: type("Scores", (), {"dda": next(ddas)})())
+    monkeypatch.setattr(trainer, "score", lambda gold, heads: type("Scores", (), {"dda": next(ddas)})())
     seen: list[Any] = []
     original = Trainer._evaluate
 

@@ -13,6 +13,7 @@ from shell import Vdgi, names_in
 from test_per_sentence import gradients, network, relative_difference, sentence
 from tiny import same_arrays
 
+from dynet_vdgi import model_file
 from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
@@ -20,12 +21,12 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.learning import checkpoint, training
-from dynet_vdgi.learning.phases import Supervised
-from dynet_vdgi.learning.training import Trainer, TrainingData
 from dynet_vdgi.model import lockstep, per_sentence
-from dynet_vdgi.model.per_sentence import forcing, new_graph
+from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.phases import Supervised
+from dynet_vdgi.variational.trainer import Trainer, TrainingData
 
 # Gradients
 
@@ -93,7 +94,7 @@ def trees_of(folder: Path, n_sentences: int = 12) -> list[Sentence]:
     return list(read(tiny.write(folder / "trees.conllu", n_sentences)))
 
 
-def trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: bool = False) -> Trainer:
+def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: bool = False) -> Trainer:
     """A trainer with so many trees and sentences without."""
     gold = trees_of(folder, max(trees, 1))[:trees]
     data = tiny.data(folder, max(text, 1))
@@ -109,7 +110,7 @@ def trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: bool 
 @pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
 def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
     changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
-    run = trainer(tmp_path, 12, 0, changes)
+    run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
     heads = Arena(run._parameters(), run.settings.model).parse(run.encoded)
     assert score(run.data.trees, heads).dda > 0.9
@@ -122,7 +123,9 @@ def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
 
 def test_trees_are_learnt_besides_text(tmp_path: Path) -> None:
     """Dev figures are those of the trees that are learnt; the text here is tagged only."""
-    run = trainer(tmp_path, 12, 6, {**SUPERVISED, "train": {**SUPERVISED["train"], "updates": 80}}, dev=True)
+    run = new_trainer(
+        tmp_path, 12, 6, {**SUPERVISED, "train": {**SUPERVISED["train"], "updates": 80}}, dev=True
+    )
     run.train()
     row = run.log.rows()[-1]
     assert row["dev_dda"] > 0.8
@@ -133,7 +136,7 @@ def test_batches_hold_either_trees_or_text_and_an_epoch_every_sentence_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[Any, Any, bool]] = []
-    original = training.lockstep.accumulate
+    original = trainer.lockstep.accumulate
 
     def accumulate(
         network: Any, sentences: Any, phase: Any, rng: Any, settings: Any, given: Any = None
@@ -141,8 +144,8 @@ def test_batches_hold_either_trees_or_text_and_an_epoch_every_sentence_once(
         calls.append((list(sentences), given, isinstance(phase, Supervised)))
         return original(network, sentences, phase, rng, settings, given)
 
-    monkeypatch.setattr(training.lockstep, "accumulate", accumulate)
-    run = trainer(tmp_path, 9, 12, {"train": {"updates": 0, "epochs": 2, "batch_size": 4}})
+    monkeypatch.setattr(trainer.lockstep, "accumulate", accumulate)
+    run = new_trainer(tmp_path, 9, 12, {"train": {"updates": 0, "epochs": 2, "batch_size": 4}})
     batches = [batch for epoch in range(2) for batch in run._epoch(epoch)]
     run.train()
     assert len(batches) == len(calls) == 2 * run.per_epoch
@@ -170,7 +173,7 @@ def test_trees_are_learnt_in_the_second_stage_too(tmp_path: Path) -> None:
         "posterior": {"dynamics": "released"},
         "finetune": {"updates": 20, "score": "rl-sn"},
     }
-    run = trainer(tmp_path, 12, 6, changes)
+    run = new_trainer(tmp_path, 12, 6, changes)
     moved = {True: 0, False: 0}
     for batch in run._epoch(0):
         before = run.phase.lam.value.copy()
@@ -204,9 +207,9 @@ def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path
         (chosen, "c", [learnt, "dev: choice of the model"]),
         (without, "d", []),
     ):
-        assert checkpoint.load(f"{out}/model.vdgi").meta["gold_trees"] == used
+        assert model_file.load(f"{out}/model.vdgi").meta["gold_trees"] == used
         assert f"gold trees used: {'; '.join(used) or 'none'}" in result.err.splitlines()
-    meta = checkpoint.load("b/model.vdgi").meta
+    meta = model_file.load("b/model.vdgi").meta
     assert [(item["role"], item["name"]) for item in meta["data"]] == [
         ("train", "text.conllu"),
         ("trees", "trees.conllu"),
@@ -222,7 +225,7 @@ def test_trees_that_cross_are_dropped_and_told(vdgi: Vdgi, folder: Path) -> None
     Path("trees.conllu").write_text(tiny.treebank(5) + crossing + crossing, encoding="utf-8")
     result = vdgi.good(*learn("--trees", "trees.conllu"))
     assert "  dropped not projective: 2 sentences, 8 words" in result.err.splitlines()
-    meta = checkpoint.load("run/model.vdgi").meta
+    meta = model_file.load("run/model.vdgi").meta
     assert meta["gold_trees"] == ["training: 5 trees learnt from"]
     assert "not projective: 2 sentences, 8 words" in meta["dropped"]
 
@@ -304,7 +307,7 @@ def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
     sizes = [text for option in small for text in ("--set", option)]
     sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
     vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
-    return checkpoint.load(f"{out}/model.vdgi", training=True)
+    return model_file.load(f"{out}/model.vdgi", training=True)
 
 
 @pytest.mark.parametrize("options", [[], ["--set", "finetune.updates=3"]], ids=["default", "two stages"])

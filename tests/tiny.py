@@ -7,17 +7,16 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.commands import train
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
-from dynet_vdgi.learning.runlog import RunLog
-from dynet_vdgi.learning.training import Trainer, TrainingData
+from dynet_vdgi.model_file import Arrays, ModelFile
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.variational.trainer import Trainer, TrainingData
 
 Changes = Mapping[str, Mapping[str, Any]]
 
@@ -137,7 +136,7 @@ class Run:
             settings=self.settings,
             resume=resume,
         )
-        return checkpoint.load(model, training=True)
+        return model_file.load(model, training=True)
 
     def rows(self) -> list[dict[str, Any]]:
         """The log without the times."""
@@ -151,6 +150,7 @@ def same_arrays(left: Arrays, right: Arrays) -> bool:
         a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
         for a, b in zip(left.values(), right.values())
     )
+
 
 PENN = {
     "DET": "DT",

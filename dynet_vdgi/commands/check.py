@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from dynet_vdgi import config
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files, punctuation
 from dynet_vdgi.errors import DataError, VdgiError
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ class Summary:
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
-        kept, _ = treebank.without_punctuation(sentence)
+        kept, _ = punctuation.without_punctuation(sentence)
         self.lengths[len(kept)] += 1
         if sentence.heads is None or kept.heads is None:
             return
         self.with_trees += 1
-        self.projective += treebank.is_projective(sentence.heads)
+        self.projective += punctuation.is_projective(sentence.heads)
         self.arcs += len(kept)
         for tag, head in zip(kept.tags, kept.heads):
             k = pairs.get((kept.tags[head - 1] if head else "ROOT", tag))

@@ -13,7 +13,7 @@ from pathlib import Path
 from dynet_vdgi import config
 from dynet_vdgi.commands import evaluate, train
 from dynet_vdgi.commands.parse import parse_files
-from dynet_vdgi.data import treebank
+from dynet_vdgi.data import protocols
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     with Stream(str(model)) as stream:
         parse_files(stream, [str(test)], str(parsed))
-    protocol = treebank.protocol_named(settings.data.protocol)
+    protocol = protocols.protocol_named(settings.data.protocol)
     reports, _ = evaluate.score_files(
         str(test),
         [str(parsed)],

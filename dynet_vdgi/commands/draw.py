@@ -7,7 +7,7 @@ the name of the input (without folder and .conllu) and the number of the sentenc
 
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
-  vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o trees.svg
+  vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o pictures.svg
   vdgi draw parsed.conllu -o 'trees/{}.svg'
 """
 
@@ -28,7 +28,7 @@ from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.evaluation.trees import Tree
+    from dynet_vdgi.drawing.pictures import Tree
 
 MAX_TREES = 100
 """In one picture."""
@@ -188,7 +188,7 @@ def _drawn(
     sentence: Sentence,
     gold: tuple[int, ...] | None,
 ) -> _Drawn:
-    from dynet_vdgi.evaluation.trees import Tree
+    from dynet_vdgi.drawing.pictures import Tree
 
     assert sentence.heads is not None
     assert sentence.source is not None
@@ -201,7 +201,7 @@ def _drawn(
 # ------------------------------------------------------------------------------------------- writing
 def _write_text(drawn: Iterable[_Drawn], output: str, width: int | None) -> None:
     """All drawings into one text, each under its caption."""
-    from dynet_vdgi.evaluation.tree_text import MIN_WIDTH, text
+    from dynet_vdgi.drawing.text import MIN_WIDTH, text
 
     if "{}" in output:
         raise UsageError("{} in --output is for pictures (--format svg or png)")
@@ -231,10 +231,10 @@ def _write_pictures(
     width: int | None,
 ) -> None:
     """One picture of all trees, or one of each."""
-    from dynet_vdgi.evaluation import trees
+    from dynet_vdgi.drawing import pictures
 
     if width is None:
-        width = trees.WIDTH
+        width = pictures.WIDTH
     elif width < 1:
         raise UsageError(f"--width {width}: a number of pixels")
     if "{}" in output:
@@ -258,9 +258,9 @@ def _write_pictures(
 
 
 def _picture(chosen: Sequence[Tree], form: str, width: int) -> str | bytes:
-    from dynet_vdgi.evaluation import trees
+    from dynet_vdgi.drawing import pictures
 
-    return (trees.svg_document if form == "svg" else trees.png_document)(chosen, width=width)
+    return (pictures.svg_document if form == "svg" else pictures.png_document)(chosen, width=width)
 
 
 def _write(path: str, content: str | bytes) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 from dynet_vdgi import config
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files, protocols, treebank
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ logger = logging.getLogger("dynet_vdgi")
 RANDOM_DRAWS = 10
 """Over how many draws the random baseline is averaged."""
 
-PROTOCOLS = (*treebank.PROTOCOLS, "every_word")
+PROTOCOLS = (*protocols.PROTOCOLS, "every_word")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,12 +115,12 @@ def _one_file(pattern: str) -> str:
     return names[0]
 
 
-def _protocol(name: str) -> treebank.Protocol:
+def _protocol(name: str) -> protocols.Protocol:
     from dynet_vdgi.evaluation.attachment import EVERY_WORD
 
     if name not in PROTOCOLS:
         raise ConfigError(f"no protocol {name!r} (choose from {', '.join(PROTOCOLS)})")
-    return EVERY_WORD if name == EVERY_WORD.name else treebank.protocol_named(name)
+    return EVERY_WORD if name == EVERY_WORD.name else protocols.protocol_named(name)
 
 
 def format_reports(
@@ -151,7 +151,7 @@ def score_files(
     gold: str,
     parses: Sequence[str],
     *,
-    protocol: treebank.Protocol,
+    protocol: protocols.Protocol,
     max_lens: Sequence[Optional[int]],  # noqa: UP045 - Python 3.9
     by: Sequence[str] = (),
     rules: str = "ud",

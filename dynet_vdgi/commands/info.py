@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
-    model = checkpoint.load(arguments.model)
+    model = model_file.load(arguments.model)
     n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
     hidden = NEURAL_SECTIONS if model.meta.get("kind") == "linear" else ()
     if arguments.json:

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi import config
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.evaluation.report import PublishedRow, Run, Scored
-    from dynet_vdgi.learning.checkpoint import ModelFile
+    from dynet_vdgi.model_file import ModelFile
+    from dynet_vdgi.reports.page import PublishedRow, Run, Scored
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--protocol",
         metavar="NAME",
-        help=f"{' or '.join(treebank.PROTOCOLS)} (default: that of the models)",
+        help=f"{' or '.join(protocols.PROTOCOLS)} (default: that of the models)",
     )
     parser.add_argument(
         "--rules",
@@ -67,9 +67,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--published compares scores: name the test sentences with --gold FILE")
     if arguments.sentences < 0:
         raise UsageError(f"--sentences {arguments.sentences}: a number of sentences, or 0 for none")
-    from dynet_vdgi.evaluation import report
+    from dynet_vdgi.reports import page
 
-    report.template()  # before any work, lest the library be missing
+    page.template()  # before any work, lest the library be missing
     folders = run_folders(arguments.runs)
     with files.atomic_writer(arguments.output) as handle:
         models = _models(folders)
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
                 rules=arguments.rules,
                 dataset=arguments.published,
             )
-        handle.write(report.render(runs, scored, n_sentences=arguments.sentences))
+        handle.write(page.render(runs, scored, n_sentences=arguments.sentences))
     if arguments.output != files.STANDARD:
         logger.info("report: %s", arguments.output)
 
@@ -114,14 +114,14 @@ def run_folders(patterns: Sequence[str]) -> dict[str, Path]:
 
 def _models(folders: dict[str, Path]) -> dict[str, ModelFile]:
     """Raises: ModelError for a folder without a model, or one with a damaged one."""
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
-    return {name: checkpoint.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
+    return {name: model_file.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
 
 
 def _run(name: str, folder: Path, model: ModelFile) -> Run:
-    from dynet_vdgi.evaluation.report import Run
-    from dynet_vdgi.learning.runlog import RunLog
+    from dynet_vdgi.reports.page import Run
+    from dynet_vdgi.runlog import RunLog
 
     return Run(
         name,
@@ -149,8 +149,8 @@ def score(
     """
     from dynet_vdgi.commands.evaluate import baseline_trees
     from dynet_vdgi.evaluation import attachment, tables
-    from dynet_vdgi.evaluation.report import Scored, tag_pairs
     from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.reports.page import Scored, tag_pairs
 
     names = files.expand([gold])
     if len(names) > 1:
@@ -205,13 +205,13 @@ def score(
     )
 
 
-def _protocol(models: dict[str, ModelFile], name: str | None) -> treebank.Protocol:
+def _protocol(models: dict[str, ModelFile], name: str | None) -> protocols.Protocol:
     if name is not None:
-        return treebank.protocol_named(name)
+        return protocols.protocol_named(name)
     theirs = sorted({model.settings.data.protocol for model in models.values()})
     if len(theirs) > 1:
         raise UsageError(f"the models have several protocols: choose one with --protocol {'|'.join(theirs)}")
-    return treebank.protocol_named(theirs[0])
+    return protocols.protocol_named(theirs[0])
 
 
 def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[tuple[int, ...]]:
@@ -230,8 +230,8 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list
 
 def _published(dataset: str) -> list[PublishedRow]:
     """Rows of DDA on a data set, one for each model of each table."""
-    from dynet_vdgi.evaluation.report import Cell, PublishedRow
     from dynet_vdgi.experiments import published
+    from dynet_vdgi.reports.page import Cell, PublishedRow
 
     figures = [figure for figure in published.read() if figure.metric == "DDA"]
     mine = [figure for figure in figures if figure.dataset == dataset]

@@ -79,7 +79,7 @@ def tables(
         UsageError: no experiment in a folder, an unknown table or system.
         DataError: a file of an experiment is damaged.
     """
-    from dynet_vdgi.experiments import beside, plan, published, results, sheets
+    from dynet_vdgi.experiments import beside_published, plan, published, results, sheets
 
     grid = results.load(folders)
     if like is None:
@@ -89,7 +89,7 @@ def tables(
         names = ["paper", *dict.fromkeys(figure.table for figure in figures)]
         if like not in names:
             raise UsageError(f"--like {like}: no such table{plan.nearest(like, names)}")
-        shown = beside.beside(grid, figures, beside.PAPER if like == "paper" else like)
+        shown = beside_published.beside(grid, figures, beside_published.PAPER if like == "paper" else like)
     if against is None:
         return shown
     known = [*grid.systems, *sheets.BASELINES]

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi import __version__, config
 from dynet_vdgi.commands.rules import estimated_rule_file
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
@@ -38,7 +38,7 @@ from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 if TYPE_CHECKING:
     from dynet_vdgi.data.embeddings import Embeddings
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.learning.training import TrainingData
+    from dynet_vdgi.variational.trainer import TrainingData
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -135,7 +135,7 @@ def train(
     Raises:
         DataError: a file is malformed, or nothing in it can be trained on.
         UsageError: the folder holds a model already, a file is missing, or the text is named in both ways.
-        ConfigError, ModelError: see `config`, `grammar.rules`, `learning.checkpoint`.
+        ConfigError, ModelError: see `config`, `grammar.rules`, `model_file`.
     """
     if languages and train_files:
         raise UsageError("--train and --language exclude each other: give the files of --train a --language")
@@ -167,7 +167,7 @@ def train(
         data = _taught(data, settings)
     if settings.train.learner == "linear":
         return _train_linear(settings, data, meta, out)
-    from dynet_vdgi.learning.training import Trainer
+    from dynet_vdgi.variational.trainer import Trainer
 
     trainer = Trainer(settings, data, meta, out)
     if resume and (out / config.MODEL_NAME).exists():
@@ -208,10 +208,10 @@ def _taught(data: TrainingData, settings: config.Settings) -> TrainingData:
 
 def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str, Any], out: Path) -> Path:
     """Trains the linear student and writes its model file."""
+    from dynet_vdgi import model_file
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.learning import checkpoint
     from dynet_vdgi.learning.students import linear_parser
-    from dynet_vdgi.students.linear import KIND
+    from dynet_vdgi.students.perceptron import KIND
 
     parser = linear_parser([*data.taught, *data.trees], data.vocabulary, settings.train.seed)
     dda = None
@@ -219,7 +219,7 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
         heads = parser.parse([data.vocabulary.encode(s.forms, s.tags).tags for s in data.dev])
         dda = score(data.dev, heads).dda
         logger.info("dev DDA %.3f", dda)
-    model = checkpoint.ModelFile(
+    model = model_file.ModelFile(
         meta={**meta, "kind": KIND, "updates": 0, "complete": True, "dev_dda": dda},
         settings=settings,
         vocabulary=data.vocabulary,
@@ -227,7 +227,7 @@ def _train_linear(settings: config.Settings, data: TrainingData, meta: dict[str,
         parameters=parser.arrays(),
     )
     path = out / config.MODEL_NAME
-    checkpoint.save(path, model)
+    model_file.save(path, model)
     _write_settings(settings, out)
     logger.info("model: %s", path)
     return path
@@ -284,9 +284,9 @@ def _prepare(
 ) -> tuple[config.Settings, TrainingData, dict[str, Any]]:
     """Settings with what follows from the files, sentences, vocabulary and rules of a run, and what the model
     file will say about it."""
-    from dynet_vdgi.learning.training import TrainingData
+    from dynet_vdgi.variational.trainer import TrainingData
 
-    protocol = treebank.protocol_named(settings.data.protocol)
+    protocol = protocols.protocol_named(settings.data.protocol)
     rules = _rules(inputs.train or inputs.trees, settings)
     nothing = treebank.Prepared([], [], [])
     texts, trees, dev = dict[str, treebank.Prepared](), nothing, nothing
@@ -405,9 +405,9 @@ def _initial(
     for key in ("vectors", "clusters"):
         if getattr(settings.data, key):
             raise UsageError(f"--init {path}: the model has its own {key}; leave out data.{key}")
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
-    model = checkpoint.load(path)
+    model = model_file.load(path)
     if settings.train.learner == "linear" or model.meta.get("kind") == "linear":
         raise UsageError(f"--init {path}: linear parsers are not trained further; leave out --init")
     if model.settings.data.tags != settings.data.tags:
@@ -425,7 +425,7 @@ def _initial(
 
 def _gold_trees_used(
     settings: config.Settings,
-    protocol: treebank.Protocol,
+    protocol: protocols.Protocol,
     text: Sequence[Sentence],
     trees: treebank.Prepared,
     dev: treebank.Prepared,
@@ -448,7 +448,7 @@ def _gold_trees_used(
 def _read(
     names: list[str],
     settings: config.Settings,
-    protocol: treebank.Protocol,
+    protocol: protocols.Protocol,
     max_len: int,
     *,
     min_len: int,

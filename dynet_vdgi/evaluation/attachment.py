@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import Protocol, heads_without, is_projective, without_punctuation
 from dynet_vdgi.errors import DataError, UsageError
 
 EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynet_vdgi import config
 from dynet_vdgi.commands.evaluate import baseline_trees
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import policy_line, score_sentence
@@ -23,19 +23,19 @@ def perform(task: Task) -> None:
     rules = load_rules(config.rules_path(settings.posterior.rules))
     tags = settings.data.tags
     gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required", tags=tags)]
-    protocols = {}
+    by_protocol: dict[str, Any] = {}
     for name in task.protocols:
-        protocol = treebank.protocol_named(name)
+        protocol = protocols.protocol_named(name)
         sentences = treebank.prepare(gold, protocol).sentences
         if not sentences:
             raise DataError(", ".join(task.test), None, f"no sentence is left under protocol {name}")
         words = [len(sentence) for sentence in sentences]
-        protocols[name] = {
+        by_protocol[name] = {
             "policy": policy_line(protocol, len(sentences), len(gold), sum(words)),
             "words": words,
             "right": _right(sentences, rules),
         }
-    write_json(task.result, {"key": task.key, "parts": dict(task.parts), "protocols": protocols})
+    write_json(task.result, {"key": task.key, "parts": dict(task.parts), "protocols": by_protocol})
 
 
 def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[float]]:

@@ -49,7 +49,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dynet_vdgi import config
-from dynet_vdgi.data import treebank as protocols
+from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import published
 

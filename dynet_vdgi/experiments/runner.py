@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dynet_vdgi.cluster import connected
-from dynet_vdgi.experiments import tasks, work
+from dynet_vdgi.dask_cluster import connected
+from dynet_vdgi.experiments import processes, tasks
 from dynet_vdgi.experiments.tasks import Task
 
 logger = logging.getLogger("dynet_vdgi")
@@ -53,7 +53,7 @@ def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) ->
                     seconds = _outcome(task, future, failures)
                     progress.ended(task, failures.get(task.label), seconds)
         except KeyboardInterrupt:
-            work.PROCESSES.stop()
+            processes.PROCESSES.stop()
             message = f"{progress.done} of {len(todo)} tasks are done; the same command goes on"
             raise KeyboardInterrupt(message) from None
     return list(failures.values())
@@ -76,7 +76,7 @@ def _submit(
             lost.append(task)
         elif len(running) < slots and not any(start == t.label for t in (*waiting, *running.values())):
             waiting.remove(task)
-            running[executor.submit(work.run_task, task.to_dict(), os.getcwd())] = task
+            running[executor.submit(processes.run_task, task.to_dict(), os.getcwd())] = task
     return lost
 
 
@@ -98,7 +98,7 @@ def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, Fai
 @contextmanager
 def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """What runs functions, and how many tasks to hand it at a time."""
-    work.PROCESSES.stopped = False
+    processes.PROCESSES.stopped = False
     if scheduler is None:
         with ThreadPoolExecutor(jobs) as threads:
             yield threads, jobs

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
-from dynet_vdgi.data import treebank as protocols
+from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation.attachment import length_label
 from dynet_vdgi.experiments.results import NOT_RUN, Grid
 

@@ -19,7 +19,7 @@ from typing import Any
 from dynet_vdgi import config
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data import files
-from dynet_vdgi.experiments import sources
+from dynet_vdgi.experiments import code_version
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
 
@@ -150,7 +150,7 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     """
     settings = task.settings()
     rules = [_sha256(str(config.rules_path(settings.posterior.rules)))]
-    scoring = [_sums(task.test), task.protocols, sources.code_version(module_of(task))]
+    scoring = [_sums(task.test), task.protocols, code_version.code_version(module_of(task))]
     if not task.system:
         return _parts(rules=[*rules, settings.data.tags], scoring=scoring)
     if settings.teacher.kind != "none":
@@ -165,7 +165,7 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
         seed=task.seed,
         data=[_sums(task.train), task.languages, _sums(task.dev)],
         rules=[*rules, *_sums(task.expectations)],
-        code=sources.code_version("dynet_vdgi.commands.train"),
+        code=code_version.code_version("dynet_vdgi.commands.train"),
         start=start_key,
         scoring=scoring,
     )

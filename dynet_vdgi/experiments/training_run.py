@@ -11,18 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
 from dynet_vdgi.commands.parse import parse_files
 from dynet_vdgi.commands.rules import estimated_rule_file
 from dynet_vdgi.commands.train import train
 from dynet_vdgi.config import Settings
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_line, score_sentence
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.runlog import RunLog
+from dynet_vdgi.runlog import RunLog
 
 RULES_NAME = "rules.txt"
 
@@ -47,7 +46,7 @@ def perform(task: Task) -> None:
             parse_files(stream, [test], str(parsed_path(task, test)))
         parsing_s = max(time.process_time() - start, 1e-9)
     scored = _score(task)
-    used = [*_gold_trees_before(task), *checkpoint.load(model).meta["gold_trees"], *gold_trees]
+    used = [*_gold_trees_before(task), *model_file.load(model).meta["gold_trees"], *gold_trees]
     write_json(
         task.result,
         {
@@ -136,7 +135,7 @@ def _trained_before(task: Task) -> Path | None:
 
 def _complete(model: Path) -> bool:
     """True if the model file is there and its training has come to its end."""
-    return model.exists() and bool(checkpoint.load(model).meta.get("complete"))
+    return model.exists() and bool(model_file.load(model).meta.get("complete"))
 
 
 def _gold_trees_before(task: Task) -> list[str]:
@@ -149,7 +148,7 @@ def _gold_trees_before(task: Task) -> list[str]:
 
 def _score(task: Task) -> dict[str, Any]:
     """Scores by length; and of each sentence the words, and how many of them have the right head."""
-    protocol = treebank.protocol_named(task.protocols[0])
+    protocol = protocols.protocol_named(task.protocols[0])
     parts, n_all, n_words = [], 0, 0
     for test in task.test:
         gold = list(conllu.read(test, heads="required"))

@@ -15,7 +15,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.students import linear
+from dynet_vdgi.students import perceptron
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.ensemble import Learner, Teacher
 
@@ -56,13 +56,13 @@ def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
 
 
-def linear_parser(trees: Sequence[Sentence], vocabulary: Vocabulary, seed: int) -> linear.LinearParser:
+def linear_parser(trees: Sequence[Sentence], vocabulary: Vocabulary, seed: int) -> perceptron.LinearParser:
     """The linear student of these trees."""
     start = time.process_time()
     tags = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in trees]
     heads = [sentence.heads or () for sentence in trees]
-    settings = linear.LinearSettings(seed=seed)
-    parser = linear.train(tags, heads, len(vocabulary.tags), settings)
+    settings = perceptron.LinearSettings(seed=seed)
+    parser = perceptron.train(tags, heads, len(vocabulary.tags), settings)
     seconds = time.process_time() - start
     logger.info("linear student: %d trees, %.1f CPU s with compiling", len(trees), seconds)
     return parser

@@ -43,14 +43,7 @@ from dynet_vdgi.model.layers import (
     finite,
     seed_dropout,
 )
-from dynet_vdgi.model.per_sentence import (
-    Choose,
-    Network,
-    forcing,
-    legal_log_probabilities,
-    new_graph,
-    sampling,
-)
+from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
 

@@ -10,16 +10,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import protocol_named, restore_punctuation, without_punctuation
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.projective import eisner
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.learning.checkpoint import load as load_model_file
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.parsing.arena import Arena
-from dynet_vdgi.students.linear import KIND as LINEAR
-from dynet_vdgi.students.linear import LinearParser
+from dynet_vdgi.students.perceptron import KIND as LINEAR
+from dynet_vdgi.students.perceptron import LinearParser
 
 NEURAL = "neural"
 """`meta["kind"]` of model files with an encoder, and of those that name none."""
@@ -177,7 +178,7 @@ def load(path: str | Path) -> Parser:
     """The parser in a model file.
 
     Raises:
-        ModelError: see `dynet_vdgi.learning.checkpoint.load`.
+        ModelError: see `dynet_vdgi.model_file.load`.
     """
     model = load_model_file(path)
     try:

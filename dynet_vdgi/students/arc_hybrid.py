@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 
 try:
-    from dynet_vdgi.compiling import compiled
+    from dynet_vdgi.jit import compiled
 except ModuleNotFoundError as error:
     raise VdgiError(
         f"the linear parser needs the package numba ({error}); install it: pip install numba"

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from dynet_vdgi import model_file
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
@@ -28,18 +29,17 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.baseline import Baseline, train_language_model
-from dynet_vdgi.learning.batches import minibatches
-from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
-from dynet_vdgi.learning.optimiser import AdaGrad
-from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.learning.posterior import Features, Lambda, Potentials, RuleCounts
-from dynet_vdgi.learning.runlog import RunLog, console_row, heading
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network
+from dynet_vdgi.model_file import Arrays, ModelFile
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.runlog import RunLog, console_row, heading
+from dynet_vdgi.variational.batches import minibatches
+from dynet_vdgi.variational.critic import Baseline, train_language_model
+from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
+from dynet_vdgi.variational.posterior import Features, Lambda, Potentials, RuleCounts
 
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this do not write a checkpoint each; the last one always does."""
@@ -225,7 +225,7 @@ class Trainer:
                 "best_score": self.best_score,
             },
         )
-        checkpoint.save(self.path, model)
+        model_file.save(self.path, model)
         self.saved_at = time.monotonic()
 
     def resume(self) -> None:
@@ -234,7 +234,7 @@ class Trainer:
         Raises:
             ModelError: it belongs to other settings, data, rules or vocabulary, or cannot be read.
         """
-        model = checkpoint.load(self.path, training=True)
+        model = model_file.load(self.path, training=True)
         ours, theirs = self.settings.to_dict(), model.settings.to_dict()
         changed = [
             f"{section}.{name} was {theirs[section][name]}, now {value}"

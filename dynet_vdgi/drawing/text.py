@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
 from typing import NamedTuple
 
-from dynet_vdgi.evaluation import arcs as _arcs
-from dynet_vdgi.evaluation.arcs import MISSED, PLAIN, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing import arcs as _arcs
+from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG, Arc
 
 MIN_WIDTH = 40
 

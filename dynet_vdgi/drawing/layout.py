@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dynet_vdgi.evaluation import arcs as _arcs
-from dynet_vdgi.evaluation.arcs import MEANING, MISSED, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing import arcs as _arcs
+from dynet_vdgi.drawing.arcs import MEANING, MISSED, RIGHT, WRONG, Arc
 
 FORM_SIZE, TAG_SIZE, NOTE_SIZE = 15, 11, 12
 TIP_LENGTH = 7  # of an arrowhead; the line ends at its back

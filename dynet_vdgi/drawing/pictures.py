@@ -19,10 +19,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG
+from dynet_vdgi.drawing.layout import TIP_LENGTH, Line, Picture, Tree, lay_out
+from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation.arcs import MISSED, PLAIN, RIGHT, WRONG
-from dynet_vdgi.evaluation.tree_layout import TIP_LENGTH, Line, Picture, Tree, lay_out
-from dynet_vdgi.evaluation.tree_text import text
 
 __all__ = ["WIDTH", "Tree", "png_document", "svg", "svg_document", "text"]
 

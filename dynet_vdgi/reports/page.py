@@ -2,7 +2,7 @@
 
 The page stands alone: style and pictures are inside, there are no scripts, and nothing is fetched. Its
 figures are those of `attachment` and `tables`; here they are only put into tables. The text around them is
-in `report.html.j2`, where Jinja2 escapes whatever comes from files.
+in `page.html.j2`, where Jinja2 escapes whatever comes from files.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dynet_vdgi import __version__
+from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import Protocol
+from dynet_vdgi.drawing import pictures
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation import attachment, curves, trees
+from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.evaluation.attachment import Report, Tally, length_label
 from dynet_vdgi.evaluation.tables import Comparison, percent
+from dynet_vdgi.reports import curves
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
+TEMPLATE = Path(__file__).with_name("page.html.j2")
 MAX_TAGS = 12
 """Of the table of tag pairs."""
 SHORTEST, LONGEST = 5, 40
@@ -375,7 +377,7 @@ def _galleries(scored: Scored, n: int) -> list[Gallery]:
     def drawing(name: str, index: int) -> Drawing:
         sentence, heads = scored.sentences[index], scored.trees[name][index]
         right, words = scored.reports[name].per_sentence[index]
-        picture = trees.svg(sentence.forms, sentence.tags, heads, sentence.heads, width=_TREE_WIDTH)
+        picture = pictures.svg(sentence.forms, sentence.tags, heads, sentence.heads, width=_TREE_WIDTH)
         return Drawing(f"Sentence {scored.numbers[index]}: {right:.0f} of {words} heads right", picture)
 
     result = []

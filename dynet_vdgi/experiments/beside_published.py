@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dynet_vdgi.data import treebank as protocols
+from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments.published import Figure, same_model
 from dynet_vdgi.experiments.results import Grid

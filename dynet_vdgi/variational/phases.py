@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import FinetuneSettings
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.learning import scores
-from dynet_vdgi.learning.baseline import Baseline
-from dynet_vdgi.learning.posterior import Features, Lambda, effective_samples
 from dynet_vdgi.model.samples import Samples
+from dynet_vdgi.variational import scores
+from dynet_vdgi.variational.critic import Baseline
+from dynet_vdgi.variational.posterior import Features, Lambda, effective_samples
 
 Floats = NDArray[np.float64]
 State = dict[str, NDArray[Any]]

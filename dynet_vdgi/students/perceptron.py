@@ -176,7 +176,7 @@ def _parse_kernel() -> Kernel:
     from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
 
     # isort: split
-    from dynet_vdgi.compiling import announced
+    from dynet_vdgi.jit import announced
 
     with announced("the linear parser"):
         nothing, first = _packed([])
@@ -190,7 +190,7 @@ def _train_kernel() -> Kernel:
     from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
 
     # isort: split
-    from dynet_vdgi.compiling import announced
+    from dynet_vdgi.jit import announced
 
     with announced("the linear parser"):
         nothing, first = _packed([])

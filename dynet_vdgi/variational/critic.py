@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.config import LanguageModelSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.learning.batches import minibatches
-from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.model.language_model import LanguageModel
 from dynet_vdgi.model.layers import finite, seed_dropout
-from dynet_vdgi.model.per_sentence import new_graph
+from dynet_vdgi.model.network import new_graph
+from dynet_vdgi.variational.batches import minibatches
+from dynet_vdgi.variational.optimiser import AdaGrad
 
 Floats = NDArray[np.float64]
 

@@ -36,7 +36,7 @@ _START = (
     "    line += os.read(0, 1 << 16) or sys.exit(1)\n"
     "order = json.loads(line)\n"
     "sys.path[:] = order['sys_path']\n"
-    "from dynet_vdgi.experiments.work import main\n"
+    "from dynet_vdgi.experiments.processes import main\n"
     "sys.exit(main(order['task']))\n"
 )
 
