@@ -79,12 +79,15 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
-        int, Meta(ge=1, le=10_001, description="epoch, from 1, from which the parser's own actions are followed")
+        int,
+        Meta(ge=1, le=10_001, description="epoch, from 1, from which the parser's own actions are followed"),
     ] = 3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
     ] = 20
-    unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden in training")] = 0.03
+    unknown: Annotated[
+        float, Meta(ge=0, le=1, description="share of words whose tag is hidden in training")
+    ] = 0.03
 
 
 class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
@@ -153,17 +156,19 @@ class TrainSettings(Section, frozen=True):
     ] = 0.5
     batch_size: Annotated[int, Meta(ge=1, description="sentences an update")] = 16
     samples: Annotated[int, Meta(ge=2, description="M, derivations a sentence")] = 20
-    exponent: Annotated[
-        float, Meta(ge=0.01, le=100, description="samples follow q to this power")
-    ] = 1.0
+    exponent: Annotated[float, Meta(ge=0.01, le=100, description="samples follow q to this power")] = 1.0
     l2: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-4
-    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = 0.997
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
+        0.997
+    )
     engine: Annotated[
         Literal["lockstep", "per_sentence"], Meta(description="the fast engine or the reference")
     ] = "lockstep"
     select: Annotated[
         Literal["last", "dev", "teacher"],
-        Meta(description="the weights kept: the last, or those best on gold dev trees, or in the teacher's view"),
+        Meta(
+            description="the weights kept: the last, or those best on gold dev trees, or in the teacher's view"
+        ),
     ] = "last"
     evaluate_every: Annotated[int, Meta(ge=1, description="updates")] = 50
     dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
@@ -178,7 +183,9 @@ class FinetuneSettings(Section, frozen=True):
         Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="the score function")
     ] = "rl-pc"
     form: Annotated[Literal["paper", "released"], Meta(description="of the score")] = "paper"
-    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: the ELBO + lambda . counts")] = "elbo"
+    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: the ELBO + lambda . counts")] = (
+        "elbo"
+    )
     decoder: Annotated[
         Literal["score", "plain"], Meta(description="its weights: the encoder's, or as in pretraining")
     ] = "plain"
@@ -202,7 +209,8 @@ class Settings(Section, frozen=True):
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")] = 1
     rules: Annotated[
-        str, Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules")
+        str,
+        Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
     ] = "best"
     data: DataSettings = DataSettings()
     teacher: TeacherSettings = DmvSettings()
@@ -270,7 +278,9 @@ class Settings(Section, frozen=True):
 def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
     """Without the kinds of the teachers in an ensemble, which never change."""
     return {
-        key: {name: number for name, number in value.items() if name != "kind"} if isinstance(value, dict) else value
+        key: {name: number for name, number in value.items() if name != "kind"}
+        if isinstance(value, dict)
+        else value
         for key, value in section.items()
     }
 
@@ -287,9 +297,7 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------------- no effect
-def without_effect(
-    settings: Settings, *, has_text: bool = True, has_dev: bool = True
-) -> dict[str, str]:
+def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool = True) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
     `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees.
@@ -311,13 +319,21 @@ def without_effect(
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
     if not settings.finetunes:
-        say("there is no fine-tuning; set finetune.updates", *_keys("finetune", FinetuneSettings, "updates", "epochs"))
+        say(
+            "there is no fine-tuning; set finetune.updates",
+            *_keys("finetune", FinetuneSettings, "updates", "epochs"),
+        )
     if not settings.finetunes or settings.finetune.score != "rl-bl":
         say("it is for finetune.score=rl-bl", "language_model")
     if settings.finetune.score == "loo":
         say("finetune.score=loo has one form", "finetune.form")
     if not (has_text and settings.learns_from_text):
-        say("the parser learns from trees, not from the text itself", "posterior", "train.samples", "train.exponent")
+        say(
+            "the parser learns from trees, not from the text itself",
+            "posterior",
+            "train.samples",
+            "train.exponent",
+        )
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
     idle.update(_idle_regularisation(settings))
@@ -397,8 +413,13 @@ _UNIONS: dict[str, tuple[type[Section], ...]] = {
     "parser": (PerceptronSettings, ModelSettings),
 }
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {
-    **{"data": (DataSettings,), **_UNIONS, "words": (WordSettings,), "posterior": (PosteriorSettings,)},
-    **{"train": (TrainSettings,), "finetune": (FinetuneSettings,), "language_model": (LanguageModelSettings,)},
+    "data": (DataSettings,),
+    **_UNIONS,
+    "words": (WordSettings,),
+    "posterior": (PosteriorSettings,),
+    "train": (TrainSettings,),
+    "finetune": (FinetuneSettings,),
+    "language_model": (LanguageModelSettings,),
 }
 
 RENAMED = {
@@ -430,7 +451,9 @@ def _check_names(values: Mapping[str, Any]) -> None:
                 raise ConfigError(f"config: '{name}' is a key, not a section; write {name} = ...")
             continue
         if name not in _SECTIONS and not any(old.startswith(f"{name}.") for old in RENAMED):
-            raise ConfigError(f"config: no section '{name}'" + did_you_mean(name, [*_SECTIONS, "seed", "rules"]))
+            raise ConfigError(
+                f"config: no section '{name}'" + did_you_mean(name, [*_SECTIONS, "seed", "rules"])
+            )
         if not isinstance(section, Mapping):
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
         for key in section:

@@ -112,7 +112,9 @@ def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
 
 # ------------------------------------------------------------------------------------------- sources
 def load_settings(
-    presets: Presets = DEFAULT_PRESET, assignments: Iterable[str] = (), changes: Mapping[str, Any] | None = None
+    presets: Presets = DEFAULT_PRESET,
+    assignments: Iterable[str] = (),
+    changes: Mapping[str, Any] | None = None,
 ) -> Settings:
     """A preset (its name, or the path of a TOML file), or several one on top of the other, with single
     settings changed on top: by `section.key=value` and by nested values, which win.
