@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, TypeVar, Union
 
 import msgspec
 from msgspec import Meta, Struct
@@ -80,14 +80,12 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
         int,
-        Meta(ge=1, le=10_001, description="epoch, from 1, from which the parser's own actions are followed"),
+        Meta(ge=1, le=10_001, description="from this epoch on, its own actions are followed"),
     ] = 3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
     ] = 20
-    unknown: Annotated[
-        float, Meta(ge=0, le=1, description="share of words whose tag is hidden in training")
-    ] = 0.03
+    unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
 
 
 class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
@@ -158,17 +156,13 @@ class TrainSettings(Section, frozen=True):
     samples: Annotated[int, Meta(ge=2, description="M, derivations a sentence")] = 20
     exponent: Annotated[float, Meta(ge=0.01, le=100, description="samples follow q to this power")] = 1.0
     l2: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-4
-    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
-        0.997
-    )
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averages; 0: off")] = 0.997
     engine: Annotated[
         Literal["lockstep", "per_sentence"], Meta(description="the fast engine or the reference")
     ] = "lockstep"
     select: Annotated[
         Literal["last", "dev", "teacher"],
-        Meta(
-            description="the weights kept: the last, or those best on gold dev trees, or in the teacher's view"
-        ),
+        Meta(description="which weights: the last; the best on gold dev trees, or for the teacher"),
     ] = "last"
     evaluate_every: Annotated[int, Meta(ge=1, description="updates")] = 50
     dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
@@ -183,9 +177,7 @@ class FinetuneSettings(Section, frozen=True):
         Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="the score function")
     ] = "rl-pc"
     form: Annotated[Literal["paper", "released"], Meta(description="of the score")] = "paper"
-    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: the ELBO + lambda . counts")] = (
-        "elbo"
-    )
+    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: + lambda . counts")] = "elbo"
     decoder: Annotated[
         Literal["score", "plain"], Meta(description="its weights: the encoder's, or as in pretraining")
     ] = "plain"
@@ -210,7 +202,7 @@ class Settings(Section, frozen=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")] = 1
     rules: Annotated[
         str,
-        Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
+        Meta(description="of teacher, prior and posterior: a file, or a name in resources/rules"),
     ] = "best"
     data: DataSettings = DataSettings()
     teacher: TeacherSettings = DmvSettings()
@@ -277,12 +269,11 @@ class Settings(Section, frozen=True):
 
 def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
     """Without the kinds of the teachers in an ensemble, which never change."""
-    return {
-        key: {name: number for name, number in value.items() if name != "kind"}
-        if isinstance(value, dict)
-        else value
-        for key, value in section.items()
-    }
+    result = dict(section)
+    for key, value in section.items():
+        if isinstance(value, dict):
+            result[key] = {name: number for name, number in value.items() if name != "kind"}
+    return result
 
 
 def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -319,21 +310,15 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
     if not settings.finetunes:
-        say(
-            "there is no fine-tuning; set finetune.updates",
-            *_keys("finetune", FinetuneSettings, "updates", "epochs"),
-        )
+        keys = set(FinetuneSettings.__struct_fields__) - {"updates", "epochs"}
+        say("there is no fine-tuning; set finetune.updates", *(f"finetune.{key}" for key in keys))
     if not settings.finetunes or settings.finetune.score != "rl-bl":
         say("it is for finetune.score=rl-bl", "language_model")
     if settings.finetune.score == "loo":
         say("finetune.score=loo has one form", "finetune.form")
     if not (has_text and settings.learns_from_text):
-        say(
-            "the parser learns from trees, not from the text itself",
-            "posterior",
-            "train.samples",
-            "train.exponent",
-        )
+        reason = "the parser learns from trees, not from the text itself"
+        say(reason, "posterior", "train.samples", "train.exponent")
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
     idle.update(_idle_regularisation(settings))
@@ -362,10 +347,6 @@ def _idle_regularisation(settings: Settings) -> dict[str, str]:
     elif not settings.has_teacher and not settings.learns_from_text:
         idle["rules"] = "nothing learns under them"
     return idle
-
-
-def _keys(section: str, kind: type[Struct], *but: str) -> list[str]:
-    return [f"{section}.{name}" for name in kind.__struct_fields__ if name not in but]
 
 
 # ------------------------------------------------------------------------------------------- checking
@@ -451,9 +432,8 @@ def _check_names(values: Mapping[str, Any]) -> None:
                 raise ConfigError(f"config: '{name}' is a key, not a section; write {name} = ...")
             continue
         if name not in _SECTIONS and not any(old.startswith(f"{name}.") for old in RENAMED):
-            raise ConfigError(
-                f"config: no section '{name}'" + did_you_mean(name, [*_SECTIONS, "seed", "rules"])
-            )
+            near = did_you_mean(name, [*_SECTIONS, "seed", "rules"])
+            raise ConfigError(f"config: no section '{name}'{near}")
         if not isinstance(section, Mapping):
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
         for key in section:
@@ -465,7 +445,6 @@ def _check_names(values: Mapping[str, Any]) -> None:
 
 
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
-_ONE_OF = re.compile(r"Invalid (?:enum )?value .*", re.DOTALL)
 
 
 def _explained(message: str, values: Mapping[str, Any]) -> str:
@@ -547,3 +526,18 @@ def _check_together(settings: Settings) -> None:
                     f"config: 'posterior.{key}' = {value} is for counts of rules; set "
                     f"posterior.{key}={other}, or posterior.features=counts"
                 )
+
+
+Numbers = TypeVar("Numbers", bound=Section)
+
+
+def checked(kind: type[Numbers], numbers: Mapping[str, Any]) -> Numbers:
+    """Settings of one kind, from the arguments of a constructor. Raises: ConfigError."""
+    unknown = set(numbers) - set(kind.__struct_fields__)
+    for name in unknown:
+        message = f"{kind.__struct_config__.tag}: no setting '{name}'"
+        raise ConfigError(message + did_you_mean(name, kind.__struct_fields__))
+    try:
+        return msgspec.convert(dict(numbers), kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explained(str(error), numbers)) from None

@@ -189,7 +189,7 @@ def _of_version_0_1(values: Mapping[str, Any]) -> Values:
 
 
 def parse_assignment(text: str) -> Values:
-    """`section.key=value`, `seed=value` or `rules=value` as nested values; the value in TOML, quotes optional."""
+    """`section.key=value`, or `seed=` and `rules=`, as nested values; the value in TOML, quotes optional."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
     if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("seed", "rules")):
