@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import RENAMED, Settings, every_setting, from_dict, leaves, without_effect
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
@@ -31,33 +32,9 @@ _FORMER = {"default": "paper"}
 """Presets of version 0.1 and what they are called now."""
 
 
-def resources() -> Path:
-    """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
-    package = Path(__file__).resolve().parent
-    inside = package / "resources"
-    return inside if inside.is_dir() else package.parent / "resources"
-
-
 def preset_names() -> list[str]:
     """Names of the presets that come with the package."""
     return sorted(path.stem for path in (resources() / "presets").glob("*.toml"))
-
-
-def rules_path(name: str) -> Path:
-    """The file that the setting `rules` names: one of resources/rules, without its ending, or else a path.
-
-    So a file or folder called `ud` where the program is started does not stand in for the rules `ud`.
-
-    Raises:
-        ConfigError: there are no such rules.
-    """
-    bundled = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
-    if name in bundled:
-        return bundled[name]
-    if not Path(name).suffix and not Path(name).exists():
-        there_are = f"(there are: {', '.join(sorted(bundled))})"
-        raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, bundled)} {there_are}")
-    return Path(name)
 
 
 # ------------------------------------------------------------------------------------------- layers
@@ -98,8 +75,8 @@ def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
 
 
 def said(layer: Mapping[str, Any]) -> list[str]:
-    """Full names of the settings in a layer, the kinds left out."""
-    return [name for name, _ in leaves(layer) if name not in ("teacher.kind", "parser.kind")]
+    """Full names of the settings in a layer."""
+    return [name for name, _ in leaves(layer)]
 
 
 def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
@@ -136,11 +113,21 @@ def load_settings(
                 settings = _checked(values, layer)
             except ConfigError as error:
                 raise ConfigError(f"{path}: {error}") from None
+    top = _top(assignments, changes or {})
+    return _checked(merged(values, top), top) if top else settings
+
+
+def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
+    """The layer of assignments and changes."""
     top: Values = {}
     for assignment in assignments:
         top = _with(top, parse_assignment(assignment))
-    top = _with(top, changes or {})
-    return _checked(merged(values, top), top) if top else settings
+    return _with(top, changes)
+
+
+def said_in(assignments: Iterable[str], changes: Mapping[str, Any]) -> list[str]:
+    """Full names of the settings in assignments and changes."""
+    return said(_top(assignments, changes))
 
 
 def _with(layer: Values, other: Mapping[str, Any]) -> Values:
@@ -233,7 +220,8 @@ def _preset_path(preset: str, folder: Path) -> Path:
 
 def _read(path: Path) -> Values:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        values: Values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return values
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files, protocols, treebank
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 
@@ -165,7 +165,7 @@ def score_files(
     from dynet_vdgi.evaluation import attachment, tables
     from dynet_vdgi.grammar.rules import load_rules
 
-    rule_file = config.rules_path(rules)
+    rule_file = rules_path(rules)
     rule_set = load_rules(rule_file)
     gold_sentences = list(conllu.read(gold, heads="required"))
     n_all = len(gold_sentences)

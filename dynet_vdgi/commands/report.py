@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -156,7 +157,7 @@ def score(
     if len(names) > 1:
         raise UsageError(f"--gold must be one file; {gold!r} stands for {len(names)}")
     the_protocol = _protocol(models, protocol)
-    rule_file = config.rules_path(rules)
+    rule_file = rules_path(rules)
     rule_set = load_rules(rule_file)
     published = _published(dataset) if dataset is not None else []
     max_lens = _max_lens([label for row in published for label in row.cells])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi import config
 from dynet_vdgi.commands.evaluate import baseline_trees
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
@@ -15,12 +14,13 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import policy_line, score_sentence
 from dynet_vdgi.experiments.tasks import Task, write_json
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.bundled import rules_path
 
 
 def perform(task: Task) -> None:
     """Writes the baselines' file. Raises: DataError if nothing is left to score."""
     settings = task.settings()
-    rules = load_rules(config.rules_path(settings.posterior.rules))
+    rules = load_rules(rules_path(settings.rules))
     tags = settings.data.tags
     gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required", tags=tags)]
     by_protocol: dict[str, Any] = {}

@@ -11,7 +11,7 @@
     expectations = ["fr-ud-dev.conllu"]  # gold trees to count expectations of rules in, for systems with
                                          # posterior.expectations=trees (default: the training text)
     presets = ["wsj"]                    # on top of those of the system
-    set = ["posterior.rules=fr.txt"]     # settings of this treebank, whatever the system
+    set = ["rules=fr.txt"]     # settings of this treebank, whatever the system
     protocol = "standard"                # that all parses are scored under (default: the system's own)
     lengths = [15, 40]                   # limits to report besides all sentences; this is the default
     published = "UD1.4-French"           # data set of resources/published.csv
@@ -48,10 +48,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynet_vdgi import config
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import published
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.presets import DEFAULT_PRESET
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -87,7 +88,7 @@ class System:
     """A system of a plan."""
 
     name: str = ""
-    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    presets: tuple[str, ...] = (DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     after: str = ""
     treebanks: tuple[str, ...] = ()
@@ -135,7 +136,7 @@ def path_of(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
-    folder = config.resources() / "experiments"
+    folder = resources() / "experiments"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
         there_are = f"(there are: {', '.join(names)}; a file must end in .toml)"

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from dynet_vdgi import config
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.bundled import resources
 
 HEADER = ("table", "model", "dataset", "length", "metric", "mean", "best", "std", "source")
 METRICS = ("DDA", "UDA", "tokens_per_second")
@@ -56,7 +56,7 @@ def read(path: Path | None = None) -> list[Figure]:
     Raises:
         DataError: the file cannot be read, or a line of it is malformed or there twice.
     """
-    path = path or config.resources() / "published.csv"
+    path = path or resources() / "published.csv"
     figures: dict[tuple[str, ...], Figure] = {}
     with files.open_text(path) as handle:
         rows = csv.reader(handle)

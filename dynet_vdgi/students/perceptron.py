@@ -143,8 +143,15 @@ class Perceptron:
         self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
     ) -> None:
         self.settings, self.seed = settings or checked(PerceptronSettings, numbers), seed
-        self.model: PerceptronModel | None = None
+        self._model: PerceptronModel | None = None
         self.vocabulary = Vocabulary(())
+
+    @property
+    def model(self) -> PerceptronModel:
+        """What was learnt. Raises: VdgiError, nothing yet."""
+        if self._model is None:
+            raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
+        return self._model
 
     def fit(self, trees: Iterable[Sentence], vocabulary: Vocabulary | None = None) -> Perceptron:
         """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
@@ -158,13 +165,11 @@ class Perceptron:
         self.vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
         tags = [self._ids(tree) for tree in given]
         heads = [tree.heads or () for tree in given]
-        self.model = train(tags, heads, len(self.vocabulary.tags), self.settings, self.seed)
+        self._model = train(tags, heads, len(self.vocabulary.tags), self.settings, self.seed)
         return self
 
     def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
         """The tree of each sentence: projective, with one root."""
-        if self.model is None:
-            raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
         return self.model.parse([self._ids(sentence) for sentence in sentences])
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:

@@ -45,7 +45,7 @@ class Teacher(ABC):
         """What the log says of learning, a row an iteration."""
 
     def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The projective tree with one root, whatever the tags, of which most arcs are expected to be right."""
+        """The projective tree with one root of which most arcs are expected to be right."""
         return best_trees(self.marginals(sentences))
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
