@@ -81,9 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if "-" in names:
             raise UsageError("{} in --output stands for the name of a file; standard input has none")
-        outputs = [
-            ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
-        ]
+        outputs = [([name], arguments.output.replace("{}", files.without_ending(name))) for name in names]
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")

@@ -113,10 +113,7 @@ def from_dict(content: Mapping[str, Any]) -> Task:
 
 def parsed_path(task: Task, test: str) -> Path:
     """Where the parse of a test file goes."""
-    name = Path(test).name
-    for ending in (".gz", ".conllu"):
-        name = name[: -len(ending)] if name.endswith(ending) else name
-    return task.folder / f"{name}{PARSED}"
+    return task.folder / f"{files.without_ending(Path(test).name)}{PARSED}"
 
 
 # ------------------------------------------------------------------------------------------- keys
