@@ -16,7 +16,7 @@ from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
 
 if TYPE_CHECKING:
-    from dynet_vdgi.config import Settings
+    pass
 
 AnyPath = Union[str, "os.PathLike[str]"]
 Text = Union[AnyPath, Iterable[Sentence], Sequence[AnyPath]]

@@ -41,9 +41,13 @@ class TreebankFiles:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi demo`."""
-    parser.add_argument("language", nargs="?", metavar="LANG", help="code of the treebank's language, such as eu")
+    parser.add_argument(
+        "language", nargs="?", metavar="LANG", help="code of the treebank's language, such as eu"
+    )
     parser.add_argument("folders", nargs="*", metavar="DIR", help="folders with its files")
-    parser.add_argument("--out", metavar="DIR", help="folder for all results (default: runs/demo or runs/LANG)")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for all results (default: runs/demo or runs/LANG)"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (default: %(default)s)")
     parser.add_argument(
         "--preset", action="append", metavar="NAME", help=f"parsers to train (default: {', '.join(PRESETS)})"

@@ -194,7 +194,7 @@ def _drawn(
     assert sentence.source is not None
     place = f"{files.shown(name)}:{sentence.source.line}"
     caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
-    stem = "stdin" if name == files.STANDARD else re.sub(r"\.conllu(\.gz)?$", "", Path(name).name)
+    stem = "stdin" if name == files.STANDARD else files.without_ending(Path(name).name)
     return _Drawn(f"{stem}-{number}", Tree(sentence.forms, sentence.tags, sentence.heads, gold, caption))
 
 

@@ -11,7 +11,6 @@ scored as by `vdgi evaluate --baselines`; with --published, figures of others on
 from __future__ import annotations
 
 import argparse
-import difflib
 import glob
 import logging
 import os
@@ -24,6 +23,7 @@ from dynet_vdgi import config
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import near
 
 if TYPE_CHECKING:
     from dynet_vdgi.model_file import ModelFile
@@ -238,8 +238,8 @@ def _published(dataset: str) -> list[PublishedRow]:
     mine = [figure for figure in figures if figure.dataset == dataset]
     if not mine:
         known = sorted({figure.dataset for figure in figures})
-        near = difflib.get_close_matches(dataset, known, 3) or known
-        raise UsageError(f"--published {dataset}: no such data set (there are {', '.join(near)})")
+        similar = near(dataset, known, 3) or known
+        raise UsageError(f"--published {dataset}: no such data set (there are {', '.join(similar)})")
     rows: dict[tuple[str, str], dict[str, Cell]] = {}
     for figure in mine:
         best = "" if figure.best is None else f"best {figure.best:.1f}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import did_you_mean
 
 if TYPE_CHECKING:
     from dynet_vdgi.experiments.sheets import Sheet
@@ -79,7 +80,7 @@ def tables(
         UsageError: no experiment in a folder, an unknown table or system.
         DataError: a file of an experiment is damaged.
     """
-    from dynet_vdgi.experiments import beside_published, plan, published, results, sheets
+    from dynet_vdgi.experiments import beside_published, published, results, sheets
 
     grid = results.load(folders)
     if like is None:
@@ -88,13 +89,13 @@ def tables(
         figures = published.read()
         names = ["paper", *dict.fromkeys(figure.table for figure in figures)]
         if like not in names:
-            raise UsageError(f"--like {like}: no such table{plan.nearest(like, names)}")
+            raise UsageError(f"--like {like}: no such table{did_you_mean(like, names)}")
         shown = beside_published.beside(grid, figures, beside_published.PAPER if like == "paper" else like)
     if against is None:
         return shown
     known = [*grid.systems, *sheets.BASELINES]
     if against not in known:
-        raise UsageError(f"--against {against}: no such system{plan.nearest(against, known)}")
+        raise UsageError(f"--against {against}: no such system{did_you_mean(against, known)}")
     from dynet_vdgi.experiments import differences
 
     compared = [differences.against(grid, sheet, against, draws) for sheet in sheets.overview(grid)]

@@ -19,6 +19,7 @@ from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import count
 
 EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
 """For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
@@ -388,7 +389,7 @@ def _check_same_words(gold: Sentence, predicted: Sentence, number: int) -> None:
 
 
 def _words(sentence: Sentence) -> str:
-    return f"{len(sentence)} word{'' if len(sentence) == 1 else 's'}"
+    return count(len(sentence), "word")
 
 
 def _place(sentence: Sentence | None, role: str, word: int | None = None) -> tuple[str, int | None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.commands.evaluate import baseline_trees
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
@@ -14,7 +15,6 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import policy_line, score_sentence
 from dynet_vdgi.experiments.tasks import Task, write_json
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.bundled import rules_path
 
 
 def perform(task: Task) -> None:

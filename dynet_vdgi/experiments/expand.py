@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.plan import Folders, Plan, System, Treebank, learnt_from
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.presets import load_settings
 
 _FILES = ("rules", "words.vectors", "words.clusters")

@@ -37,21 +37,21 @@ another folder is given.
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import published
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.names import did_you_mean
 from dynet_vdgi.presets import DEFAULT_PRESET
 
 if sys.version_info >= (3, 11):
@@ -121,12 +121,6 @@ class Plan:
 _Part = TypeVar("_Part", Treebank, System)
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint with the name most like this one, or an empty text."""
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
-
-
 # ------------------------------------------------------------------------------------------- reading
 def path_of(name: str) -> Path:
     """The file of a plan: a path that ends in .toml, or the name of one in resources/experiments.
@@ -140,7 +134,7 @@ def path_of(name: str) -> Path:
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
         there_are = f"(there are: {', '.join(names)}; a file must end in .toml)"
-        raise ConfigError(f"no plan '{name}'{nearest(name, names)} {there_are}")
+        raise ConfigError(f"no plan '{name}'{did_you_mean(name, names)} {there_are}")
     return folder / f"{name}.toml"
 
 
@@ -171,7 +165,7 @@ def from_dict(content: Mapping[str, Any]) -> Plan:
     keys = {"seeds": "seeds", "treebank": "[[treebank]]", "system": "[[system]]"}
     for key in content:
         if key not in keys:
-            raise ConfigError(f"no key '{key}'" + nearest(key, keys))
+            raise ConfigError(f"no key '{key}'" + did_you_mean(key, keys))
     for key, written in keys.items():
         if not isinstance(content.get(key, []), list) or not content.get(key):
             raise ConfigError(f"a plan needs {written}")
@@ -201,7 +195,7 @@ def _part(kind: type[_Part], key: str, values: Any) -> _Part:
     items = {item.name: item for item in fields(kind)}
     for other in values:
         if other not in items:
-            raise ConfigError(f"{key} '{name}': no key '{other}'" + nearest(other, items))
+            raise ConfigError(f"{key} '{name}': no key '{other}'" + did_you_mean(other, items))
     return kind(**{k: _value(f"{key} '{name}': '{k}'", items[k].default, v) for k, v in values.items()})
 
 
@@ -239,7 +233,7 @@ def _check_treebanks(plan: Plan) -> None:
         if treebank.published and treebank.published not in datasets:
             raise ConfigError(
                 f"{where}: nothing is published on '{treebank.published}'"
-                + nearest(treebank.published, datasets)
+                + did_you_mean(treebank.published, datasets)
             )
         for key in ("train", "test"):
             if not treebank.missing and not getattr(treebank, key):
@@ -255,10 +249,11 @@ def _check_systems(plan: Plan) -> None:
         where = f"system '{system.name}'"
         for name in system.treebanks:
             if name not in treebanks:
-                raise ConfigError(f"{where}: no treebank '{name}'" + nearest(name, treebanks))
+                raise ConfigError(f"{where}: no treebank '{name}'" + did_you_mean(name, treebanks))
         if system.published and system.published not in models:
             raise ConfigError(
-                f"{where}: no model '{system.published}' is published" + nearest(system.published, models)
+                f"{where}: no model '{system.published}' is published"
+                + did_you_mean(system.published, models)
             )
         if system.languages not in ("", *LANGUAGES):
             raise ConfigError(
@@ -269,7 +264,7 @@ def _check_systems(plan: Plan) -> None:
         if not system.after:
             continue
         if system.after not in systems:
-            raise ConfigError(f"{where}: no system '{system.after}'" + nearest(system.after, systems))
+            raise ConfigError(f"{where}: no system '{system.after}'" + did_you_mean(system.after, systems))
         if system.languages == "others" != systems[system.after].languages:
             raise ConfigError(f"{where}: it comes after '{system.after}', which learns from the text itself")
         if systems[system.after].missing and not system.missing:
@@ -316,7 +311,8 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     systems = {system.name for system in plan.systems}
     for name in only:
         if name not in treebanks | systems:
-            raise UsageError(f"--only {name}: the plan has no such name{nearest(name, treebanks | systems)}")
+            hint = did_you_mean(name, treebanks | systems)
+            raise UsageError(f"--only {name}: the plan has no such name{hint}")
     wanted_treebanks = treebanks & set(only) or treebanks
     wanted = [system for system in plan.systems if system.name in (systems & set(only) or systems)]
     chains = [[*reversed(ancestors(plan, system)), system] for system in wanted]

@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data import files
 from dynet_vdgi.experiments import code_version
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.presets import DEFAULT_PRESET, load_settings
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
@@ -114,10 +114,7 @@ def from_dict(content: Mapping[str, Any]) -> Task:
 
 def parsed_path(task: Task, test: str) -> Path:
     """Where the parse of a test file goes."""
-    name = Path(test).name
-    for ending in (".gz", ".conllu"):
-        name = name[: -len(ending)] if name.endswith(ending) else name
-    return task.folder / f"{name}{PARSED}"
+    return task.folder / f"{files.without_ending(Path(test).name)}{PARSED}"
 
 
 # ------------------------------------------------------------------------------------------- keys

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.commands.parse import parse_files
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, files, protocols
@@ -20,7 +21,6 @@ from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.presets import merge
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.inputs import Given, Inputs

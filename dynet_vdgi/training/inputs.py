@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import ModelSettings, Settings
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
@@ -23,7 +24,6 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, DataFile, Provenance
 from dynet_vdgi.model_file import load as load_model
-from dynet_vdgi.bundled import rules_path
 
 logger = logging.getLogger("dynet_vdgi")
 
