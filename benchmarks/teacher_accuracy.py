@@ -71,7 +71,7 @@ def read(name: str, train: str, test: str) -> Language:
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
     """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
+    report = attachment.evaluate(sentences, trees, max_lens=LIMITS, by=())
     return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
 
 

@@ -134,7 +134,7 @@ def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet,
 
 def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list[float]:
     """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
+    report = attachment.evaluate(sentences, trees, max_lens=LIMITS, by=())
     return [100 * report.by_length[limit].dda for limit in LIMITS]
 
 

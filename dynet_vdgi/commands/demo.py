@@ -11,9 +11,8 @@ import logging
 from pathlib import Path
 
 from dynet_vdgi import config
-from dynet_vdgi.commands import evaluate, train
+from dynet_vdgi.commands import train
 from dynet_vdgi.commands.parse import parse_files
-from dynet_vdgi.data import protocols
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -30,7 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi demo`."""
+    from dynet_vdgi.evaluation import tables
+    from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.parsing.stream import Stream
+    from dynet_vdgi.run_folder import rules_named
 
     out, treebanks = Path(arguments.out), config.resources() / "demo"
     test, parsed = treebanks / "demo-ud-test.conllu", out / "demo-ud-test.parsed.conllu"
@@ -44,14 +46,13 @@ def run(arguments: argparse.Namespace) -> None:
     )
     with Stream(str(model)) as stream:
         parse_files(stream, [str(test)], str(parsed))
-    protocol = protocols.protocol_named(settings.data.protocol)
-    reports, _ = evaluate.score_files(
-        str(test),
-        [str(parsed)],
-        protocol=protocol,
+    evaluations = score_files(
+        test,
+        [parsed],
+        rules=rules_named(str(model)).rules,
+        protocol=settings.data.protocol,
         max_lens=[10, 15, None],
-        rules=settings.posterior.rules,
         baselines=True,
     )
-    print(evaluate.format_reports(reports))
+    print(tables.format_all(evaluations))
     print(f"\nwritten: {model}, {out / config.LOG_NAME}, {out / config.SETTINGS_NAME}, {parsed}")
