@@ -153,7 +153,7 @@ def format_comparison(evaluations: Mapping[str, Evaluation], comparison: Compari
     rows = [["difference", *map(length_label, comparison.differences)]]
     for name in list(evaluations)[1:]:
         cells = [cells[name] for cells in comparison.differences.values()]
-        rows.append([name, *(f"{_signed(cell.estimate)} {_p_text(cell.p)}".strip() for cell in cells)])
+        rows.append([name, *(f"{_signed(cell.estimate)} {p_text(cell.p)}".strip() for cell in cells)])
     if len(rows) > 1:
         parts.append(aligned(rows))
     return "\n".join([*parts, comparison.note])
@@ -172,7 +172,7 @@ def format_markdown_dda(evaluations: Mapping[str, Evaluation], comparison: Compa
         for differences in comparison.differences.values():
             cell = differences[name]
             limits = f"({_signed(cell.low)} to {_signed(cell.high)})"
-            row.append(f"{_signed(cell.estimate)} {limits} {_p_text(cell.p)}".strip())
+            row.append(f"{_signed(cell.estimate)} {limits} {p_text(cell.p)}".strip())
         rows.append(row)
     if len(rows) > 1:
         parts.append(_laid_out(rows, markdown=True))
@@ -187,7 +187,8 @@ def _signed(fraction: float) -> str:
     return "-" if math.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"  # + 0.0: never -0.0
 
 
-def _p_text(p: float) -> str:
+def p_text(p: float) -> str:
+    """The p value as tables write it; empty for NaN."""
     if math.isnan(p):
         return ""
     return f"p={p:.3f}" if p >= 0.001 else "p<0.001"
