@@ -21,14 +21,15 @@ from dynet_vdgi import config
 from dynet_vdgi.experiments import (
     baseline_run,
     code_version,
-    expand,
+    expansion,
     locks,
     plan,
+    plan_files,
     processes,
-    published,
     runner,
     tasks,
 )
+from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.experiments.tasks import Task
 
 SMALL = json.dumps(
@@ -74,7 +75,7 @@ def write_plan(folder: Path, text: str = PLAN) -> Path:
 def tasks_of(path: Path, *only: str, out: str = "out", data: str | None = None) -> dict[str, Task]:
     """The tasks of a plan by their labels, in their order."""
     content = plan.load(path)
-    found = expand.expand(content, plan.select(content, only), plan.folders(path, data), out)
+    found = expansion.expand(content, plan.select(content, only), plan_files.folders(path, data), out)
     return {task.label: task for task in found}
 
 
@@ -168,11 +169,11 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
 @pytest.mark.parametrize("name", ["demo", "paper-ud", "paper-wsj", "paper-wsj-released"])
 def test_plans_that_come_with_the_package(name: str) -> None:
     content = plan.load(plan.path_of(name))
-    none = plan.Folders(("",))
+    none = plan_files.PlanFolders(("",))
     for treebank in content.treebanks:
         for system in content.systems:
             config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-            assert expand.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
+            assert expansion.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
 
 
 def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
@@ -400,7 +401,7 @@ def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyP
     assert {"dynet_vdgi", "dynet_vdgi.variational.trainer", "dynet_vdgi.errors"} <= set(training)
     scoring = code_version.reachable("dynet_vdgi.experiments.training_run")
     assert set(training) < set(scoring)
-    shown = {"cli", "commands.table", "experiments.plan", "experiments.sheets", "experiments.runner"}
+    shown = {"cli", "commands.table", "experiments.plan", "experiments.tables.sheets", "experiments.runner"}
     assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
     before = code_version.code_version("dynet_vdgi.commands.train")
     code_version.code_version.cache_clear()

@@ -230,7 +230,7 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list
 
 def _published(dataset: str) -> list[PublishedRow]:
     """Rows of DDA on a data set, one for each model of each table."""
-    from dynet_vdgi.experiments import published
+    from dynet_vdgi.experiments.tables import published
     from dynet_vdgi.reports.page import Cell, PublishedRow
 
     figures = [figure for figure in published.read() if figure.metric == "DDA"]

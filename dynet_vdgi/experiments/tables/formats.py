@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Sequence
 
-from dynet_vdgi.experiments.sheets import Entry, Gap, Sheet
+from dynet_vdgi.experiments.tables.sheets import Entry, Gap, Sheet
 
 FORMATS = ("markdown", "latex", "csv")
 HEADER = ("table", "system", "treebank", "length", "mean", "best", "std", "n", "source")
@@ -38,9 +38,11 @@ _LATEX = {
 def text(entry: Entry, decimals: int = 1) -> str:
     """A figure for people.
 
-    >>> from dynet_vdgi.experiments.sheets import Cell
-    >>> text(Cell(54.26, 55.0, 0.86, n=3, wanted=5)), text(Cell(1.5, low=-0.5, high=3.54)), text(Gap(""))
-    ('54.3 (55.0) ± 0.9 n=3', '+1.5 [-0.5, +3.5]', '–')
+    >>> from dynet_vdgi.experiments.tables.sheets import Measured
+    >>> text(Measured(54.26, 55.0, 0.86, n=3, wanted=5))
+    '54.3 (55.0) ± 0.9 n=3'
+    >>> text(Measured(1.5, low=-0.5, high=3.54)), text(Gap(""))
+    ('+1.5 [-0.5, +3.5]', '–')
     """
     if isinstance(entry, Gap) or math.isnan(entry.mean):
         return "–"
