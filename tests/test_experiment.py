@@ -166,14 +166,40 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
     assert last_line(result.err).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["demo", "paper-ud", "paper-wsj", "paper-wsj-released"])
+PLANS = sorted(path.stem for path in (config.resources() / "experiments").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_plans_that_come_with_the_package(name: str) -> None:
     content = plan.load(plan.path_of(name))
-    none = plan_files.PlanFolders(("",))
+    named = expansion.protocols(content, plan_files.PlanFolders(("",)))  # reads all presets and settings
     for treebank in content.treebanks:
-        for system in content.systems:
-            config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-            assert expansion.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
+        assert set(named[treebank.name]) == {s.name for s in content.systems if s.covers(treebank.name)}
+
+
+def test_the_plan_of_score_functions(data_dir: Path) -> None:
+    """Each fine-tuning differs from the others, and starts from a pretraining with its rules and protocol."""
+    found = tasks_of(plan.path_of("score-functions"), data=str(data_dir))
+    runs = [task for task in found.values() if task.seed == 1]
+    assert len({(task.treebank, task.model_key) for task in runs}) == len(runs)
+    assert len(runs) == 2 * (2 + 2 * 11) + 2 * 2 * 5
+    for task in runs:
+        if task.after:
+            start, settings = found[f"{task.treebank}/{task.after}/1"].settings(), task.settings()
+            assert (start.posterior, start.model, start.data) == (
+                settings.posterior,
+                settings.model,
+                settings.data,
+            )
+            assert (settings.train.updates, settings.train.epochs) == (0, 0)
+            assert (start.finetune.updates, start.finetune.epochs) == (0, 0)
+
+
+def test_a_setting_for_each_treebank(folder: Path) -> None:
+    text = PLAN.replace('"finetune.updates=2"', '"finetune.updates=2", "posterior.rules={treebank}.txt"')
+    path = write_plan(folder, text)
+    Path("xx.txt").write_text("ROOT VERB 1\n", encoding="utf-8")
+    assert tasks_of(path)["xx/fine/1"].settings().posterior.rules == "xx.txt"
 
 
 def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:

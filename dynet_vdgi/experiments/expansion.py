@@ -64,8 +64,12 @@ def protocols(plan: Plan, folders: PlanFolders) -> dict[str, dict[str, str]]:
 def _protocol(treebank: Treebank, system: System, folders: PlanFolders) -> str:
     """The treebank's, or else the system's own."""
     presets = _presets([*system.presets, *treebank.presets], folders)
-    assignments = [*system.set, *treebank.set]
-    return treebank.protocol or config.load_settings(presets, assignments).data.protocol
+    return treebank.protocol or config.load_settings(presets, _assignments(treebank, system)).data.protocol
+
+
+def _assignments(treebank: Treebank, system: System) -> list[str]:
+    """Settings of a system on a treebank; those of the treebank win."""
+    return [text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)]
 
 
 def _presets(names: Sequence[str], folders: PlanFolders) -> tuple[str, ...]:
@@ -77,7 +81,7 @@ def _run(
 ) -> Task:
     """A run but for its seed and key; `learnt`: the treebanks of its text."""
     presets = _presets([*system.presets, *treebank.presets], folders)
-    assignments = [*system.set, *treebank.set]
+    assignments = _assignments(treebank, system)
     settings = config.load_settings(presets, assignments)
     test = folders.treebank(treebank).test
     names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
