@@ -35,7 +35,7 @@ def perform(task: Task) -> None:
     """
     from dynet_vdgi.parsing.stream import Stream
 
-    clock = _Clock(task.folder / config.LOG_NAME)
+    clock = _RunClock(task.folder / config.LOG_NAME)
     settings, gold_trees = _settings(task)
     model = _trained(task, settings)
     trained_cpu_s = clock.cpu()
@@ -163,7 +163,7 @@ def _score(task: Task) -> dict[str, Any]:
     }
 
 
-class _Clock:
+class _RunClock:
     """CPU and wall seconds of a run; of the time before an interruption, what its log says."""
 
     def __init__(self, log: Path) -> None:
