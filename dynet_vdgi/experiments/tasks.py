@@ -183,7 +183,7 @@ def module_of(task: Task) -> str:
 
 # ------------------------------------------------------------------------------------------- what is done
 @dataclass(frozen=True)
-class State:
+class TaskState:
     """How far a task is: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
 
     The last two come from what was done with other `changes`.
@@ -196,19 +196,19 @@ class State:
         return self.name + (f" ({', '.join(self.changes)} changed)" if self.changes else "")
 
 
-def state(task: Task) -> State:
+def state(task: Task) -> TaskState:
     """How far a task is, by what is in its folder."""
     done = recorded(task.result)
     if done.get("key") == task.key:
-        return State("done")
+        return TaskState("done")
     if not task.system:
-        return State("score", _changes(task, done)) if done else State("new")
+        return TaskState("score", _changes(task, done)) if done else TaskState("new")
     begun = recorded(task.folder / TASK_NAME)
     if begun.get("model_key") == task.model_key:
-        return State("score", _changes(task, done)) if done else State("resume")
+        return TaskState("score", _changes(task, done)) if done else TaskState("resume")
     if not task.folder.is_dir() or not any(task.folder.iterdir()):
-        return State("new")
-    return State("anew", _changes(task, begun or done))
+        return TaskState("new")
+    return TaskState("anew", _changes(task, begun or done))
 
 
 def _changes(task: Task, before: Mapping[str, Any]) -> tuple[str, ...]:

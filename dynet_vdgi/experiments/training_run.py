@@ -7,7 +7,6 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from dynet_vdgi import config, model_file
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.commands.parse import parse_files
 from dynet_vdgi.config import Settings
-from dynet_vdgi.data import conllu, files, protocols
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_line, score_sentence
+from dynet_vdgi.evaluation.attachment import evaluate, length_label
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
@@ -35,11 +34,11 @@ def perform(task: Task) -> None:
     """Leaves `result.json` in the run's folder, last of all; goes on from a checkpoint if there is one.
 
     Raises:
-        VdgiError: as `train`, `parse_files` and `attachment.pair`.
+        VdgiError: as `train`, `parse_files` and `evaluate`.
     """
     from dynet_vdgi.parsing.stream import Stream
 
-    clock = _Clock(task.folder / config.LOG_NAME)
+    clock = _RunClock(task.folder / config.LOG_NAME)
     settings, gold_trees = _settings(task)
     model = _trained(task, settings)
     trained_cpu_s = clock.cpu()
@@ -152,32 +151,23 @@ def _gold_trees_before(task: Task) -> list[str]:
 
 def _score(task: Task) -> dict[str, Any]:
     """Scores by length; and of each sentence the words, and how many of them have the right head."""
-    protocol = protocols.protocol_named(task.protocols[0])
-    parts, n_all, n_words = [], 0, 0
-    for test in task.test:
-        gold = list(conllu.read(test, heads="required"))
-        n_all, n_words = n_all + len(gold), n_words + sum(map(len, gold))
-        pairs = pair(gold, conllu.read(str(parsed_path(task, test)), heads="required"), protocol)
-        parts += [score_sentence(sentence, heads) for sentence, heads in zip(*pairs)]
-    total = sum(parts, Scores())
+    gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required")]
+    parsed = (
+        sentence
+        for test in task.test
+        for sentence in conllu.read(str(parsed_path(task, test)), heads="required")
+    )
+    evaluation = evaluate(gold, parsed, protocol=task.protocols[0], max_lens=(*task.lengths, None), by=())
     return {
-        "policy": policy_line(protocol, total.sentences, n_all, total.words),
-        "scores": by_length(parts, task.lengths),
-        "words": [part.words for part in parts],
-        "right": [part.directed for part in parts],
-        "words_parsed": n_words,
+        "policy": evaluation.policy,
+        "scores": {length_label(m): tally.to_dict() for m, tally in evaluation.by_length.items()},
+        "words": [words for _, words in evaluation.per_sentence],
+        "right": [right for right, _ in evaluation.per_sentence],
+        "words_parsed": sum(map(len, gold)),
     }
 
 
-def by_length(parts: Sequence[Scores], lengths: Sequence[int]) -> dict[str, Mapping[str, Any]]:
-    """Scores over all sentences up to each length, and over all, ready for JSON."""
-    return {
-        length_label(limit): sum((p for p in parts if limit is None or p.words <= limit), Scores()).to_dict()
-        for limit in (*lengths, None)
-    }
-
-
-class _Clock:
+class _RunClock:
     """CPU and wall seconds of a run; of the time before an interruption, what its log says."""
 
     def __init__(self, log: Path) -> None:
