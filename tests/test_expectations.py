@@ -319,7 +319,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
         (
             ["rules", "estimate", "plain.conllu"],
             3,
-            "plain.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)",
+            "plain.conllu:2: column 7 (HEAD) is missing (trees are needed here)",
         ),
         (["rules", "estimate", "gold.conllu", "roots.conllu"], 3, "roots.conllu:3: 2 roots: words 1, 2"),
         (["rules", "estimate", "empty.conllu"], 3, "empty.conllu: no sentences (file is empty;"),

@@ -133,9 +133,9 @@ def test_words_do_not_matter_to_an_unlexicalised_model(parser: Parser) -> None:
     ("words", "tags", "message"),
     [
         ([], [], "0 words, 0 tags"),
-        (["a"], [], "1 words, 0 tags"),
-        ([], ["NOUN"], "0 words, 1 tags"),
-        (["a", "b"], ["NOUN"], "2 words, 1 tags"),
+        (["a"], [], "1 word, 0 tags"),
+        ([], ["NOUN"], "0 words, 1 tag"),
+        (["a", "b"], ["NOUN"], "2 words, 1 tag"),
     ],
 )
 def test_words_and_tags_must_be_as_many(

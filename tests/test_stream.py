@@ -9,7 +9,8 @@ import pytest
 
 from dynet_vdgi import model_file
 from dynet_vdgi.config import ModelSettings, Settings, merge
-from dynet_vdgi.data.conllu import Block, render, sentence_of
+from dynet_vdgi.data.conllu import Block, sentence_of
+from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError, ModelError, VdgiError
