@@ -20,7 +20,7 @@ setup(
     license_files=["LICENSE"],
     # dyNET38 is the maintained wheel of DyNet (module `dynet`), built for these versions of Python. The name
     # `dynet` would fetch a source distribution that no longer compiles.
-    python_requires=">=3.9,<3.14",
+    python_requires=">=3.10,<3.14",
     install_requires=[
         "dyNET38>=2.2",
         "numpy>=1.24",
@@ -33,6 +33,7 @@ setup(
     ],
     extras_require={
         "report": ["jinja2>=3.1", "matplotlib>=3.7"],
+        "completion": ["argcomplete>=3.0"],
         "cluster": ["distributed>=2023.5"],
         "dev": [
             "pytest>=8.0",
@@ -42,7 +43,8 @@ setup(
             "ruff>=0.9",
             "mypy>=1.14",
             "import-linter>=2.1",
-            "udtools>=0.2.9; python_version >= '3.10'",
+            "udtools>=0.2.9",
+            "argcomplete>=3.0",
             "distributed>=2023.5",
             "jinja2>=3.1",
             "matplotlib>=3.7",
@@ -64,6 +66,10 @@ setup(
         "Intended Audience :: Science/Research",
         "License :: OSI Approved :: MIT License",
         "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
         "Topic :: Text Processing :: Linguistic",
     ],
 )

@@ -46,5 +46,5 @@ def read(name: str, train: str, test: str) -> Language:
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
     """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
-    return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
+    by_length = attachment.evaluate(sentences, trees, max_lens=LIMITS, by=()).by_length
+    return tuple(100 * by_length[limit].dda for limit in LIMITS)

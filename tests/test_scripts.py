@@ -235,7 +235,7 @@ def test_an_interpreter_without_wheels_gets_a_clear_message(tmp_path):
     env = {**os.environ, "VDGI_PYTHON": str(old), "VDGI_VENV": str(tmp_path / "venv")}
     result = run("train_ud.sh", env=env)
     assert result.returncode == 2
-    assert "No Python 3.9 to 3.13 found" in result.stderr
+    assert "No Python 3.10 to 3.13 found" in result.stderr
     assert "Traceback" not in result.stderr
 
 

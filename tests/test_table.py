@@ -118,7 +118,7 @@ def test_markdown(tmp_path: Path, vdgi: Vdgi) -> None:
     assert out.startswith(
         "DDA, protocol standard, length <=15\n\n"
         "|  | fr | eu | average |\n"
-        "|---|---:|---:|---:|\n"
+        "| --- | ---: | ---: | ---: |\n"
         "| left branching | 10.0 | 10.0 | 10.0 |\n"
         "| right branching | 20.0 | 20.0 | 20.0 |\n"
         "| random | 15.0 | 15.0 | 15.0 |\n"

@@ -22,13 +22,13 @@ from __future__ import annotations
 import argparse
 import logging
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynet_vdgi import progress
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 
@@ -81,9 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if "-" in names:
             raise UsageError("{} in --output stands for the name of a file; standard input has none")
-        outputs = [
-            ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
-        ]
+        outputs = [([name], arguments.output.replace("{}", files.without_ending(name))) for name in names]
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
@@ -139,18 +137,13 @@ def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
     Raises:
         DataError: an input is malformed; the output is then as it was.
     """
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     start, n_sentences, n_words = time.perf_counter(), 0, 0
     blocks = (block for name in names for block in conllu.blocks(name))
-    with files.atomic_writer(output) as handle, tqdm(
-        unit=" sentences", disable=not shown, leave=False
-    ) as progress:  # fmt: skip
+    with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
         for parsed in stream.parse(blocks):
             handle.write(parsed.text)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
-            progress.update(parsed.n_sentences)
+            bar.update(parsed.n_sentences)
     elapsed = max(time.perf_counter() - start, 1e-9)
     logger.info(
         "%d sentences, %d words parsed in %.1f s (%.0f words/s)",

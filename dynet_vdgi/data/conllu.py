@@ -206,10 +206,7 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
 def _sentence(name: str, first: int, lines: list[str], policy: Heads, tag_column: str) -> Sentence:
     """The checked sentence of one block."""
     block = _Block(name, first)
-    forms: list[str] = []
-    upos: list[str] = []
-    xpos: list[str] = []
-    heads: list[str] = []
+    words: list[list[str]] = []
     rows: list[int] = []
     next_id = "1"
     for row, line in enumerate(lines):
@@ -229,23 +226,37 @@ def _sentence(name: str, first: int, lines: list[str], policy: Heads, tag_column
         if columns[3] == "_":
             hint = "part-of-speech tags are needed: tag the text first"
             raise block.fault(row, "column 4 (UPOS) is missing", hint)
-        forms.append(columns[1])
-        upos.append(sys.intern(columns[3]))
-        if tag_column == "xpos":
-            if columns[4] == "_":
-                hint = "tags are taken from there: fill it, or set data.tags=upos"
-                raise block.fault(row, "column 5 (XPOS) is missing", hint)
-            xpos.append(sys.intern(columns[4]))
-        heads.append(columns[6])
+        if tag_column == "xpos" and columns[4] == "_":
+            hint = "tags are taken from there: fill it, or set data.tags=upos"
+            raise block.fault(row, "column 5 (XPOS) is missing", hint)
+        words.append(columns)
         rows.append(row)
         next_id = str(len(rows) + 1)
         block.empty_nodes = 0
     block.check_end(lines, len(rows))
+    _, forms, lemmas, upos, xpos, feats, heads, deprels, _, _ = zip(*words)
     tree = None if policy == "ignored" else _tree(block, heads, rows, policy)
     source = Source(name, first, tuple(lines), tuple(rows))
-    if tag_column == "xpos":
-        return Sentence(tuple(forms), tuple(xpos), tree, source, tuple(upos))
-    return Sentence(tuple(forms), tuple(upos), tree, source)
+    universal = tuple(map(sys.intern, upos))
+    native = _known(xpos)
+    return Sentence(
+        forms,
+        native if tag_column == "xpos" else universal,
+        tree,
+        source,
+        universal if tag_column == "xpos" else (),
+        _known(lemmas),
+        native,
+        _known(feats),
+        _known(deprels) if tree else (),
+    )
+
+
+def _known(column: tuple[str, ...]) -> tuple[str, ...]:
+    """A column whose equal entries share their memory; empty if nothing is known."""
+    if column.count("_") == len(column):
+        return ()
+    return tuple(map(sys.intern, column))
 
 
 class _Block:
@@ -358,7 +369,7 @@ class _Block:
             raise self.fault(self.range_row, message)
 
 
-def _tree(block: _Block, texts: list[str], rows: list[int], policy: Heads) -> tuple[int, ...] | None:
+def _tree(block: _Block, texts: Sequence[str], rows: list[int], policy: Heads) -> tuple[int, ...] | None:
     """The heads if they form a tree with one root; None where they are all missing and may be."""
     n_words = len(texts)
     if "_" in texts:
@@ -470,15 +481,15 @@ def _minimal_source(sentence: Sentence) -> Source:
     for tag in (*sentence.tags, *sentence.upos):
         if tag in ("", "_") or "\0" in tag or any(character.isspace() for character in tag):
             raise ValueError(f"tag {tag!r} cannot be written in CoNLL-U")
+    nothing = "_" * len(sentence)
     columns = zip(
         sentence.forms,
+        sentence.lemmas or nothing,
         sentence.upos or sentence.tags,
-        sentence.tags if sentence.upos else "_" * len(sentence),
+        sentence.tags if sentence.upos else sentence.xpos or nothing,
+        sentence.feats or nothing,
     )
-    lines = [
-        f"{number}\t{form}\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_"
-        for number, (form, upos, xpos) in enumerate(columns, 1)
-    ]
+    lines = ["\t".join((str(number), *known, "_", "_", "_", "_")) for number, known in enumerate(columns, 1)]
     return Source("", 1, tuple(lines), tuple(range(len(lines))))
 
 

@@ -22,19 +22,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data import files, vector_rows
-from dynet_vdgi.data.vector_rows import BUFFER, Floats, counted
+from dynet_vdgi.data.vector_rows import BUFFER, Floats
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-Guess = Callable[[str], Optional[Floats]]
+Guess = Callable[[str], Floats | None]
 
 CACHE_FORMAT = 1
 CACHE_ABOVE = 10_000_000  # bytes: smaller files are read at once
