@@ -23,6 +23,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from dynet_vdgi.learning.students import LEARNERS
 from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
@@ -31,7 +32,6 @@ from dynet_vdgi.baselines.rules_only import TIE_SEEDS
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.learning.students import LEARNERS
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
