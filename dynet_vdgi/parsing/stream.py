@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
-from dynet_vdgi import __version__
+from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data.conllu import Block, render, sentence_of, with_notes
 from dynet_vdgi.data.sentence import Sentence
