@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 from dynet_vdgi._version import __version__
 
 if TYPE_CHECKING:
-    from dynet_vdgi.api import evaluate, load, rules, train
+    from dynet_vdgi.api import rules, train
     from dynet_vdgi.config import Settings
-    from dynet_vdgi.data.conllu import read
-    from dynet_vdgi.data.conllu_writing import from_conllu, to_conllu, write
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+    from dynet_vdgi.data.conllu_writing import write
+    from dynet_vdgi.data.corpus import Corpus, read
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.drawing.sentences import draw
     from dynet_vdgi.errors import VdgiError
+    from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.parser import Parser
+    from dynet_vdgi.parsing.parser import Parser, load
     from dynet_vdgi.students.perceptron import Perceptron
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
     from dynet_vdgi.variational.learner import Neural
 
 _HOMES = {
+    "Corpus": "data.corpus",
     "ConvexMst": "teachers.convex_mst",
     "Dmv": "teachers.dmv",
     "Ensemble": "teachers.ensemble",
+    "Evaluation": "evaluation.attachment",
     "Neural": "variational.learner",
     "Parser": "parsing.parser",
     "Perceptron": "students.perceptron",
@@ -45,20 +49,22 @@ _HOMES = {
     "Settings": "config",
     "VdgiError": "errors",
     "draw": "drawing.sentences",
-    "evaluate": "api",
-    "from_conllu": "data.conllu_writing",
-    "load": "api",
-    "read": "data.conllu",
+    "evaluate": "evaluation.attachment",
+    "from_conllu": "data.conllu_objects",
+    "load": "parsing.parser",
+    "read": "data.corpus",
     "rules": "api",
-    "to_conllu": "data.conllu_writing",
+    "to_conllu": "data.conllu_objects",
     "train": "api",
     "write": "data.conllu_writing",
 }
 
 __all__ = [
     "ConvexMst",
+    "Corpus",
     "Dmv",
     "Ensemble",
+    "Evaluation",
     "Neural",
     "Parser",
     "Perceptron",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.corpus import Corpus
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
@@ -91,6 +92,8 @@ def train(
 
 def given(text: Text) -> Given:
     """Files, or sentences, as a run takes them."""
+    if isinstance(text, Corpus):
+        text = text.path  # so that the model file can name it
     if isinstance(text, (str, os.PathLike)):
         return Given((str(os.fspath(text)),))
     items = list(text)
