@@ -47,9 +47,11 @@ setup(
         "dev": [
             "pytest>=8.0",
             "pytest-cov>=5.0",
+            "pytest-timeout>=2.3",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.14",
+            "import-linter>=2.1",
             "udtools>=0.2.9",
             "argcomplete>=3.0",
             "distributed>=2023.5",
