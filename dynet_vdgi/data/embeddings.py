@@ -2,8 +2,9 @@
 
 Formats that are read: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec
 binary, each also in .gz, and fastText's own binary format. Of all but the last only the rows of wanted words
-are kept, so that memory grows with the vocabulary and not with the file; fastText's own format, which gensim
-reads, needs some three times its size, and gives words that it lacks a vector made of their character n-grams.
+are kept, so that memory grows with the vocabulary and not with the file; fastText's own format is read by
+gensim, needs some three times its size, and gives words that it lacks a vector made of their character
+n-grams.
 
 Shapes: V words, D numbers of a vector.
 """

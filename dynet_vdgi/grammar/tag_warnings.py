@@ -19,13 +19,13 @@ ALIKE = 0.7
 
 
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
-    """What looks wrong with the tags of a text, one line each; `counts` are words by tag, without punctuation.
+    """What looks wrong with the tags of a text, a line each; `counts` are words by tag, without punctuation.
 
     Tags in lower case, rare tags that look like a tag of UD, and tags that no rule mentions.
 
     >>> from dynet_vdgi.grammar.rules import parse_rules
-    >>> for line in tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, parse_rules("ROOT VERB 1\\nVERB NOUN 1")):
-    ...     print(line)
+    >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
+    >>> print(*tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, rules), sep="\\n")
     tag noun (70 words): tags in lower case fit no rule; did you mean 'NOUN'?
     tag VREB (1 word): neither a tag of UD nor of the rules; did you mean 'VERB'?
     """
