@@ -18,38 +18,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from dynet_vdgi.learning.students import LEARNERS
+from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
-from dynet_vdgi.data import conllu, protocols, treebank
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.learning.students import LEARNERS
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
-LIMITS = (15, 40)
 TABLES = ("strict", "text", "best")
-Trees = list[tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Language:
-    """Tags of the training text, and the sentences to be scored, without punctuation."""
-
-    name: str
-    train: list[tuple[str, ...]]
-    test: list[Sentence]
 
 
 @dataclass(frozen=True)
@@ -59,20 +45,6 @@ class Result:
     dda: tuple[float, ...]
     learning: float
     parsing: float
-
-
-def read(name: str, train: str, test: str) -> Language:
-    """One language; no head of the training text is read."""
-    text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    tags = [sentence.tags for sentence in treebank.prepare(text, protocols.STANDARD).sentences]
-    gold = treebank.prepare(conllu.read(test, heads="required"), protocols.STANDARD, max_len=max(LIMITS))
-    return Language(name, tags, gold.sentences)
-
-
-def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
-    """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
-    return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
 
 
 def rules_only(language: Language, rules: RuleSet) -> Result:
@@ -120,8 +92,9 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
     """Measures and prints."""
     results = {name: [system(language) for language in languages] for name, system in systems.items()}
     header = ["system", "avg", *(language.name for language in languages)]
-    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
-    print_table(f"DDA {limits}, protocol standard:", header, [accuracy_row(*row) for row in results.items()])
+    print_table(
+        f"DDA {LIMITS_SHOWN}, protocol standard:", header, [accuracy_row(*row) for row in results.items()]
+    )
     header = ["system", "learning, CPU s", "slowest language", "words parsed / CPU s"]
     rows = [time_row(name, languages, of_system) for name, of_system in results.items()]
     print_table("CPU time of a language:", header, rows)
@@ -163,12 +136,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=list(LEARNERS), metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")

@@ -11,7 +11,6 @@ a tree are left out.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 from collections.abc import Sequence
@@ -20,19 +19,18 @@ from itertools import chain
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
+from languages import LIMITS, LIMITS_SHOWN, argument_parser, dda
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi import config
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.students import perceptron
 from dynet_vdgi.teachers import dmv
 
-LIMITS = (15, 40)
 ORDERS = ("original", "mirror", "verb-final", "head-final")
 STAYING = {"appos", "cc", "compound", "conj", "fixed", "flat", "goeswith", "list", "mwe", "name", "parataxis"}
 FUNCTION = {"aux", "auxpass", "case", "cop", "mark"}
@@ -132,20 +130,9 @@ def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet,
     ]
 
 
-def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list[float]:
-    """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, protocols.STANDARD, max_lens=LIMITS, by=())
-    return [100 * report.by_length[limit].dda for limit in LIMITS]
-
-
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="+", default=("text", "best"), metavar="RULES")
     parser.add_argument("--orders", nargs="+", default=ORDERS, choices=ORDERS)
     parser.add_argument("--max-len", type=int, default=15, help="longest training sentence (default: 15)")
@@ -159,9 +146,8 @@ def main() -> None:
             for table in arguments.tables:
                 rules = load_rules(config.rules_path(table))
                 rows.append([name, order, table, *figures(train, test, rules, arguments.seeds)])
-    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
     header = ["language", "order", "rules", "DMV teacher", "linear student"]
-    print_table(f"DDA {limits}, protocol standard; the student's is the mean over seeds:", header, rows)
+    print_table(f"DDA {LIMITS_SHOWN}, protocol standard; the student's is the mean over seeds:", header, rows)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from dynet_vdgi.data.sentence import Sentence
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.parser import Parser
 
-__version__ = "0.1.0"
+from dynet_vdgi._version import __version__
+
 __all__ = ["Sentence", "__version__", "load", "read"]
 
 

@@ -21,14 +21,15 @@ from dynet_vdgi import config
 from dynet_vdgi.experiments import (
     baseline_run,
     code_version,
-    expand,
+    expansion,
     locks,
     plan,
+    plan_files,
     processes,
-    published,
     runner,
     tasks,
 )
+from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.experiments.tasks import Task
 
 SMALL = json.dumps(
@@ -74,7 +75,7 @@ def write_plan(folder: Path, text: str = PLAN) -> Path:
 def tasks_of(path: Path, *only: str, out: str = "out", data: str | None = None) -> dict[str, Task]:
     """The tasks of a plan by their labels, in their order."""
     content = plan.load(path)
-    found = expand.expand(content, plan.select(content, only), plan.folders(path, data), out)
+    found = expansion.expand(content, plan.select(content, only), plan_files.folders(path, data), out)
     return {task.label: task for task in found}
 
 
@@ -165,14 +166,40 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
     assert last_line(result.err).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["demo", "paper-ud", "paper-wsj", "paper-wsj-released"])
+PLANS = sorted(path.stem for path in (config.resources() / "experiments").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_plans_that_come_with_the_package(name: str) -> None:
     content = plan.load(plan.path_of(name))
-    none = plan.Folders(("",))
+    named = expansion.protocols(content, plan_files.PlanFolders(("",)))  # reads all presets and settings
     for treebank in content.treebanks:
-        for system in content.systems:
-            config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-            assert expand.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
+        assert set(named[treebank.name]) == {s.name for s in content.systems if s.covers(treebank.name)}
+
+
+def test_the_plan_of_score_functions(data_dir: Path) -> None:
+    """Each fine-tuning differs from the others, and starts from a pretraining with its rules and protocol."""
+    found = tasks_of(plan.path_of("score-functions"), data=str(data_dir))
+    runs = [task for task in found.values() if task.seed == 1]
+    assert len({(task.treebank, task.model_key) for task in runs}) == len(runs)
+    assert len(runs) == 2 * (2 + 2 * 11) + 2 * 2 * 5
+    for task in runs:
+        if task.after:
+            start, settings = found[f"{task.treebank}/{task.after}/1"].settings(), task.settings()
+            assert (start.posterior, start.model, start.data) == (
+                settings.posterior,
+                settings.model,
+                settings.data,
+            )
+            assert (settings.train.updates, settings.train.epochs) == (0, 0)
+            assert (start.finetune.updates, start.finetune.epochs) == (0, 0)
+
+
+def test_a_setting_for_each_treebank(folder: Path) -> None:
+    text = PLAN.replace('"finetune.updates=2"', '"finetune.updates=2", "posterior.rules={treebank}.txt"')
+    path = write_plan(folder, text)
+    Path("xx.txt").write_text("ROOT VERB 1\n", encoding="utf-8")
+    assert tasks_of(path)["xx/fine/1"].settings().posterior.rules == "xx.txt"
 
 
 def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
@@ -400,7 +427,7 @@ def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyP
     assert {"dynet_vdgi", "dynet_vdgi.variational.trainer", "dynet_vdgi.errors"} <= set(training)
     scoring = code_version.reachable("dynet_vdgi.experiments.training_run")
     assert set(training) < set(scoring)
-    shown = {"cli", "commands.table", "experiments.plan", "experiments.sheets", "experiments.runner"}
+    shown = {"cli", "commands.table", "experiments.plan", "experiments.tables.sheets", "experiments.runner"}
     assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
     before = code_version.code_version("dynet_vdgi.commands.train")
     code_version.code_version.cache_clear()

@@ -6,7 +6,7 @@ import brute_force
 import dynet as dy
 import numpy as np
 import pytest
-from test_per_sentence import gradients, network, relative_difference, sentence
+from networks import gradients, network, relative_difference, sentence
 
 from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded

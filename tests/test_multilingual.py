@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import tiny
+from dynet_vdgi.learning import students
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
@@ -26,10 +27,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.experiments import expand, plan, processes, tasks, training_run
+from dynet_vdgi.experiments import expansion, plan, plan_files, processes, tasks, training_run
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import students
 from dynet_vdgi.variational.trainer import TrainingData
 
 DEMO = config.resources() / "demo"
@@ -302,7 +302,8 @@ def tasks_of(folder: Path) -> Callable[..., dict[str, Task]]:
         content = plan.load(Path("plan.toml"))
         chosen = plan.select(content, only)
         return {
-            t.label: t for t in expand.expand(content, chosen, plan.folders(Path("plan.toml"), None), "out")
+            t.label: t
+            for t in expansion.expand(content, chosen, plan_files.folders(Path("plan.toml"), None), "out")
         }
 
     return found
@@ -418,8 +419,8 @@ def test_the_paper_plan_has_both(data_dir: Path) -> None:
     content = plan.load(plan.path_of("paper-ud"))
     languages = [treebank.name for treebank in content.treebanks]
     chosen = plan.select(content, ["nl", "multilingual", "zero-shot"])
-    folders = plan.folders(Path("."), str(data_dir))
-    found = {task.label: task for task in expand.expand(content, chosen, folders, "out")}
+    folders = plan_files.folders(Path("."), str(data_dir))
+    found = {task.label: task for task in expansion.expand(content, chosen, folders, "out")}
     assert list(found["nl/multilingual/1"].by_language()) == languages
     others = [name for name in languages if name != "nl"]
     assert list(found["nl/zero-shot/1"].by_language()) == others

@@ -13,9 +13,18 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.learning.students import taught, teacher_of
+from networks import (
+    PARAMETERS,
+    SENTENCE,
+    TAGS,
+    assert_unbiased,
+    enumerated,
+    estimates,
+    flat_network,
+    gradients,
+)
 from shell import Vdgi, last_line
-from test_per_sentence import gradients
-from test_phases import NET_TAGS, PARAMETERS, SENTENCE, WORDS, assert_unbiased, enumerated, estimates, net
 from tiny import Run, same_arrays
 
 from dynet_vdgi import config, model_file
@@ -24,7 +33,6 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.learning.students import taught, teacher_of
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.parsing.arena import Arena
@@ -59,7 +67,7 @@ BY_HAND = {
 
 
 def potentials(rules: Any = TABLE) -> Potentials:
-    return Potentials(Prior(rules), NET_TAGS)
+    return Potentials(Prior(rules), TAGS)
 
 
 def lambda_of(strength: float, **changes: Any) -> Lambda:
@@ -76,7 +84,7 @@ def samples_of(trees: Sequence[tuple[int, ...]], seed: int = 0) -> Samples:
 
 
 def test_the_feature_is_the_sum_of_the_log_potentials_of_the_arcs() -> None:
-    assert set(BY_HAND) == set(brute_force.projective_trees(WORDS))
+    assert set(BY_HAND) == set(brute_force.projective_trees(len(SENTENCE)))
     found = potentials()(SENTENCE, list(BY_HAND))
     assert found.tolist() == [[value] for value in BY_HAND.values()]
 
@@ -124,9 +132,9 @@ def exact_posterior(q: Floats, prior: Floats) -> Floats:
 
 def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
     """From draws of a network's q; the encoder's gradient of so many samples is that of the enumeration."""
-    network_ = net()
+    network_ = flat_network()
     drawn, q, _ = enumerated(network_)
-    trees = [heads for _, heads in brute_force.derivations(WORDS)]
+    trees = [heads for _, heads in brute_force.derivations(len(SENTENCE))]
     wanted = exact_posterior(q, np.array([BY_HAND[tree] for tree in trees]))
     assert 0.5 * np.abs(wanted - q / q.sum()).sum() > 0.3  # the prior matters
     per_sentence.backward(drawn, wanted, wanted)
@@ -146,7 +154,7 @@ def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
         found = gradients(network_)
         errors.append(max(np.abs(found[f"encoder/{n}"] - exact[f"encoder/{n}"]).max() for n in PARAMETERS))
         ((actions, given),) = weights
-        shares = dict.fromkeys((a for a, _ in brute_force.derivations(WORDS)), 0.0)
+        shares = dict.fromkeys((a for a, _ in brute_force.derivations(len(SENTENCE))), 0.0)
         for sampled, weight in zip(actions, given):
             shares[tuple(sampled)] += float(weight)
         distances.append(0.5 * np.abs(np.array([*shares.values()]) - wanted).sum())
@@ -157,11 +165,11 @@ def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
 
 def test_fine_tuning_maximises_the_bound_with_the_prior_in_it() -> None:
     """The mean of estimates is the enumerated gradient of -E_q[log p + lambda . prior - log q]."""
-    network_ = net()
+    network_ = flat_network()
     settings = FinetuneSettings(score="loo", objective="rules", decoder="plain")
     phase = Finetuning(potentials(), lambda_of(0.75), settings)
     drawn, q, elbo = enumerated(network_)
-    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(WORDS)])
+    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(len(SENTENCE))])
     per_sentence.backward(drawn, q * (elbo + reward - 1.0), q)
     exact = gradients(network_)
     found = estimates(lockstep, network_, phase, times=30, batch=50)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files, punctuation
 from dynet_vdgi.errors import DataError, VdgiError
 
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi check`."""
     from dynet_vdgi.grammar.rules import load_rules
 
-    rules = load_rules(config.rules_path(arguments.rules))
+    rules = load_rules(rules_path(arguments.rules))
     pairs = rules.pairs()
     n_faults = 0
     for name in files.expand(arguments.files):

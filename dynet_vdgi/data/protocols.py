@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dynet_vdgi.errors import ConfigError
@@ -36,12 +37,23 @@ class Protocol:
 
 STANDARD = Protocol("standard", UD_PUNCTUATION, projective_only=False)
 AS_RELEASED = Protocol("as_released", frozenset(), projective_only=True)
+EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
+"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
+
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (STANDARD, AS_RELEASED)}
+"""For training and scoring."""
+
+SCORING_PROTOCOLS: dict[str, Protocol] = {**PROTOCOLS, EVERY_WORD.name: EVERY_WORD}
 
 
-def protocol_named(name: str) -> Protocol:
+def protocol_named(name: str, among: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
     """The protocol called `name`. Raises: ConfigError, naming the choices."""
     try:
-        return PROTOCOLS[name]
+        return among[name]
     except KeyError:
-        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(PROTOCOLS)})") from None
+        raise ConfigError(f"no protocol {name!r} (choose from {', '.join(among)})") from None
+
+
+def scoring_protocol(protocol: str | Protocol) -> Protocol:
+    """The protocol itself, or the one of that name among `SCORING_PROTOCOLS`. Raises: as `protocol_named`."""
+    return protocol_named(protocol, SCORING_PROTOCOLS) if isinstance(protocol, str) else protocol

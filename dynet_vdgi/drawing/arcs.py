@@ -1,4 +1,4 @@
-"""What the drawings of trees share: arcs and their kinds, how high an arc stands, how wide a word is.
+"""What the drawings of trees share: arcs and their kinds, how high an arc stands, which letters are fit.
 
 Words are numbered 1..n, head 0 is the root. Heads need not be a tree: whatever a parser gives can be drawn.
 """
@@ -101,20 +101,3 @@ def _is_unfit(character: str) -> bool:
     if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in "\ufffe\uffff":
         return True
     return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal the text takes.
-
-    >>> columns("Jahr"), columns("日本"), columns("e\N{COMBINING ACUTE ACCENT}")
-    (4, 4, 1)
-    """
-    return sum(column_count(character) for character in text)
-
-
-def column_count(character: str) -> int:
-    """0 for marks that stand on the letter before, 2 for wide letters such as Chinese ones, otherwise 1."""
-    category = unicodedata.category(character)
-    if (category in ("Mn", "Me", "Cf") and character != "\xad") or "\u1160" <= character <= "\u11ff":
-        return 0  # the range are the later parts of Korean syllables
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,6 +1,6 @@
 """Where everything in the picture of a tree stands: words on lines, arcs over them, also from line to line.
 
-Measures are pixels, x to the right and y downwards. The drawing itself, as SVG or PNG, is in `trees`.
+Measures are pixels, x to the right and y downwards. The drawing itself, as SVG or PNG, is in `pictures`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.drawing import arcs as _arcs
 from dynet_vdgi.drawing.arcs import MEANING, MISSED, RIGHT, WRONG, Arc
+from dynet_vdgi.text_tables import column_count
 
 FORM_SIZE, TAG_SIZE, NOTE_SIZE = 15, 11, 12
 TIP_LENGTH = 7  # of an arrowhead; the line ends at its back
@@ -23,17 +24,23 @@ _BELOW = 38  # from the ends of the arcs to the lower edge of the tags
 _ROOT_LEVEL = -1  # of root arcs, which stand upright
 
 
-class Tree(NamedTuple):
-    """What is drawn; the caption stands above it."""
+class DrawnTree(NamedTuple):
+    """What is drawn: a tree with a caption above it and, if there are gold heads, a note below it."""
 
     forms: Sequence[str]
     tags: Sequence[str]
     heads: Sequence[int]
     gold: Sequence[int] | None = None
     caption: str = ""
+    note: str | None = None  # None: how many of all heads are right
+
+    def note_on(self, arcs: Sequence[Arc]) -> str:
+        """The note, or what stands for it."""
+        n_right = sum(arc.kind == RIGHT for arc in arcs)
+        return f"{n_right} of {len(self.forms)} heads right" if self.note is None else self.note
 
 
-Step = tuple[str, tuple[float, ...]]  # a command of an SVG path with absolute coordinates: M, L or Q
+PathStep = tuple[str, tuple[float, ...]]  # a command of an SVG path with absolute coordinates: M, L or Q
 
 
 class Label(NamedTuple):
@@ -53,7 +60,7 @@ class Line(NamedTuple):
 
     arc: Arc | None  # None for a sample
     kind: str
-    path: list[Step]
+    path: list[PathStep]
     tip: tuple[float, float]  # where the arrow points
 
 
@@ -77,7 +84,7 @@ class _Place(NamedTuple):
     cell: float  # its width
 
 
-class _Row(NamedTuple):
+class _WordLine(NamedTuple):
     """A line of words."""
 
     top: float
@@ -85,7 +92,7 @@ class _Row(NamedTuple):
     heights: dict[int, float]  # the y of each level that occurs in it
 
 
-def lay_out(tree: Tree, width: float) -> Picture:
+def lay_out(tree: DrawnTree, width: float) -> Picture:
     """The picture of a tree, at most `width` wide unless a single word or the caption is wider.
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
@@ -119,7 +126,7 @@ def lay_out(tree: Tree, width: float) -> Picture:
         picture.lines.append(Line(arc, arc.kind, path, tip))
     picture.height = (rows[-1].base + _BELOW if rows else top) + _MARGIN
     if tree.gold is not None:
-        _add_legend(picture, sum(arc.kind == RIGHT for arc in arcs), len(forms))
+        _add_legend(picture, tree.note_on(arcs))
     return picture
 
 
@@ -141,7 +148,7 @@ def _text_width(label: str, size: float) -> float:
 
 
 def _letter_width(character: str) -> float:
-    n_columns = _arcs.column_count(character)
+    n_columns = column_count(character)
     if n_columns != 1:
         return n_columns * 0.52
     if character in "iljtfrI.,:;'’|!()[]- ":
@@ -161,7 +168,9 @@ def _span(arc: Arc) -> tuple[int, int]:
     return min(other, arc.dependent), max(other, arc.dependent)
 
 
-def _rows(arcs: Sequence[Arc], levels: Sequence[int], places: Sequence[_Place], top: float) -> list[_Row]:
+def _rows(
+    arcs: Sequence[Arc], levels: Sequence[int], places: Sequence[_Place], top: float
+) -> list[_WordLine]:
     """The rows below `top`, each as high as the levels and root arcs in it need."""
     n_rows = places[-1].row + 1 if places else 0
     used: list[set[int]] = [set() for _ in range(n_rows)]
@@ -175,7 +184,7 @@ def _rows(arcs: Sequence[Arc], levels: Sequence[int], places: Sequence[_Place], 
         room = _FIRST_LEVEL + _LEVEL * (len(ranks) - 1) if ranks else TIP_LENGTH
         base = top + room + (TAG_SIZE + _CORNER) * (_ROOT_LEVEL in its_levels)
         heights = {level: base - _FIRST_LEVEL - _LEVEL * rank for level, rank in ranks.items()}
-        rows.append(_Row(top, base, heights))
+        rows.append(_WordLine(top, base, heights))
         top = base + _BELOW + _GAP
     return rows
 
@@ -200,9 +209,9 @@ def _path(
     level: int,
     ends: tuple[float, float],
     places: Sequence[_Place],
-    rows: Sequence[_Row],
+    rows: Sequence[_WordLine],
     right_edge: float,
-) -> list[Step]:
+) -> list[PathStep]:
     """The line of an arc from its head to its dependent, through the rows between them."""
     start, end = ends
     step = 1 if arc.head < arc.dependent else -1
@@ -221,7 +230,7 @@ def _path(
     return path + _fall(end, rows[last].base, heights[last], step * _CORNER)
 
 
-def _rise(x: float, base: float, height: float, corner: float) -> list[Step]:
+def _rise(x: float, base: float, height: float, corner: float) -> list[PathStep]:
     return [
         ("M", (x, base)),
         ("L", (x, height + abs(corner))),
@@ -229,7 +238,7 @@ def _rise(x: float, base: float, height: float, corner: float) -> list[Step]:
     ]
 
 
-def _fall(x: float, base: float, height: float, corner: float) -> list[Step]:
+def _fall(x: float, base: float, height: float, corner: float) -> list[PathStep]:
     return [
         ("L", (x - corner, height)),
         ("Q", (x, height, x, height + abs(corner))),
@@ -237,15 +246,14 @@ def _fall(x: float, base: float, height: float, corner: float) -> list[Step]:
     ]
 
 
-def _add_legend(picture: Picture, n_right: int, n_words: int) -> None:
+def _add_legend(picture: Picture, note: str) -> None:
     x, y = float(_MARGIN), picture.height + NOTE_SIZE - 4
     for kind, meaning in MEANING.items():
         picture.lines.append(Line(None, kind, [("M", (x, y - 4)), ("L", (x + 26, y - 4))], (x, y)))
         picture.labels.append(Label(x + 32, y, meaning, "note", NOTE_SIZE, "start"))
         x += 32 + _text_width(meaning, NOTE_SIZE) + _GAP
-    label = f"{n_right} of {n_words} heads right"
-    picture.labels.append(Label(x, y, label, "note", NOTE_SIZE, "start"))
-    picture.width = max(picture.width, x + _text_width(label, NOTE_SIZE) + _MARGIN)
+    picture.labels.append(Label(x, y, note, "note", NOTE_SIZE, "start"))
+    picture.width = max(picture.width, x + _text_width(note, NOTE_SIZE) + _MARGIN)
     picture.height += NOTE_SIZE + _MARGIN
 
 

@@ -1,4 +1,4 @@
-"""Drawings of dependency trees: `text` for a terminal, `svg` for a page, both of several trees, and PNG.
+"""Drawings of dependency trees as SVG and PNG, one tree or several below one another.
 
 Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
 stands alone (no scripts, fonts or links), takes its colours from CSS variables (`--vdgi-paper` and so on)
@@ -20,11 +20,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG
-from dynet_vdgi.drawing.layout import TIP_LENGTH, Line, Picture, Tree, lay_out
-from dynet_vdgi.drawing.text import text
+from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
 from dynet_vdgi.errors import UsageError
 
-__all__ = ["WIDTH", "Tree", "png_document", "svg", "svg_document", "text"]
+__all__ = ["WIDTH", "DrawnTree", "png_document", "svg", "svg_document"]
 
 WIDTH = 960
 """Default width of a picture in pixels."""
@@ -87,10 +86,10 @@ def svg(
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
-    return _element(lay_out(Tree(forms, tags, heads, gold), width), style=True)
+    return _element(lay_out(DrawnTree(forms, tags, heads, gold), width), style=True)
 
 
-def svg_document(trees: Iterable[Tree], *, width: float = WIDTH) -> str:
+def svg_document(trees: Iterable[DrawnTree], *, width: float = WIDTH) -> str:
     """Trees one below the other, as the text of one SVG file. Raises: ValueError as `svg`."""
     pictures = [lay_out(tree, width) for tree in trees]
     if len(pictures) == 1:
@@ -180,7 +179,7 @@ def _number(value: float) -> str:
 
 
 # ------------------------------------------------------------------------------------------- PNG
-def png_document(trees: Iterable[Tree], *, width: float = WIDTH, scale: float = 2) -> bytes:
+def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: float = 2) -> bytes:
     """Trees one below the other as a PNG file, `scale` image pixels for a pixel of the SVG, on white.
 
     Letters that no font of the machine has are told by a warning of the logger "dynet_vdgi".

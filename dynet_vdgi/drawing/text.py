@@ -6,6 +6,7 @@ that a deep or long sentence needs few columns. Where two lines cross, the horiz
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, zip_longest
@@ -13,6 +14,8 @@ from typing import NamedTuple
 
 from dynet_vdgi.drawing import arcs as _arcs
 from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing.layout import DrawnTree
+from dynet_vdgi.text_tables import column_count, columns, padded
 
 MIN_WIDTH = 40
 
@@ -36,13 +39,14 @@ def text(
     width: int = 80,
     *,
     colour: bool = False,
+    note: str | None = None,
 ) -> str:
     """The drawing, of lines no wider than `width` columns (at least 40), without a final line end.
 
     With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
-    `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows. What is too deep
-    for the width is written in the same way: `<12`, or `x12` if it is wrong. `colour` adds the escape
-    sequences of terminals.
+    `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows, and the note (None:
+    how many of all heads are right). What is too deep for the width is written instead: `<12`, or `x12` if it
+    is wrong. `colour` adds the escape sequences of terminals.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """
@@ -55,7 +59,8 @@ def text(
     if lines is None:
         lines, legend = _downwards(arcs, forms, tags, width, colour), _LEGEND_DOWN
     if gold is not None:
-        lines += [legend, f"{sum(arc.kind == RIGHT for arc in arcs)} of {len(heads)} heads right"]
+        below = DrawnTree(forms, tags, heads, gold, note=note).note_on(arcs)
+        lines += [legend, *textwrap.wrap(below, width)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -163,7 +168,7 @@ def _along(
     cells = []
     for form, tag, its_ends in zip(forms, tags, ends):
         room = max(len(its_ends), 1) if all(end.branch >= 0 for end in its_ends) else len(_ROOT) + 1
-        cells.append(max(_arcs.columns(form), _arcs.columns(tag), len(its_ends), room))
+        cells.append(max(columns(form), columns(tag), len(its_ends), room))
     if sum(cells) + _GAP * (len(cells) - 1) > width:
         return None
     placed: list[tuple[_End, int]] = []  # with their columns
@@ -198,14 +203,14 @@ def _ends(arcs: Iterable[Arc], branches: Sequence[_Branch], n_words: int) -> lis
 
 def _lines_above(branches: Sequence[_Branch], placed: Sequence[tuple[_End, int]], width: int) -> _Canvas:
     """The lines of all ends at their columns: the root's name on top, the arrowheads in the last row."""
-    columns: list[list[int]] = [[] for _ in branches]
+    feet: list[list[int]] = [[] for _ in branches]  # columns
     for end, column in placed:
         if end.branch >= 0:
-            columns[end.branch].append(column)
-    heights = _arcs.levels([(min(its), max(its)) for its in columns], may_touch=False)
+            feet[end.branch].append(column)
+    heights = _arcs.levels([(min(its), max(its)) for its in feet], may_touch=False)
     bottom = 2 + max(heights, default=-1)
     canvas = _Canvas(bottom + 1, width)
-    for branch, its_columns, height in zip(branches, columns, heights):
+    for branch, its_columns, height in zip(branches, feet, heights):
         canvas.horizontal(bottom - 1 - height, min(its_columns), max(its_columns), branch.kind)
     for end, column in placed:
         top = bottom - 1 - heights[end.branch] if end.branch >= 0 else 0
@@ -218,7 +223,7 @@ def _lines_above(branches: Sequence[_Branch], placed: Sequence[tuple[_End, int]]
 
 
 def _centred(label: str, width: int) -> str:
-    free = width - _arcs.columns(label)
+    free = width - columns(label)
     return " " * (free // 2) + label + " " * (free - free // 2)
 
 
@@ -231,8 +236,8 @@ def _downwards(
     tag_limit = width // 5
     form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # leaves room for two heads in numbers
     labels = [(_pieces(form, form_limit), _pieces(tag, tag_limit)) for form, tag in zip(forms, tags)]
-    form_width = max(_arcs.columns(piece) for pieces, _ in labels for piece in pieces)
-    tag_width = max(_arcs.columns(piece) for _, pieces in labels for piece in pieces)
+    form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
+    tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
     room = width - digits - form_width - tag_width - 3
 
     branches = _branches(arc for arc in arcs if arc.kind != MISSED)
@@ -250,7 +255,7 @@ def _downwards(
     for word, (form_pieces, tag_pieces) in enumerate(labels, 1):
         for k, (form, tag) in enumerate(zip_longest(form_pieces, tag_pieces, fillvalue="")):
             number, note = (str(word), notes.get(word, "")) if k == 0 else ("", "")
-            line = f"{number:>{digits}} {_padded(form, form_width)} {_padded(tag, tag_width)} "
+            line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
             lines.append(line + drawing[rows[word - 1] + k] + note)
     return lines
 
@@ -293,14 +298,10 @@ def _pieces(label: str, limit: int) -> list[str]:
     """The label cut so that no piece is wider than `limit` columns."""
     pieces, width = [""], 0
     for character in label:
-        more = _arcs.column_count(character)
+        more = column_count(character)
         if width + more > limit:
             pieces.append("")
             width = 0
         pieces[-1] += character
         width += more
     return pieces
-
-
-def _padded(label: str, width: int) -> str:
-    return label + " " * (width - _arcs.columns(label))

@@ -4,6 +4,8 @@
 
     [[treebank]]
     name = "fr"                          # names a folder of results and a column of tables
+    # its files; a plan with both takes the first of the releases that is there, else the files named here
+    releases = ["UD_French/fr"]          # as UD releases it: UD_French/fr-ud-train.conllu, -dev and -test
     train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
     test = ["fr-ud-test.conllu"]         # gold trees to score
     # optional:
@@ -21,7 +23,7 @@
     name = "UniversalRules"
     # optional:
     presets = ["ud-universal"]           # one on top of the other (default: the default preset)
-    set = ["train.updates=0"]
+    set = ["train.updates=0"]            # "data.vectors={treebank}.vec" names a file for each treebank
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
     languages = "all"                    # one parser of several languages, each treebank's name being a label
@@ -32,13 +34,11 @@
 
 Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,
 are looked for beside the plan, then in the folder that the environment variable VDGI_DATA names, unless
-another folder is given.
+another folder is given; see `plan_files`, also for what a folder of UD releases may look like.
 """
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 import sys
 from collections import Counter
@@ -50,7 +50,7 @@ from typing import Any, TypeVar
 from dynet_vdgi import config
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.experiments import published
+from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.names import did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -70,6 +70,7 @@ class Treebank:
     """A treebank of a plan; files as the plan names them."""
 
     name: str = ""
+    releases: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     dev: tuple[str, ...] = ()
@@ -234,8 +235,10 @@ def _check_treebanks(plan: Plan) -> None:
                 f"{where}: nothing is published on '{treebank.published}'"
                 + did_you_mean(treebank.published, datasets)
             )
+        if treebank.missing or (treebank.releases and not (treebank.train or treebank.test)):
+            continue
         for key in ("train", "test"):
-            if not treebank.missing and not getattr(treebank, key):
+            if not getattr(treebank, key):
                 raise ConfigError(f"{where}: it needs '{key}', or 'missing' with the reason")
 
 
@@ -310,8 +313,9 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     systems = {system.name for system in plan.systems}
     for name in only:
         if name not in treebanks | systems:
-            hint = did_you_mean(name, treebanks | systems)
-            raise UsageError(f"--only {name}: the plan has no such name{hint}")
+            raise UsageError(
+                f"--only {name}: the plan has no such name{did_you_mean(name, treebanks | systems)}"
+            )
     wanted_treebanks = treebanks & set(only) or treebanks
     wanted = [system for system in plan.systems if system.name in (systems & set(only) or systems)]
     chains = [[*reversed(ancestors(plan, system)), system] for system in wanted]
@@ -331,34 +335,3 @@ def learnt_from(plan: Plan, treebank: Treebank, system: System) -> list[Treebank
         return [treebank]
     there_are = [other for other in plan.treebanks if not other.missing]
     return [other for other in there_are if system.languages == "all" or other != treebank]
-
-
-# ------------------------------------------------------------------------------------------- files
-@dataclass(frozen=True)
-class Folders:
-    """Where the files of a plan are looked for, in this order."""
-
-    folders: tuple[str, ...]
-
-    def find(self, name: str) -> str:
-        """The path of a file, or the pattern, in the first folder that has it; in the first one otherwise."""
-        paths = [os.path.join(folder, name) for folder in self.folders]
-        return next((path for path in paths if _exists(path)), paths[0])
-
-
-def _exists(path: str) -> bool:
-    return os.path.exists(path) or bool(glob.glob(path, recursive=True))
-
-
-def folders(plan_path: Path, data: str | None) -> Folders:
-    """The folders of a plan's files; `data` is the only one if given.
-
-    Raises:
-        UsageError: there is no folder `data`.
-    """
-    if data is not None:
-        if not os.path.isdir(data):
-            raise UsageError(f"--data {data}: no such folder")
-        return Folders((data,))
-    beside, shared = str(plan_path.parent), os.environ.get("VDGI_DATA")
-    return Folders(("" if beside == "." else beside, *([shared] if shared else [])))

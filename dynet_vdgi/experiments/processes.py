@@ -44,7 +44,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 # ------------------------------------------------------------------------------------------- outside
-class Processes:
+class ChildProcesses:
     """The processes under way, to be killed at once where the program is interrupted."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Processes:
                 process.kill()
 
 
-PROCESSES = Processes()
+PROCESSES = ChildProcesses()
 
 
 def run_task(content: Mapping[str, Any], folder: str) -> dict[str, Any]:

@@ -121,6 +121,11 @@ class RuleSet:
         """The parts of a table, in the order of the file."""
         return self.table.parts if self.table else ()
 
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """What of a rule file matters, comments left out."""
+        return self.rules, self.classes, self.table
+
     def heads(self, rule: Rule) -> tuple[str, ...]:
         """The tags that the rule's head may have."""
         only = self.table.heads_only.get(rule.head, ()) if self.table else ()

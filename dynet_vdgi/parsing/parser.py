@@ -22,12 +22,7 @@ from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.arena import Arena, Drawn
-from dynet_vdgi.students.perceptron import KIND as LINEAR
-from dynet_vdgi.students.perceptron import LinearParser
-
-NEURAL = "neural"
-"""`meta["kind"]` of model files with an encoder, and of those that name none."""
-
+from dynet_vdgi.students.perceptron import PerceptronModel
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
@@ -128,7 +123,7 @@ class Parser:
         Raises:
             UsageError: the model is a linear parser, which has no distribution over trees.
         """
-        if isinstance(self._engine, LinearParser):
+        if isinstance(self._engine, PerceptronModel):
             raise UsageError(
                 "this model is a linear parser, which gives one tree and no probabilities: "
                 "--probs, --mbr and --nbest need a neural model"
@@ -160,7 +155,7 @@ class Parser:
         return result
 
     def _greedy(self, encoded: Sequence[Encoded]) -> list[tuple[int, ...]]:
-        if isinstance(self._engine, LinearParser):
+        if isinstance(self._engine, PerceptronModel):
             return self._engine.parse([sentence.tags for sentence in encoded])
         return self._engine.parse(encoded)
 
@@ -176,17 +171,14 @@ class Parser:
         return encoded, positions
 
 
-def _engine(model: ModelFile) -> Arena | LinearParser:
+def _engine(model: ModelFile) -> Arena | PerceptronModel:
     """What parses with the parameters of this model."""
-    kind = model.meta.get("kind", NEURAL)
-    if kind == NEURAL:
+    if model.settings.is_neural:
         return Arena(model.parameters, model.settings.model)
-    if kind != LINEAR:
-        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
-    parser = LinearParser.from_arrays(model.parameters)
+    parser = PerceptronModel.from_arrays(model.parameters)
     if parser.n_tags != len(model.vocabulary.tags):
         raise ModelError(
-            f"the linear parser has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
+            f"the perceptron has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
         )
     parser.parse([])  # compiles now: processes started after this find the code on disk
     return parser

@@ -55,17 +55,28 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def in_words(series: Sequence[Series]) -> str:
+class Axis(NamedTuple):
+    """What the curves are drawn against: one of it, and several."""
+
+    singular: str
+    plural: str
+
+
+UPDATES, ITERATIONS = Axis("update", "updates"), Axis("iteration", "iterations")
+
+
+def in_words(series: Sequence[Series], axis: Axis = UPDATES) -> str:
     """What the lines do: where each begins, ends, and is lowest and highest."""
+    at = f"at {axis.singular}"
     parts = []
     for line in series:
         (first_x, first), (last_x, last) = line.points[0], line.points[-1]
         if len(line.points) == 1:
-            parts.append(f"{line.name}: {number(first)} at update {number(first_x)}.")
+            parts.append(f"{line.name}: {number(first)} {at} {number(first_x)}.")
             continue
         values = [value for _, value in line.points]
         parts.append(
-            f"{line.name}: from {number(first)} at update {number(first_x)} to {number(last)} at update "
+            f"{line.name}: from {number(first)} {at} {number(first_x)} to {number(last)} {at} "
             f"{number(last_x)}; lowest {number(min(values))}, highest {number(max(values))}."
         )
     return " ".join(parts)
@@ -82,8 +93,8 @@ def sample(line: int) -> str:
     )
 
 
-def svg(title: str, series: Sequence[Series], name: str) -> str:
-    """The lines over the number of updates; `name` must be unlike that of every other element of the page.
+def svg(title: str, series: Sequence[Series], name: str, axis: Axis = UPDATES) -> str:
+    """The lines against an axis; `name` must be unlike that of every other element of the page.
 
     Raises: ValueError without any point.
     """
@@ -105,8 +116,8 @@ def svg(title: str, series: Sequence[Series], name: str) -> str:
     parts = [
         f'<svg class="vdgi-curve" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc">',
-        f'<title id="{name}-title">{escape(title)} against updates</title>',
-        f'<desc id="{name}-desc">{escape(in_words(series))}</desc>',
+        f'<title id="{name}-title">{escape(title)} against {axis.plural}</title>',
+        f'<desc id="{name}-desc">{escape(in_words(series, axis))}</desc>',
     ]
     for value in y_ticks:
         _, y = place(0.0, value)
@@ -116,7 +127,7 @@ def svg(title: str, series: Sequence[Series], name: str) -> str:
         x, _ = place(value, y_ticks[0])
         parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{number(value)}</text>')
     middle = (_LEFT + right) / 2
-    parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 6}" text-anchor="middle">updates</text>')
+    parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{axis.plural}</text>')
     for line in series:
         places = [place(x, y) for x, y in line.points]
         data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)

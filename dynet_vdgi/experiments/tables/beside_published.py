@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.experiments.published import Figure, same_model
-from dynet_vdgi.experiments.results import Grid
-from dynet_vdgi.experiments.sheets import (
+from dynet_vdgi.experiments.tables.grid import Grid
+from dynet_vdgi.experiments.tables.published import PublishedFigure, same_model
+from dynet_vdgi.experiments.tables.sheets import (
     BASELINES,
     INCOMPLETE,
-    Cell,
-    Column,
     Entry,
     Gap,
-    Row,
+    Measured,
     Sheet,
+    SheetColumn,
+    SheetRow,
     average_of,
     baseline_of,
     cell,
@@ -38,7 +38,7 @@ _BASELINES = dict(zip(("Left_branching", "Right_branching", "Random"), BASELINES
 """Our baselines by the paper's names."""
 
 
-def beside(grid: Grid, figures: Sequence[Figure], prefix: str = PAPER) -> list[Sheet]:
+def beside(grid: Grid, figures: Sequence[PublishedFigure], prefix: str = PAPER) -> list[Sheet]:
     """Published tables with our rows below those of the same model; at the end our systems of no such model.
 
     A table is shown if one of its data sets is a treebank of the plan; the last note names the others.
@@ -52,7 +52,7 @@ def beside(grid: Grid, figures: Sequence[Figure], prefix: str = PAPER) -> list[S
     for table in dict.fromkeys(figure.table for figure in figures if figure.table.startswith(prefix)):
         mine = [figure for figure in figures if figure.table == table and figure.metric != "UDA"]
         if any(figure.dataset in datasets for figure in mine):
-            tables = [_Beside(grid, datasets, mine, block).sheet() for block in _blocks(mine)]
+            tables = [_BesideTable(grid, datasets, mine, block).sheet() for block in _blocks(mine)]
             sheets += without_repetition(tables)
         else:
             left_out.append(table)
@@ -64,7 +64,7 @@ def beside(grid: Grid, figures: Sequence[Figure], prefix: str = PAPER) -> list[S
     return sheets
 
 
-def _blocks(figures: Sequence[Figure]) -> list[list[Column]]:
+def _blocks(figures: Sequence[PublishedFigure]) -> list[list[SheetColumn]]:
     """The columns of a published table; of several data sets, a table for each length and metric."""
     names = list(dict.fromkeys(figure.dataset for figure in figures))
     lengths = list(dict.fromkeys(figure.length for figure in figures))
@@ -74,13 +74,13 @@ def _blocks(figures: Sequence[Figure]) -> list[list[Column]]:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _BesideTable:
     """One table in the making: published figures, the columns shown, our treebanks by data set."""
 
     grid: Grid
     datasets: Mapping[str, str]
-    figures: Sequence[Figure]
-    columns: Sequence[Column]
+    figures: Sequence[PublishedFigure]
+    columns: Sequence[SheetColumn]
 
     @property
     def is_speed(self) -> bool:
@@ -93,7 +93,7 @@ class _Beside:
 
     def sheet(self) -> Sheet:
         placed: list[str] = []
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         for model in dict.fromkeys(figure.model for figure in self.figures):
             rows.append(self._published(model))
             same = [
@@ -129,15 +129,15 @@ class _Beside:
         title = f"{self.figures[0].table} beside {OURS}: {what}"
         return f"{title}, length {lengths.pop()}" if len(lengths) == 1 else title
 
-    def _published(self, model: str) -> Row:
+    def _published(self, model: str) -> SheetRow:
         there = {(f.dataset, f.length): f for f in self.figures if f.model == model}
         entries: list[Entry] = []
         for column in self.columns:
             figure = there.get(column)
-            entries.append(Cell(figure.mean, figure.best, figure.std) if figure else Gap("not published"))
-        return Row(model, tuple(entries), next(iter(there.values())).source)
+            entries.append(Measured(figure.mean, figure.best, figure.std) if figure else Gap("not published"))
+        return SheetRow(model, tuple(entries), next(iter(there.values())).source)
 
-    def _instead(self, model: str) -> list[Row]:
+    def _instead(self, model: str) -> list[SheetRow]:
         """What stands below a published model that no system of ours is: a baseline, a gap, or nothing."""
         if model in _BASELINES:
             return [self._baseline(_BASELINES[model])]
@@ -145,12 +145,12 @@ class _Beside:
         own = any("own runs" in f.source for f in mine)
         if not own or self.is_speed:  # others' systems are not to be expected here
             return []
-        return [Row(f"  {model} (here)", (Gap("not in the plan"),) * len(self.columns), OURS)]
+        return [SheetRow(f"  {model} (here)", (Gap("not in the plan"),) * len(self.columns), OURS)]
 
-    def _system(self, name: str) -> Row:
+    def _system(self, name: str) -> SheetRow:
         entries = [self._figure(name, dataset, length) for dataset, length in self.columns]
         mark = bool(gold_trees(self.grid, name, self.treebanks))
-        return Row(f"  {name} (here)", tuple(entries), OURS, mark)
+        return SheetRow(f"  {name} (here)", tuple(entries), OURS, mark)
 
     def _figure(self, system: str, dataset: str, length: str) -> Entry:
         if dataset.endswith("-Average"):
@@ -171,7 +171,7 @@ class _Beside:
             return Gap("measured on the whole test set only")
         return cell([run.words_per_cpu_s for run in runs.values()], len(self.grid.wanted[treebank, system]))
 
-    def _baseline(self, name: str) -> Row:
+    def _baseline(self, name: str) -> SheetRow:
         """A baseline under each treebank's first protocol."""
         entries: list[Entry] = []
         for dataset, length in self.columns:
@@ -183,14 +183,17 @@ class _Beside:
                 treebank = self.datasets[dataset]
                 protocol = next((p for t, p in self.grid.baselines if t == treebank), "")
                 entries.append(baseline_of(self.grid, treebank, protocol, name, limit_of(length)))
-        return Row(f"  {name} (here)", tuple(entries), f"baseline, {OURS}")
+        return SheetRow(f"  {name} (here)", tuple(entries), f"baseline, {OURS}")
 
-    def _notes(self, rows: Sequence[Row], systems: Sequence[str]) -> list[str]:
+    def _notes(self, rows: Sequence[SheetRow], systems: Sequence[str]) -> list[str]:
         notes = ["Rows marked (here) are of this experiment, the others as published."]
         if self.is_speed:
             notes.append(
                 "Speed here: words per CPU second in one pass over the whole test set, model loaded."
             )
+        files = [f"{name} {', '.join(self.grid.test_files.get(name, ['?']))}" for name in self.treebanks]
+        if any(name in self.grid.test_files for name in self.treebanks):
+            notes.append(f"Test files here: {'; '.join(files)}.")
         used = {
             (system, self.grid.protocols[name, system])
             for system in systems

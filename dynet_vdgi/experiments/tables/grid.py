@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
-class Scored:
+class SentenceCounts:
     """Of each test sentence the words, and how many of them have the right head (perhaps a mean)."""
 
     words: tuple[int, ...]
@@ -36,13 +36,13 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """One run."""
 
     path: Path
     protocol: str
     policy: str
-    scored: Scored
+    scored: SentenceCounts
     gold_trees: tuple[str, ...]
     parts: dict[str, str]
     cpu_s: float
@@ -61,9 +61,10 @@ class Grid:
     systems: dict[str, System] = field(default_factory=dict)
     wanted: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     protocols: dict[tuple[str, str], str] = field(default_factory=dict)
-    results: dict[tuple[str, str], dict[int, Result]] = field(default_factory=dict)
+    results: dict[tuple[str, str], dict[int, RunResult]] = field(default_factory=dict)
     unfinished: set[tuple[str, str]] = field(default_factory=set)
-    baselines: dict[tuple[str, str], dict[str, Scored]] = field(default_factory=dict)
+    baselines: dict[tuple[str, str], dict[str, SentenceCounts]] = field(default_factory=dict)
+    test_files: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def gap(self, treebank: str, system: str) -> str:
@@ -84,9 +85,19 @@ class Grid:
         return sum(result.cpu_s for runs in self.results.values() for result in runs.values())
 
 
-def write_plan(folder: Path, plan: Plan, protocols: dict[str, dict[str, str]]) -> None:
-    """Notes in an experiment's folder what its tables are made of; `protocols` by treebank and system."""
-    write_json(folder / PLAN_NAME, {**plan.to_dict(), "protocols": protocols})
+def write_plan(
+    folder: Path,
+    plan: Plan,
+    protocols: Mapping[str, Mapping[str, str]],
+    test_files: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Notes in an experiment's folder what its tables are made of.
+
+    `protocols` by treebank and system; `test_files` by treebank, of those that tasks were made for.
+    """
+    before = recorded(folder / PLAN_NAME).get("test_files", {})
+    content = {**plan.to_dict(), "protocols": protocols, "test_files": {**before, **(test_files or {})}}
+    write_json(folder / PLAN_NAME, content)
 
 
 def load(folders: Sequence[Path]) -> Grid:
@@ -102,6 +113,7 @@ def load(folders: Sequence[Path]) -> Grid:
         if not content:
             raise UsageError(f"{folder}: no experiment (no {PLAN_NAME} in it)")
         protocols = content.pop("protocols", {})
+        grid.test_files.update(content.pop("test_files", {}))
         try:
             plan = plans.from_dict(content)
             _add(grid, plan, protocols, folder)
@@ -158,10 +170,10 @@ def _add_run(grid: Grid, both: tuple[str, str], seed: int, folder: Path) -> None
         grid.unfinished.add(both)
 
 
-def _result(path: Path) -> Result:
+def _result(path: Path) -> RunResult:
     content = recorded(path)
     try:
-        return Result(
+        return RunResult(
             path=path,
             protocol=content["protocol"],
             policy=content["policy"],
@@ -175,7 +187,7 @@ def _result(path: Path) -> Result:
         raise DataError(str(path), None, "not a result of vdgi experiment", "damaged? remove it") from None
 
 
-def _baselines(path: Path) -> dict[str, dict[str, Scored]]:
+def _baselines(path: Path) -> dict[str, dict[str, SentenceCounts]]:
     if not path.exists():
         return {}
     try:
@@ -189,7 +201,7 @@ def _baselines(path: Path) -> dict[str, dict[str, Scored]]:
         ) from None
 
 
-def _scored(words: Any, right: Any) -> Scored:
+def _scored(words: Any, right: Any) -> SentenceCounts:
     if len(words) != len(right):
         raise ValueError("of different lengths")
-    return Scored(tuple(words), tuple(right))
+    return SentenceCounts(tuple(words), tuple(right))

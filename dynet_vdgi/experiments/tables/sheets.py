@@ -10,10 +10,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Union
 
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation.attachment import length_label
-from dynet_vdgi.experiments.results import NOT_RUN, Grid
+from dynet_vdgi.experiments.tables.grid import NOT_RUN, Grid
 
 AVERAGE, RUN = "average", "run"
 
@@ -26,7 +27,7 @@ _FOLLOWED = "dev: progress figures only"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Measured:
     """A figure; `n` of `wanted` seeds are in it, where it is of runs. `low` and `high` bound an interval."""
 
     mean: float
@@ -50,13 +51,13 @@ class Gap:
     reason: str
 
 
-Entry = Cell | Gap
-Column = tuple[str, str]
+Entry = Union[Measured, Gap]
+SheetColumn = tuple[str, str]
 """Treebank or data set, and length as `length_label` writes it."""
 
 
 @dataclass(frozen=True)
-class Row:
+class SheetRow:
     """A line of a table; `mark` if gold trees were used, `source` says where its figures come from."""
 
     label: str
@@ -71,8 +72,8 @@ class Sheet:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[SheetColumn, ...]
+    rows: tuple[SheetRow, ...]
     notes: tuple[str, ...] = ()
     decimals: int = 1
 
@@ -83,15 +84,15 @@ def limit_of(label: str) -> int | None:
 
 
 # ------------------------------------------------------------------------------------------- figures
-def cell(values: Sequence[float], wanted: int) -> Cell:
+def cell(values: Sequence[float], wanted: int) -> Measured:
     """Mean, best and deviation of the figures of several seeds.
 
     >>> cell([50.0, 52.0, 54.0], 5)
-    Cell(mean=52.0, best=54.0, std=2.0, n=3, wanted=5, low=None, high=None)
+    Measured(mean=52.0, best=54.0, std=2.0, n=3, wanted=5, low=None, high=None)
     """
     several = len(values) > 1
     deviation = statistics.stdev(values) if several else None
-    return Cell(statistics.mean(values), max(values) if several else None, deviation, len(values), wanted)
+    return Measured(statistics.mean(values), max(values) if several else None, deviation, len(values), wanted)
 
 
 def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
@@ -105,7 +106,7 @@ def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
 def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | None) -> Entry:
     """The average of a system over treebanks; there is none while one is missing."""
     cells = [dda_of(grid, name, system, length) for name in treebanks]
-    there = [entry for entry in cells if isinstance(entry, Cell)]
+    there = [entry for entry in cells if isinstance(entry, Measured)]
     if len(there) < len(cells):
         return Gap(INCOMPLETE)
     runs = [grid.results[name, system] for name in treebanks]
@@ -115,7 +116,7 @@ def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | 
         statistics.mean(seeds[seed].scored.dda(length) for seeds in runs)
         for seed in set.intersection(*map(set, runs))
     ]
-    return Cell(
+    return Measured(
         statistics.mean(entry.mean for entry in there),
         statistics.mean(entry.best or entry.mean for entry in there) if several else None,
         statistics.stdev(per_seed) if several and set(counts) == {len(per_seed)} else None,
@@ -128,15 +129,15 @@ def baseline_of(grid: Grid, treebank: str, protocol: str, name: str, length: int
     """What a baseline got on a treebank."""
     scored = grid.baselines.get((treebank, protocol), {}).get(name)
     if scored is not None:
-        return Cell(scored.dda(length))
+        return Measured(scored.dda(length))
     missing = grid.treebanks[treebank].missing
     return Gap(f"data not available: {missing}" if missing else NOT_RUN)
 
 
 def mean_of(entries: Sequence[Entry]) -> Entry:
     """The average of figures without seeds; there is none while one is missing."""
-    means = [entry.mean for entry in entries if isinstance(entry, Cell)]
-    return Cell(statistics.mean(means)) if means and len(means) == len(entries) else Gap(INCOMPLETE)
+    means = [entry.mean for entry in entries if isinstance(entry, Measured)]
+    return Measured(statistics.mean(means)) if means and len(means) == len(entries) else Gap(INCOMPLETE)
 
 
 # ------------------------------------------------------------------------------------------- tables
@@ -182,7 +183,7 @@ def _systems_of(grid: Grid, protocol: str, treebanks: Sequence[str]) -> list[str
     ]
 
 
-def _overview(grid: Grid, protocol: str, columns: Sequence[Column]) -> Sheet:
+def _overview(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> Sheet:
     """One table, with an average if it is of several treebanks."""
     treebanks = list(dict.fromkeys(name for name, _ in columns))
     systems = _systems_of(grid, protocol, treebanks)
@@ -191,13 +192,13 @@ def _overview(grid: Grid, protocol: str, columns: Sequence[Column]) -> Sheet:
     rows = []
     for name in BASELINES:
         found = [baseline_of(grid, t, protocol, name, limit_of(label)) for t, label in columns]
-        rows.append(Row(name, (*found, *([mean_of(found)] if several else [])), "baseline"))
+        rows.append(SheetRow(name, (*found, *([mean_of(found)] if several else [])), "baseline"))
     for system in systems:
         entries = [_entry(grid, protocol, treebank, system, label) for treebank, label in columns]
         if several:
             gaps = any(isinstance(entry, Gap) for entry in entries)
             entries.append(Gap(INCOMPLETE) if gaps else average_of(grid, treebanks, system, limit))
-        rows.append(Row(system, tuple(entries), RUN, bool(gold_trees(grid, system, treebanks))))
+        rows.append(SheetRow(system, tuple(entries), RUN, bool(gold_trees(grid, system, treebanks))))
     columns = [*columns, *([(AVERAGE, columns[0][1])] if several else [])]
     notes = [
         f"Protocol {protocol}: {protocols.protocol_named(protocol).description}.",
@@ -215,7 +216,7 @@ def _entry(grid: Grid, protocol: str, treebank: str, system: str, label: str) ->
 
 
 # ------------------------------------------------------------------------------------------- notes
-def _sizes(grid: Grid, protocol: str, columns: Sequence[Column]) -> list[str]:
+def _sizes(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> list[str]:
     """How much of each test set is in the columns."""
     sizes = []
     for name, label in columns:
@@ -240,8 +241,8 @@ def gold_trees(grid: Grid, system: str, treebanks: Iterable[str]) -> list[str]:
 
 def notes_of(
     grid: Grid,
-    rows: Sequence[Row],
-    columns: Sequence[Column],
+    rows: Sequence[SheetRow],
+    columns: Sequence[SheetColumn],
     systems: Sequence[str],
     treebanks: Sequence[str],
 ) -> list[str]:
@@ -255,12 +256,12 @@ def notes_of(
     if wanted:
         seeds = " or ".join(map(str, sorted(wanted)))
         notes.append(f"Mean (best) ± standard deviation over {seeds} seeds.")
-    if any(isinstance(entry, Cell) and entry.is_short for row in rows for entry in row.entries):
+    if any(isinstance(entry, Measured) and entry.is_short for row in rows for entry in row.entries):
         notes.append("n=: over so many seeds only; the others are not done.")
     return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
 
 
-def gaps_of(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
+def gaps_of(rows: Sequence[SheetRow], columns: Sequence[SheetColumn]) -> list[str]:
     """The reasons of all gaps, each with the places, rows with the same gaps together."""
     one_length = len({length for _, length in columns}) == 1
     names = [name if one_length else f"{name} {length}" for name, length in columns]
@@ -277,7 +278,9 @@ def gaps_of(rows: Sequence[Row], columns: Sequence[Column]) -> list[str]:
     return notes
 
 
-def _place(where: Sequence[str], labels: Sequence[str], names: Sequence[str], rows: Sequence[Row]) -> str:
+def _place(
+    where: Sequence[str], labels: Sequence[str], names: Sequence[str], rows: Sequence[SheetRow]
+) -> str:
     """Some columns of some rows."""
     which = "all rows" if len(labels) == len(rows) > 1 else ", ".join(labels)
     return which if len(where) == len(names) else f"{', '.join(where)} ({which})"

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynet_vdgi.evaluation import significance
-from dynet_vdgi.experiments.results import Grid, Scored
-from dynet_vdgi.experiments.sheets import (
+from dynet_vdgi.experiments.tables.grid import Grid, SentenceCounts
+from dynet_vdgi.experiments.tables.sheets import (
     AVERAGE,
     RUN,
-    Cell,
-    Column,
     Entry,
     Gap,
-    Row,
+    Measured,
     Sheet,
+    SheetColumn,
+    SheetRow,
     gaps_of,
     limit_of,
 )
@@ -27,7 +27,9 @@ def against(grid: Grid, sheet: Sheet, reference: str, draws: int) -> Sheet:
     columns = tuple(column for column in sheet.columns if column[0] != AVERAGE)
     systems = [row.label for row in sheet.rows if row.source == RUN and row.label != reference]
     found = [_column(grid, sheet.name, column, systems, reference, draws) for column in columns]
-    rows = tuple(Row(system, tuple(c[system] for c in found), f"minus {reference}") for system in systems)
+    rows = tuple(
+        SheetRow(system, tuple(c[system] for c in found), f"minus {reference}") for system in systems
+    )
     note = (
         f"In brackets: 95 % interval, paired bootstrap over test sentences, {draws} draws, of the mean over "
         "seeds; how much seeds differ is in the table above."
@@ -43,7 +45,7 @@ def against(grid: Grid, sheet: Sheet, reference: str, draws: int) -> Sheet:
 
 
 def _column(
-    grid: Grid, protocol: str, column: Column, systems: Sequence[str], reference: str, draws: int
+    grid: Grid, protocol: str, column: SheetColumn, systems: Sequence[str], reference: str, draws: int
 ) -> dict[str, Entry]:
     """The differences of all systems in one column, on the same draws."""
     treebank, limit = column[0], limit_of(column[1])
@@ -69,15 +71,15 @@ def _column(
         for system, difference in zip(rights, differences):
             figures = (100 * value for value in (difference.estimate, difference.low, difference.high))
             mean, low, high = figures
-            entries[system] = Cell(mean, low=low, high=high)
+            entries[system] = Measured(mean, low=low, high=high)
     return entries
 
 
-def _mean_over_seeds(grid: Grid, treebank: str, system: str, protocol: str) -> Scored | None:
+def _mean_over_seeds(grid: Grid, treebank: str, system: str, protocol: str) -> SentenceCounts | None:
     """Of each sentence, the mean of the right words over the seeds."""
     runs = list(grid.results.get((treebank, system), {}).values())
     if grid.protocols.get((treebank, system)) != protocol or not runs:
         return None
     alike = [run.scored for run in runs if run.scored.words == runs[0].scored.words]
     right = [statistics.mean(column) for column in zip(*(scored.right for scored in alike))]
-    return Scored(alike[0].words, tuple(right))
+    return SentenceCounts(alike[0].words, tuple(right))

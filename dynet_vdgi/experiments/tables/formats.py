@@ -7,7 +7,8 @@ import io
 import math
 from collections.abc import Sequence
 
-from dynet_vdgi.experiments.sheets import Entry, Gap, Sheet
+from dynet_vdgi import text_tables
+from dynet_vdgi.experiments.tables.sheets import Entry, Gap, Sheet
 
 FORMATS = ("markdown", "latex", "csv")
 HEADER = ("table", "system", "treebank", "length", "mean", "best", "std", "n", "source")
@@ -38,9 +39,12 @@ _LATEX = {
 def text(entry: Entry, decimals: int = 1) -> str:
     """A figure for people.
 
-    >>> from dynet_vdgi.experiments.sheets import Cell
-    >>> text(Cell(54.26, 55.0, 0.86, n=3, wanted=5)), text(Cell(1.5, low=-0.5, high=3.54)), text(Gap(""))
-    ('54.3 (55.0) ± 0.9 n=3', '+1.5 [-0.5, +3.5]', '–')
+        >>> from dynet_vdgi import text_tables
+    from dynet_vdgi.experiments.tables.sheets import Measured
+        >>> text(Measured(54.26, 55.0, 0.86, n=3, wanted=5))
+        '54.3 (55.0) ± 0.9 n=3'
+        >>> text(Measured(1.5, low=-0.5, high=3.54)), text(Gap(""))
+        ('+1.5 [-0.5, +3.5]', '–')
     """
     if isinstance(entry, Gap) or math.isnan(entry.mean):
         return "–"
@@ -69,12 +73,11 @@ def markdown(sheets: Sequence[Sheet]) -> str:
 
 
 def _markdown(sheet: Sheet) -> str:
-    head, *rows = [[value.replace("|", "\\|") for value in line] for line in _lines(sheet)]
+    head, *rows = _lines(sheet)
     # Spaces at the start of a cell are lost in Markdown.
     rows = [[row[0].replace("  ", "&nbsp;&nbsp;"), *row[1:]] for row in rows]
-    table = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
-    table.insert(1, "|---|" + "---:|" * len(sheet.columns))
-    return "\n".join([f"{sheet.title}", "", *table, *(f"\n{note}" for note in sheet.notes)])
+    table = text_tables.markdown([head, *rows])
+    return "\n".join([f"{sheet.title}", "", table, *(f"\n{note}" for note in sheet.notes)])
 
 
 def latex(sheets: Sequence[Sheet]) -> str:

@@ -10,17 +10,19 @@ from dataclasses import replace
 
 from dynet_vdgi import config
 from dynet_vdgi.config import Settings
-from dynet_vdgi.data import files
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
-from dynet_vdgi.experiments.plan import Folders, Plan, System, Treebank, learnt_from
+from dynet_vdgi.experiments.plan import Plan, System, Treebank, learnt_from
+from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tasks import Task
 
 _FILES = (("posterior", "rules"), ("data", "vectors"), ("data", "clusters"))
 """Settings that name a file."""
 
 
-def expand(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Folders, out: str) -> list[Task]:
+def expand(
+    plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: PlanFolders, out: str
+) -> list[Task]:
     """The tasks of the chosen parts of a plan (see `plan.select`), each after the run that it starts from.
 
     Raises:
@@ -47,7 +49,7 @@ def expand(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Folde
     return [*(replace(task, parts=tasks.key_parts(task)) for task in scored.values()), *found]
 
 
-def protocols(plan: Plan, folders: Folders) -> dict[str, dict[str, str]]:
+def protocols(plan: Plan, folders: PlanFolders) -> dict[str, dict[str, str]]:
     """By treebank and system, the protocols that parses are scored under."""
     return {
         treebank.name: {
@@ -59,43 +61,50 @@ def protocols(plan: Plan, folders: Folders) -> dict[str, dict[str, str]]:
     }
 
 
-def _protocol(treebank: Treebank, system: System, folders: Folders) -> str:
+def _protocol(treebank: Treebank, system: System, folders: PlanFolders) -> str:
     """The treebank's, or else the system's own."""
     presets = _presets([*system.presets, *treebank.presets], folders)
-    assignments = [*system.set, *treebank.set]
-    return treebank.protocol or config.load_settings(presets, assignments).data.protocol
+    return treebank.protocol or config.load_settings(presets, _assignments(treebank, system)).data.protocol
 
 
-def _presets(names: Sequence[str], folders: Folders) -> tuple[str, ...]:
+def _assignments(treebank: Treebank, system: System) -> list[str]:
+    """Settings of a system on a treebank; those of the treebank win."""
+    return [text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)]
+
+
+def _presets(names: Sequence[str], folders: PlanFolders) -> tuple[str, ...]:
     return tuple(folders.find(name) if name.endswith(".toml") else name for name in names)
 
 
-def _run(treebank: Treebank, system: System, learnt: Sequence[Treebank], folders: Folders, out: str) -> Task:
+def _run(
+    treebank: Treebank, system: System, learnt: Sequence[Treebank], folders: PlanFolders, out: str
+) -> Task:
     """A run but for its seed and key; `learnt`: the treebanks of its text."""
     presets = _presets([*system.presets, *treebank.presets], folders)
-    assignments = [*system.set, *treebank.set]
+    assignments = _assignments(treebank, system)
     settings = config.load_settings(presets, assignments)
-    test = _expanded(treebank.test, folders)
+    test = folders.treebank(treebank).test
     names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
     if max(names.values()) > 1:
         raise ConfigError(f"two test files have one name: {', '.join(test)}")
     chooses = settings.train.select == "dev"
-    if chooses and not all(each.dev for each in learnt):
-        raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
     counts = settings.posterior.expectations == "trees" and any(each.expectations for each in learnt)
-    trees = [name for each in learnt for name in each.expectations or each.train] if counts else []
-    train = {each.name: _expanded(each.train, folders) for each in learnt}
-    labels = [label for label, names_of in train.items() for _ in names_of]
+    more = [key for key, wanted in (("dev", chooses), ("expectations", counts)) if wanted]
+    of_each = {each.name: folders.treebank(each, *more) for each in learnt}
+    if chooses and not all(each.dev for each in of_each.values()):
+        raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
+    trees = [name for each in of_each.values() for name in each.expectations or each.train] if counts else []
+    labels = [label for label, each in of_each.items() for _ in each.train]
     return Task(
         out=out,
         treebank=treebank.name,
         system=system.name,
         presets=presets,
         set=(*assignments, *_found_files(settings, folders)),
-        train=tuple(name for names_of in train.values() for name in names_of),
+        train=tuple(name for each in of_each.values() for name in each.train),
         languages=tuple(labels) if system.languages else (),
-        dev=_expanded([name for each in learnt for name in each.dev] if chooses else [], folders),
-        expectations=_expanded(trees, folders),
+        dev=tuple(name for each in of_each.values() for name in each.dev) if chooses else (),
+        expectations=tuple(dict.fromkeys(trees)),
         test=test,
         protocols=(_protocol(treebank, system, folders),),
         lengths=treebank.lengths,
@@ -103,7 +112,7 @@ def _run(treebank: Treebank, system: System, learnt: Sequence[Treebank], folders
     )
 
 
-def _baselines(treebank: Treebank, folders: Folders, run: Task, protocols: tuple[str, ...]) -> Task:
+def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: tuple[str, ...]) -> Task:
     """The task of a treebank's baselines; rules only has the treebank's rules, or the default ones."""
     presets = _presets([config.DEFAULT_PRESET, *treebank.presets], folders)
     assignments = _of_rules(treebank.set)
@@ -123,14 +132,7 @@ def _of_rules(assignments: Sequence[str]) -> list[str]:
     return [text for text in assignments if text.split("=")[0].strip() in ("posterior.rules", "data.tags")]
 
 
-def _expanded(names: Sequence[str], folders: Folders) -> tuple[str, ...]:
-    try:
-        return tuple(files.expand([folders.find(name) for name in names]))
-    except UsageError as error:
-        raise UsageError(f"{error}; --data names the folder that a plan's files are in") from None
-
-
-def _found_files(settings: Settings, folders: Folders) -> tuple[str, ...]:
+def _found_files(settings: Settings, folders: PlanFolders) -> tuple[str, ...]:
     """Assignments that give the settings' files the paths under which they were found."""
     bundled = {path.stem for path in (config.resources() / "rules").glob("*.txt")}
     found = []

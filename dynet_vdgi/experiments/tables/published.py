@@ -26,7 +26,7 @@ _SAME_MODEL = {
 
 
 @dataclass(frozen=True)
-class Figure:
+class PublishedFigure:
     """One number of one table; DDA and UDA in per cent. `best` and `std` are None where none was printed."""
 
     table: str
@@ -50,14 +50,14 @@ def same_model(model: str) -> str:
     return _SAME_MODEL.get(model, model)
 
 
-def read(path: Path | None = None) -> list[Figure]:
+def read(path: Path | None = None) -> list[PublishedFigure]:
     """All figures of a file (default: the one that comes with the package), in its order.
 
     Raises:
         DataError: the file cannot be read, or a line of it is malformed or there twice.
     """
     path = path or config.resources() / "published.csv"
-    figures: dict[tuple[str, ...], Figure] = {}
+    figures: dict[tuple[str, ...], PublishedFigure] = {}
     with files.open_text(path) as handle:
         rows = csv.reader(handle)
         if tuple(next(rows, ())) != HEADER:
@@ -73,7 +73,7 @@ def read(path: Path | None = None) -> list[Figure]:
     return list(figures.values())
 
 
-def _figure(row: Sequence[str]) -> Figure:
+def _figure(row: Sequence[str]) -> PublishedFigure:
     if len(row) != len(HEADER):
         raise ValueError(f"expected {len(HEADER)} columns, found {len(row)}")
     cells = dict(zip(HEADER, row))
@@ -81,7 +81,7 @@ def _figure(row: Sequence[str]) -> Figure:
     if mean is None:
         raise ValueError("column mean is empty")
     names = {name: cells[name] for name in ("table", "model", "dataset", "length", "metric", "source")}
-    figure = Figure(mean=mean, best=best, std=std, **names)
+    figure = PublishedFigure(mean=mean, best=best, std=std, **names)
     for name, value in zip(HEADER, astuple(figure)):
         if value == "":
             raise ValueError(f"column {name} is empty")
