@@ -1,13 +1,14 @@
-"""The library in a few calls; `dynet_vdgi` exports them. Whatever the command line does is one call of these."""
+"""The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.corpus import Corpus
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
@@ -18,8 +19,8 @@ from dynet_vdgi.training.run import run
 if TYPE_CHECKING:
     pass
 
-AnyPath = Union[str, "os.PathLike[str]"]
-Text = Union[AnyPath, Iterable[Sentence], Sequence[AnyPath]]
+AnyPath = str | os.PathLike[str]
+Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
 """A file, several files, or sentences in memory."""
 
 
@@ -91,6 +92,8 @@ def train(
 
 def given(text: Text) -> Given:
     """Files, or sentences, as a run takes them."""
+    if isinstance(text, Corpus):
+        text = text.path  # so that the model file can name it
     if isinstance(text, (str, os.PathLike)):
         return Given((str(os.fspath(text)),))
     items = list(text)

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar, Union
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -70,7 +70,7 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     convex_mst: ConvexMstSettings = ConvexMstSettings()
 
 
-TeacherSettings = Union[NoTeacher, DmvSettings, ConvexMstSettings, EnsembleSettings]
+TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 
 
 # ------------------------------------------------------------------------------------------- parsers
@@ -105,7 +105,7 @@ class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
     decoder_dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.5
 
 
-ParserSettings = Union[PerceptronSettings, ModelSettings]
+ParserSettings = PerceptronSettings | ModelSettings
 
 
 # ------------------------------------------------------------------------------------------- neural parser

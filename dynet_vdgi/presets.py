@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import RENAMED, Settings, every_setting, from_dict, leaves, without_effect
@@ -26,7 +26,7 @@ else:
 DEFAULT_PRESET = "best"
 
 Values = dict[str, Any]
-Presets = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+Presets = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _FORMER = {"default": "paper"}
 """Presets of version 0.1 and what they are called now."""

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line, names_in, training_arguments
 
-from dynet_vdgi import cli, config
+from dynet_vdgi import cli
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -196,7 +197,7 @@ def test_all_values_of_the_released_definition(
 ) -> None:
     sentences = (sentence for name in names for sentence in conllu.read(data_dir / name, heads="required"))
     prepared = sentences_for_estimate(sentences)
-    result = estimate(prepared.sentences, load_rules(config.rules_path("ud")))
+    result = estimate(prepared.sentences, load_rules(rules_path("ud")))
     assert result.n_sentences == len(prepared.sentences) == n_sentences
     lines = (data_dir / expected).read_text(encoding="utf-8").split("\n")
     released = {tuple(line.split()[:2]): line.split()[2] for line in lines if line}

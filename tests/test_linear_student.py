@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi as vdgi_package
-from dynet_vdgi import config, jit, model_file
+from dynet_vdgi import jit, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -550,7 +551,7 @@ def linear_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     encoded = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in text]
     parser = train(encoded, [sentence.heads for sentence in text], len(vocabulary.tags), SMALL)
     meta = {"kind": perceptron.KIND, "trained_on": {"sentences": len(text)}}
-    rules = load_rules(config.rules_path("ud"))
+    rules = load_rules(rules_path("ud"))
     path = folder / "model.vdgi"
     model_file.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
     return path

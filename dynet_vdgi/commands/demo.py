@@ -15,18 +15,28 @@ from __future__ import annotations
 
 import argparse
 import logging
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynet_vdgi import config
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.presets import load_settings
+from dynet_vdgi.text_tables import aligned
+
+if TYPE_CHECKING:
+    from dynet_vdgi.reports.scored_runs import PublishedRow
 
 logger = logging.getLogger("dynet_vdgi")
 
 PRESETS = ("paper", "best")
+PUBLISHED_LENGTHS = ("<=15", "<=40")
 
 
 @dataclass(frozen=True)
@@ -45,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "language", nargs="?", metavar="LANG", help="code of the treebank's language, such as eu"
     )
     parser.add_argument("folders", nargs="*", metavar="DIR", help="folders with its files")
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for all results (default: runs/demo or runs/LANG)"
-    )
+    parser.add_argument("--out", metavar="DIR", help="folder for all results (default: runs/LANG)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (default: %(default)s)")
     parser.add_argument(
         "--preset", action="append", metavar="NAME", help=f"parsers to train (default: {', '.join(PRESETS)})"
@@ -59,19 +67,19 @@ def run(arguments: argparse.Namespace) -> None:
     treebank = treebank_files(arguments.language, arguments.folders)
     out = Path(arguments.out or f"runs/{treebank.language}")
     names = arguments.preset or list(PRESETS)
-    parses: dict[str, list[str]] = {}
-    written: list[Path] = []
-    for name in names:
-        folder = out / Path(name).stem
+    folders = {Path(name).stem: out / Path(name).stem for name in names}
+    for name, folder in zip(names, folders.values()):
         trained(treebank, name, arguments.seed, folder)
-        parses[name] = parsed(folder, treebank.test)
-        written += [folder / config.MODEL_NAME]
-    for number, test in enumerate(treebank.test):
-        print(scored(test, [files_of[number] for files_of in parses.values()], written[-1]))
-        print(*published_rows(arguments.folders), sep="\n")
-    print(f"\nwritten to {out}: models, logs, settings and parses of {' and '.join(names)}")
-    best = written[-1]
-    print(f"next: vdgi parse {best} your.conllu -o your.parsed.conllu    (vdgi: see README.md)")
+        parse(folder, treebank.test)
+    for test in treebank.test:
+        print(scored(test, folders, published_name(arguments.folders)))
+    print(f"\nwritten to {' and '.join(map(str, folders.values()))}: model, log, settings and parse of each")
+    print(f"next: {_program()} parse {folders[Path(names[-1]).stem]} YOUR.conllu -o YOUR.parsed.conllu")
+
+
+def _program() -> str:
+    """How this program can be called again."""
+    return "vdgi" if shutil.which("vdgi") else sys.argv[0]
 
 
 def treebank_files(language: str | None, folders: list[str]) -> TreebankFiles:
@@ -114,21 +122,47 @@ def trained(treebank: TreebankFiles, preset: str, seed: int, folder: Path) -> No
     )
 
 
-def parsed(folder: Path, tests: list[str]) -> list[str]:
-    """The parses of the test files, in the folder."""
-    from dynet_vdgi.commands.parse import parse_files
+def parse(folder: Path, tests: Sequence[str]) -> None:
+    """Leaves the parses of the test files in the folder."""
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
-    outputs = [str(folder / f"{Path(files.without_ending(test)).name}.parsed.conllu") for test in tests]
     with Stream(str(folder / config.MODEL_NAME)) as stream:
-        for test, output in zip(tests, outputs):
-            parse_files(stream, [test], output)
-    return outputs
+        for test in tests:
+            output = folder / f"{Path(files.without_ending(test)).name}.parsed.conllu"
+            parse_files(stream, [test], str(output))
 
 
-def scored(test: str, parses: list[str], model: Path) -> str:
-    raise NotImplementedError
+def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
+    """Accuracy of the runs beside parsers that learn nothing, and published figures of the data set."""
+    from dynet_vdgi import model_file
+    from dynet_vdgi.evaluation import tables
+    from dynet_vdgi.reports.scored_runs import score_runs
+
+    models = {name: model_file.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
+    scores = score_runs(models, test, dataset=dataset)
+    parts = [tables.format_all(scores.evaluations)]
+    if scores.published:
+        parts.append(f"published, {dataset} (UD 1.4; DDA of the mean of several runs, the best in brackets)")
+        parts.append(aligned([["", *PUBLISHED_LENGTHS], *map(_published, scores.published)]))
+    return "\n\n".join(parts)
 
 
-def published_rows(folders: list[str]) -> list[str]:
-    raise NotImplementedError
+def _published(row: PublishedRow) -> list[str]:
+    cells = []
+    for length in PUBLISHED_LENGTHS:
+        mean, best = row.figures.get(length, (None, None))
+        cells.append("-" if mean is None else f"{mean:.1f}" + (f" ({best:.1f})" if best else ""))
+    return [row.name, *cells]
+
+
+def published_name(folders: Sequence[str]) -> str | None:
+    """The data set of the published figures for one of these folders, such as UD1.4-Basque for UD_Basque."""
+    from dynet_vdgi.experiments.tables import published
+
+    known = {figure.dataset for figure in published.read() if figure.metric == "DDA"}
+    for folder in folders:
+        match = re.match(r"UD_([A-Za-z]+)", Path(folder).resolve().name)
+        if match and f"UD1.4-{match[1]}" in known:
+            return f"UD1.4-{match[1]}"
+    return None

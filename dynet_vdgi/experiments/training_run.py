@@ -12,7 +12,6 @@ from typing import Any
 
 from dynet_vdgi import config, model_file
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.commands.parse import parse_files
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ModelError
@@ -20,6 +19,7 @@ from dynet_vdgi.evaluation.attachment import evaluate, length_label
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.presets import merge
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.inputs import Given, Inputs

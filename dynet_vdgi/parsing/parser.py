@@ -22,6 +22,7 @@ from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.arena import Arena, Drawn
+from dynet_vdgi.run_folder import model_path
 from dynet_vdgi.students.perceptron import PerceptronModel
 
 PIPE_WINDOW = 1000
@@ -55,7 +56,7 @@ class Sampling:
 
 
 class Parser:
-    """Parses with a model file, with its encoder or, where it has one instead, its linear parser.
+    """Parses with a model file, with its encoder or, where it has one instead, its perceptron.
 
     What the model's protocol removes is attached afterwards.
 
@@ -121,11 +122,11 @@ class Parser:
         One tree a sentence, or up to `n_best`. The same seed, stream and sentences give the same trees.
 
         Raises:
-            UsageError: the model is a linear parser, which has no distribution over trees.
+            UsageError: the model is a perceptron, which has no distribution over trees.
         """
         if isinstance(self._engine, PerceptronModel):
             raise UsageError(
-                "this model is a linear parser, which gives one tree and no probabilities: "
+                "this model is a perceptron, which gives one tree and no probabilities: "
                 "--probs, --mbr and --nbest need a neural model"
             )
         encoded, positions = self._encode(sentences)
@@ -213,6 +214,7 @@ def load(path: str | Path) -> Parser:
     Raises:
         ModelError: see `dynet_vdgi.model_file.load`.
     """
+    path = model_path(path)
     model = load_model_file(path)
     try:
         return Parser(model)

@@ -131,7 +131,7 @@ class Stream:
     @property
     def languages(self) -> tuple[str, ...]:
         """Labels of the languages that the model was trained on; none if its file names none."""
-        return tuple(self._parser.model.meta.get("languages", ()))
+        return tuple(self._parser.model.provenance.languages)
 
     def __enter__(self) -> Stream:
         return self
