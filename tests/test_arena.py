@@ -245,9 +245,9 @@ def test_log_q_is_that_of_the_reference(changes):
 def test_samples_are_projective_trees_and_repeat_with_their_seed(exponent):
     parser = model(1, 3.0, mask_illegal=exponent > 0)[1]
     texts = [sentence(n % 12, n) for n in range(30)]
-    first = [d.heads for d in parser.draw(texts, 9, np.random.default_rng(7), exponent)]
-    again = [d.heads for d in parser.draw(texts, 9, np.random.default_rng(7), exponent)]
-    other = [d.heads for d in parser.draw(texts, 9, np.random.default_rng(8), exponent)]
+    first = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(7), exponent)]
+    again = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(7), exponent)]
+    other = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(8), exponent)]
     assert all(np.array_equal(a, b) for a, b in zip(first, again))
     assert not all(np.array_equal(a, b) for a, b in zip(first, other))
     for text, heads in zip(texts, first):

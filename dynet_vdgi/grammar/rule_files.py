@@ -126,6 +126,9 @@ class Reader:
     def read_class(self, content: str) -> None:
         """NOUN = NOUN PROPN"""
         name, _, members = (part.strip() for part in content.partition("="))
+        if members.startswith("+"):
+            meant = f"{name} += {members[1:].strip()}"
+            raise self.fault(f"=+ is not understood; did you mean '{meant}'?")
         if len(name.split()) != 1 or not members or "=" in members:
             raise self.fault("expected a tag class such as NOUN = NOUN PROPN")
         if name in self.classes:

@@ -12,7 +12,7 @@ import pickle
 import re
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
-from dynet_vdgi import __version__
+from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data.conllu import Block, sentence_of
 from dynet_vdgi.data.conllu_writing import render, with_notes
@@ -207,15 +207,11 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
     parser.unknown_tags = Counter()
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
-    repairs: dict[tuple[str, str], DataError] = {}
+    repairs: list[DataError] = []
     fault = None
-
-    def note(repair: DataError) -> None:
-        repairs.setdefault((repair.path, repair.message), repair)
-
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=note))
+            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append))
     except DataError as error:
         fault = error
     if sampling is None:
@@ -232,8 +228,16 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
         sum(map(len, sentences)),
         parser.unknown_tags,
         fault,
-        tuple(repairs.values()),
+        _each_once(repairs),
     )
+
+
+def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
+    """The first repair of every kind in every file."""
+    first: dict[tuple[str, str], DataError] = {}
+    for repair in repairs:
+        first.setdefault((repair.path, repair.message), repair)
+    return tuple(first.values())
 
 
 def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
