@@ -96,8 +96,9 @@ class Provenance(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **told)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return dict(msgspec.to_builtins(self))
+        """Ready for JSON: lists instead of tuples."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass
