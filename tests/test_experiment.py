@@ -18,6 +18,7 @@ from clusters import running_cluster
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
 from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import (
     baseline_run,
     code_version,
@@ -29,7 +30,6 @@ from dynet_vdgi.experiments import (
     runner,
     tasks,
 )
-from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.presets import load_settings
 

@@ -158,7 +158,7 @@ def _published(row: PublishedRow) -> list[str]:
 
 def published_name(folders: Sequence[str]) -> str | None:
     """The data set of the published figures for one of these folders, such as UD1.4-Basque for UD_Basque."""
-    from dynet_vdgi.experiments.tables import published
+    from dynet_vdgi.evaluation import published
 
     known = {figure.dataset for figure in published.read() if figure.metric == "DDA"}
     for folder in folders:

@@ -50,7 +50,7 @@ from typing import Any, TypeVar
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.experiments.tables import published
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.names import did_you_mean
 from dynet_vdgi.presets import DEFAULT_PRESET
 

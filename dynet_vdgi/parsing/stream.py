@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
-from dynet_vdgi import __version__
+from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data.conllu import Block, sentence_of
 from dynet_vdgi.data.conllu_writing import render, with_notes
