@@ -283,8 +283,8 @@ def test_unknown_tags_are_told_once(vdgi: Vdgi, model: Path, folder: Path) -> No
     Path("a.conllu").write_text(text, encoding="utf-8")
     result = vdgi.good("-q", "parse", model, "a.conllu")
     assert sorted(result.err.splitlines()) == [
-        "warning: tag SYM (1 words) is unknown to the model: those words are parsed blindly",
-        "warning: tag X (3 words) is unknown to the model: those words are parsed blindly",
+        "warning: tag SYM (1 word) is unknown to the model; these words are parsed without tag information",
+        "warning: tag X (3 words) is unknown to the model; these words are parsed without tag information",
     ]
 
 
