@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import progress
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
@@ -86,7 +87,7 @@ class TagTeacher(Teacher, Generic[Model]):
         """Tag ids (n,) and potentials (n + 1, n + 1) of each sentence."""
         given = list(sentences)
         ids = [tag_ids(sentence.tags, self.tags) for sentence in given]
-        return ids, [self.prior.potentials(sentence) for sentence in given]
+        return ids, [self.prior.potentials(sentence) for sentence in progress.over(given, "sentences")]
 
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:

@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi import progress
 from dynet_vdgi.config import DmvSettings, checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.teachers.common import Heads, TagTeacher, best_trees
@@ -133,7 +134,7 @@ def fit(
     model, log = DmvModel.uniform(n_tags), list[Iteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
-        for _ in range(iterations):
+        for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model._counts(text)
             log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
