@@ -205,7 +205,7 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
 
 def _sentence(name: str, first: int, lines: list[str], policy: Heads, tag_column: str) -> Sentence:
     """The checked sentence of one block."""
-    block = _Block(name, first)
+    block = _BlockState(name, first)
     forms: list[str] = []
     upos: list[str] = []
     xpos: list[str] = []
@@ -248,7 +248,7 @@ def _sentence(name: str, first: int, lines: list[str], policy: Heads, tag_column
     return Sentence(tuple(forms), tuple(upos), tree, source)
 
 
-class _Block:
+class _BlockState:
     """What must be remembered between the lines of a block to judge the next one."""
 
     def __init__(self, name: str, first: int) -> None:
@@ -358,7 +358,7 @@ class _Block:
             raise self.fault(self.range_row, message)
 
 
-def _tree(block: _Block, texts: list[str], rows: list[int], policy: Heads) -> tuple[int, ...] | None:
+def _tree(block: _BlockState, texts: list[str], rows: list[int], policy: Heads) -> tuple[int, ...] | None:
     """The heads if they form a tree with one root; None where they are all missing and may be."""
     n_words = len(texts)
     if "_" in texts:
