@@ -17,7 +17,6 @@ import tiny
 from shell import Vdgi, names_in
 
 from dynet_vdgi import model_file
-from dynet_vdgi.commands.evaluate import score_files
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
