@@ -551,7 +551,9 @@ def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers |
             raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
     if settings is not None:
         if numbers:
-            raise ConfigError(f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both")
+            raise ConfigError(
+                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
+            )
         return settings
     try:
         found = msgspec.convert({name: _plain(number) for name, number in numbers.items()}, kind)

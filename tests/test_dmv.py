@@ -247,7 +247,12 @@ def test_trees_come_in_the_order_of_the_sentences():
 def test_em_never_lowers_the_penalised_likelihood(seed):
     rng = np.random.default_rng(seed)
     texts = [random_sentence(rng, n) for n in rng.integers(1, 8, 12)]
-    settings = DmvSettings(iterations=8, valence_iterations=8, smoothing=rng.choice([0.01, 0.1, 2.0]), backoff=rng.choice([0.5, 100.0]))
+    settings = DmvSettings(
+        iterations=8,
+        valence_iterations=8,
+        smoothing=rng.choice([0.01, 0.1, 2.0]),
+        backoff=rng.choice([0.5, 100.0]),
+    )
     model = fit(*zip(*texts), N_TAGS, settings)
     assert [iteration.stage for iteration in model.log] == [1] * 8 + [2] * 8
     for earlier, later in zip(model.log, model.log[1:]):
@@ -271,7 +276,9 @@ def test_the_first_step_is_counting_in_the_only_tree():
     """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
     potentials = np.zeros((3, 3))
     potentials[0, 1] = potentials[1, 2] = -np.inf
-    model = fit([[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0))
+    model = fit(
+        [[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0)
+    )
     assert model.root == pytest.approx([1 / 5, 4 / 5])
     assert model.choose[1, 0] == pytest.approx(np.array([[4 / 5, 1 / 5]] * 2))
     assert model.choose[0] == pytest.approx(np.full((2, 2, 2), 0.5))
@@ -284,7 +291,12 @@ def test_the_second_stage_tells_first_children_from_later_ones():
     potentials[[0, 0, 1, 2], [1, 2, 2, 1]] = -np.inf  # 2 > 3 > nothing else: the last word governs both
     plain = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(iterations=10, valence_iterations=0))
     assert plain.choose[2, 0, 0] == pytest.approx(plain.choose[2, 0, 1])
-    valence = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(iterations=10, valence_iterations=20, backoff=1.0))
+    valence = fit(
+        [[0, 1, 2]] * 500,
+        [potentials] * 500,
+        3,
+        DmvSettings(iterations=10, valence_iterations=20, backoff=1.0),
+    )
     assert valence.choose[2, 0, 0, 1] > 0.99
     assert valence.choose[2, 0, 1, 0] > 0.99
 
@@ -377,7 +389,9 @@ def test_wrong_numbers_are_refused(numbers, message):
 
 
 def test_settings_and_numbers_exclude_each_other():
-    with pytest.raises(ConfigError, match="^dmv: give settings or single numbers such as iterations, not both$"):
+    with pytest.raises(
+        ConfigError, match="^dmv: give settings or single numbers such as iterations, not both$"
+    ):
         Dmv(DmvSettings(), iterations=3)
 
 
