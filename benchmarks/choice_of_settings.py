@@ -23,7 +23,7 @@ from measuring import cell, conditions, print_conditions, print_table
 from numpy.typing import NDArray
 from teacher_accuracy import teacher
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.teachers import dmv
 
@@ -44,7 +44,7 @@ class Choice:
 
     def rules(self) -> RuleSet:
         """The table with these settings."""
-        text = load_rules(config.rules_path(self.table)).text
+        text = load_rules(rules_path(self.table)).text
         for name, value in (("rule strength", self.strength), ("short arcs", self.short_arcs)):
             if value is not None:
                 text, found = re.subn(rf"(?m)^{name} = \S+", f"{name} = {value:g}", text)

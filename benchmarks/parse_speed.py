@@ -25,7 +25,8 @@ import measuring
 import numpy as np
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import ModelSettings, Settings, rules_path
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import ModelSettings, Settings
 from dynet_vdgi.data import conllu, protocols, punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary

@@ -23,15 +23,15 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from dynet_vdgi.learning.students import LEARNERS
 from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi import config
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.learning.students import LEARNERS
 from dynet_vdgi.teachers import convex_mst, dmv, ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
@@ -120,13 +120,13 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
     def add_rules_only(name: str, rules: RuleSet) -> None:
         systems[name] = lambda language: rules_only(language, rules)
 
-    tables = {table: load_rules(config.rules_path(table)) for table in arguments.tables}
+    tables = {table: load_rules(rules_path(table)) for table in arguments.tables}
     for table, rules in tables.items():
         add_rules_only(f"{Path(table).stem}, rules only", rules)
     for table, rules in tables.items():
         add_teachers(Path(table).stem, rules)
     if arguments.ablate:
-        whole = load_rules(config.rules_path(arguments.ablate))
+        whole = load_rules(rules_path(arguments.ablate))
         needed = {"rules", "kinds of words"}  # the first is the table, the second is worth nothing by itself
         for part in whole.parts:
             if part.name not in needed:

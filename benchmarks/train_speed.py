@@ -21,7 +21,8 @@ from typing import Any
 import measuring
 import numpy as np
 
-from dynet_vdgi.config import ModelSettings, PosteriorSettings, Settings, TrainSettings, rules_path
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import ModelSettings, PosteriorSettings, Settings, TrainSettings
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary

@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 from languages import LIMITS, LIMITS_SHOWN, argument_parser, dda
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
@@ -144,7 +144,7 @@ def main() -> None:
         for order in arguments.orders:
             train, test = read(train_path, order, arguments.max_len), read(test_path, order, max(LIMITS))
             for table in arguments.tables:
-                rules = load_rules(config.rules_path(table))
+                rules = load_rules(rules_path(table))
                 rows.append([name, order, table, *figures(train, test, rules, arguments.seeds)])
     header = ["language", "order", "rules", "DMV teacher", "linear student"]
     print_table(f"DDA {LIMITS_SHOWN}, protocol standard; the student's is the mean over seeds:", header, rows)

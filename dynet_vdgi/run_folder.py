@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 
@@ -48,5 +49,5 @@ def rules_named(name: str) -> NamedRules:
         path = model_path(name)
         model = model_file.load(path)
         return NamedRules(name, model.rules, model.settings.data.tags)
-    path = config.rules_path(name)
+    path = rules_path(name)
     return NamedRules(path.name, load_rules(path))

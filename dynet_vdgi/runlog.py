@@ -39,19 +39,26 @@ def console_row(row: dict[str, Any]) -> str:
 
 
 class RunLog:
-    """Rows appended to a file; each is on disk before training goes on."""
+    """Rows appended to a file; each is on disk before training goes on. Without a file they are in memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
+        self._rows: list[dict[str, Any]] = []
 
     def restart(self, after_update: int) -> None:
         """Drops the rows behind an update, so that a resumed run does not log anything twice."""
         rows = [row for row in self.rows() if row.get("update", 0) <= after_update]
+        if self.path is None:
+            self._rows = rows
+            return
         with atomic_writer(str(self.path)) as handle:
             handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
     def append(self, row: dict[str, Any]) -> None:
         """Writes one row."""
+        if self.path is None:
+            self._rows.append(row)
+            return
         with open(self.path, "a", encoding="utf-8") as handle:
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
             handle.flush()
@@ -59,6 +66,8 @@ class RunLog:
 
     def rows(self) -> list[dict[str, Any]]:
         """All complete rows; a last one cut short by a crash is left out."""
+        if self.path is None:
+            return list(self._rows)
         if not self.path.exists():
             return []
         rows = []

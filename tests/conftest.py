@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,14 @@ def treebanks(data_dir: Path) -> list[Path]:
     paths = [path for folder in folders for path in sorted((data_dir / folder).rglob("*.conllu"))]
     assert paths, f"no treebanks in {data_dir}"
     return paths
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_arrive() -> Iterator[None]:
+    """Shells start background jobs with SIGINT ignored, and all that these start inherits it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -66,7 +66,7 @@ def finished(*arguments: str | Path, **options: Any) -> tuple[int, bytes | None,
 
 def wait_for(condition: Callable[[], object], running: subprocess.Popen[bytes]) -> None:
     """Waits until something is so, while a process runs."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 90
     while not condition():
         assert running.poll() is None, running.stderr.read() if running.stderr else ""
         assert time.monotonic() < end

@@ -38,14 +38,14 @@ def test_help_of_everything(vdgi: Vdgi) -> None:
     ("arguments", "message"),
     [
         ([], "vdgi: error: the following arguments are required: VERB"),
-        (["prase"], "vdgi: error: argument VERB: invalid choice: 'prase'"),
+        (["prase"], "vdgi: error: no verb 'prase'; did you mean 'parse'?"),
         (["train", "--train", "x"], "vdgi train: error: the following arguments are required: --out"),
         (["train", "--train", "x", "--out", "y", "--seed", "z"], "--seed: invalid int value: 'z'"),
         (["parse"], "vdgi parse: error: the following arguments are required: MODEL"),
         (["evaluate"], "vdgi evaluate: error: the following arguments are required: GOLD"),
         (["check"], "vdgi check: error: the following arguments are required: FILE"),
         (["info"], "vdgi info: error: the following arguments are required: MODEL"),
-        (["check", "a", "--nonsense"], "vdgi: error: unrecognized arguments: --nonsense"),
+        (["check", "a", "--nonsense"], "vdgi check: error: no option --nonsense"),
     ],
 )
 def test_wrong_use(vdgi: Vdgi, arguments: list[str], message: str) -> None:
@@ -199,9 +199,7 @@ def test_training_with_a_malformed_dev_file(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(folder / "no-trees.conllu", heads=False)
     status, out, err = vdgi("train", "--train", "good.conllu", "--dev", "no-trees.conllu", "--out", "run")
     assert (status, out) == (3, "")
-    assert last_line(err) == (
-        "no-trees.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)"
-    )
+    assert last_line(err) == ("no-trees.conllu:2: column 7 (HEAD) is missing (trees are needed here)")
     assert names_in(folder) == ["good.conllu", "no-trees.conllu"]
 
 
@@ -378,3 +376,66 @@ def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
     assert (status, out) == (1, b"")
     assert last_line(err.decode()).startswith("training diverged: ")
     assert b"Traceback" not in err
+
+
+# The order of arguments, help, hints
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["parse", "M", "--probs", "F"], {"model": "M", "files": ["F"], "probs": True}),
+        (["parse", "M", "-o", "O", "F", "G"], {"model": "M", "files": ["F", "G"], "output": "O"}),
+        (["parse", "-o", "O", "M"], {"model": "M", "files": ["-"], "output": "O"}),
+        (["parse", "M", "--", "-F"], {"model": "M", "files": ["-F"]}),
+        (["parse", "M", "F", "--jobs", "2", "-"], {"model": "M", "files": ["F", "-"], "jobs": 2}),
+        (["evaluate", "G", "--max-len", "10", "P"], {"gold": "G", "max_len": "10"}),
+        (["check", "A", "--max-faults", "3", "B"], {"files": ["A", "B"], "max_faults": 3}),
+        (["convert", "wsj", "--sections", "2", "D"], {"folder": "D", "sections": "2"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_options_may_stand_between_files(arguments: list[str], expected: dict[str, Any]) -> None:
+    found = vars(cli.build_parser().parse_args(arguments))
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "message"),
+    [
+        (["parse", "M", "--prbos", "F"], "usage: vdgi parse", "no option --prbos; did you mean '--probs'?"),
+        (["check", "F", "--quiet"], "usage: vdgi check", "vdgi check: error: no option --quiet"),
+        (["info", "M", "N"], "usage: vdgi info", "unexpected arguments: N"),
+        (["prase", "M"], "usage: vdgi [-h]", "no verb 'prase'; did you mean 'parse'? (there are: train, "),
+        (["help", "chekc"], "usage: vdgi [-h]", "no verb 'chekc'; did you mean 'check'?"),
+    ],
+)
+def test_wrong_use_shows_the_verbs_usage_and_what_was_meant(
+    vdgi: Vdgi, arguments: list[str], usage: str, message: str
+) -> None:
+    status, _, err = vdgi(*arguments)
+    assert status == 2
+    assert message in last_line(err)
+    assert err.startswith(usage)
+
+
+def test_help_of_a_verb(vdgi: Vdgi) -> None:
+    assert vdgi.good("help").out == vdgi.good("--help").out
+    for verb in VERBS:
+        assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
+
+
+def test_shells_are_told_the_completions(tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+    completions = tmp_path / "completions"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(completions),
+        "COMP_LINE": "vdgi parse --pro",
+        "COMP_POINT": "16",
+    }
+    subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
+    assert completions.read_text().strip() == "--probs"

@@ -562,8 +562,8 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     def load_settings(preset: str = "default", assignments: Sequence[str] = ()) -> config.Settings:
         smaller = [
             *assignments,
-            "model.hidden_dim=6",
-            "model.tag_dim=6",
+            "parser.hidden_dim=6",
+            "parser.tag_dim=6",
             "train.samples=3",
             "train.updates=6",
         ]

@@ -14,9 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dynet_vdgi import config
-from dynet_vdgi.config import Settings, from_toml, load_settings, merge, parse_assignment, rules_path
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.config import Settings
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.presets import from_toml, load_settings, merge, parse_assignment, preset_names
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,22 +52,22 @@ def test_the_default_preset_is_the_defaults() -> None:
     assert load_settings() == load_settings("default") == Settings()
 
 
-@pytest.mark.parametrize("name", config.preset_names())
+@pytest.mark.parametrize("name", preset_names())
 def test_presets_load_and_change_what_they_say(name: str) -> None:
-    text = (config.resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
     got = load_settings(name).to_dict()
     for section, values in tomllib.loads(text).items():
         for key, value in values.items():
             assert got[section][key] == value
 
 
-@pytest.mark.parametrize("name", config.preset_names())
+@pytest.mark.parametrize("name", preset_names())
 def test_presets_name_rules_that_load(name: str) -> None:
     assert len(load_rules(rules_path(load_settings(name).posterior.rules))) > 0
 
 
 def test_presets_there_are() -> None:
-    assert {"default", "as_released", "demo"} <= set(config.preset_names())
+    assert {"default", "as_released", "demo"} <= set(preset_names())
 
 
 def test_unknown_preset() -> None:
@@ -113,15 +115,15 @@ def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None,
         ("train.lr=1", 1.0),
         ("train.lr = 1e-3", 0.001),
         ("train.epochs=3", 3),
-        ("model.mask_illegal=false", False),
+        ("parser.mask_illegal=false", False),
         ("train.select=dev", "dev"),
         ('train.select="dev"', "dev"),
         ("train.select='dev'", "dev"),
-        ("posterior.rules=my rules/a=b.txt", "my rules/a=b.txt"),
-        ("posterior.rules='1'", "1"),
-        ("posterior.rules=1.txt", "1.txt"),
-        ("posterior.rules=", ""),
-        ("model.forget_bias=-1", -1.0),
+        ("rules=my rules/a=b.txt", "my rules/a=b.txt"),
+        ("rules='1'", "1"),
+        ("rules=1.txt", "1.txt"),
+        ("rules=", ""),
+        ("parser.forget_bias=-1", -1.0),
     ],
 )
 def test_assignments(assignment: str, value: Any) -> None:
@@ -160,21 +162,21 @@ def test_the_last_assignment_holds() -> None:
         ("train.epochs=three", "config: 'train.epochs' must be a whole number, not 'three'"),
         ("train.lr=false", "config: 'train.lr' must be a number, not False"),
         ("train.lr=fast", "config: 'train.lr' must be a number, not 'fast'"),
-        ("model.mask_illegal=1", "config: 'model.mask_illegal' must be true or false, not 1"),
-        ("model.mask_illegal=True", "config: 'model.mask_illegal' must be true or false, not 'True'"),
-        ("posterior.rules=3", "config: 'posterior.rules' must be a text, not 3"),
+        ("parser.mask_illegal=1", "config: 'model.mask_illegal' must be true or false, not 1"),
+        ("parser.mask_illegal=True", "config: 'model.mask_illegal' must be true or false, not 'True'"),
+        ("rules=3", "config: 'posterior.rules' must be a text, not 3"),
         ("train.epochs=-1", "config: 'train.epochs' must be at least 0, not -1"),
         ("train.lr=-0.1", "config: 'train.lr' must be at least 0, not -0.1"),
         ("train.lr=inf", "config: 'train.lr' must be a finite number, not inf"),
-        ("model.forget_bias=nan", "config: 'model.forget_bias' must be a finite number, not nan"),
-        ("model.encoder_dropout=1", "config: 'model.encoder_dropout' must be from 0 to 0.99, not 1.0"),
+        ("parser.forget_bias=nan", "config: 'model.forget_bias' must be a finite number, not nan"),
+        ("parser.encoder_dropout=1", "config: 'model.encoder_dropout' must be from 0 to 0.99, not 1.0"),
         (
             "train.select=lst",
             "config: 'train.select' must be one of last, dev, teacher, not 'lst'; did you mean 'last'?",
         ),
         ("data.protocol=x", "config: 'data.protocol' must be one of standard, as_released, not 'x'"),
         (
-            "posterior.rules=\udcff.txt",
+            "rules=\udcff.txt",
             "config: 'posterior.rules' must be a text in UTF-8, not '\\udcff.txt'",
         ),
     ],
@@ -263,7 +265,7 @@ def test_every_number_but_one_has_bounds(section: str, item: Any) -> None:
 
 
 def test_bundled_rules_by_name() -> None:
-    assert rules_path("ud") == config.resources() / "rules" / "ud.txt"
+    assert rules_path("ud") == resources() / "rules" / "ud.txt"
     assert rules_path("ud-propn").is_file()
 
 
@@ -281,7 +283,7 @@ def test_a_folder_of_the_same_name_does_not_hide_the_rules(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ud").mkdir()
-    assert rules_path("ud") == config.resources() / "rules" / "ud.txt"
+    assert rules_path("ud") == resources() / "rules" / "ud.txt"
     assert rules_path("./ud") == Path("ud")
 
 

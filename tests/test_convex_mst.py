@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -350,6 +350,6 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:500]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
     text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior.of_text(load_rules(config.rules_path("best")), text))
+    teacher = learn(text, Prior.of_text(load_rules(rules_path("best")), text))
     dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
     assert 0.69 < dda < 0.735  # 71.3 with all 3,580 sentences

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config, jit
+from dynet_vdgi import jit
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
@@ -321,7 +322,7 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:1000]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
     text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior.of_text(load_rules(config.rules_path("best")), text))
+    teacher = learn(text, Prior.of_text(load_rules(rules_path("best")), text))
     dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
     assert 0.70 < dda < 0.75  # 72.8 with all 3,580 sentences
 

@@ -666,7 +666,7 @@ def test_sentences_without_heads(vdgi: Vdgi, files: Path) -> None:
     tiny.write(Path("bare.conllu"), 2, heads=False)
     status, out, err = vdgi("draw", "bare.conllu")
     assert (status, out) == (3, "")
-    assert err == "bare.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)\n"
+    assert err == "bare.conllu:2: column 7 (HEAD) is missing (trees are needed here)\n"
 
 
 def test_svg_files(vdgi: Vdgi, files: Path) -> None:

@@ -8,21 +8,22 @@ from pathlib import Path
 import brute_force
 import numpy as np
 import pytest
+from dynet_vdgi.learning.students import LEARNERS, taught, teacher_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.cli import main
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning.students import LEARNERS, taught, teacher_of
 from dynet_vdgi.teachers import convex_mst, dmv
 from dynet_vdgi.teachers.ensemble import Ensemble, learn
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
 TEXT = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
-DEMO = config.resources() / "demo" / "demo-ud-train.conllu"
+DEMO = resources() / "demo" / "demo-ud-train.conllu"
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi import config
 from dynet_vdgi.baselines.branching import left_branching
 from dynet_vdgi.baselines.rules_only import rules_only
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import EVERY_WORD
 from dynet_vdgi.evaluation import tables
@@ -218,7 +218,7 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
 def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
     sentences = list(conllu.read(gold, heads="required"))
-    heads = rules_only([s.tags for s in sentences], Prior(load_rules(config.rules_path("ud"))), 0)
+    heads = rules_only([s.tags for s in sentences], Prior(load_rules(rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
     with open(parse, "w", encoding="utf-8") as handle:
         conllu.write(zip(sentences, heads), handle)

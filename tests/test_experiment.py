@@ -17,7 +17,8 @@ import tiny
 from clusters import running_cluster
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import (
     baseline_run,
     code_version,
@@ -29,8 +30,8 @@ from dynet_vdgi.experiments import (
     runner,
     tasks,
 )
-from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.presets import load_settings
 
 SMALL = json.dumps(
     [f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()]
@@ -133,7 +134,7 @@ def test_faults_in_a_plan(folder: Path, vdgi: Vdgi, old: str, new: str, message:
         ('"xx-test.conllu"', '"xx-tst.conllu"', 2, FIRST + "no such file: 'xx-tst.conllu' (did "),
         ('"xx-train*.conllu"', '"zz*"', 2, FIRST + "no file matches 'zz*'; --data names "),
         ('"xx-test.conllu"', '"xx-test.conllu", "b/xx-test.conllu.gz"', 4, FIRST + "two test "),
-        ("lengths = [4]", 'set = ["posterior.rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
+        ("lengths = [4]", 'set = ["rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
     ],
 )  # fmt: skip
 def test_faults_in_what_a_plan_names(
@@ -166,7 +167,7 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
     assert last_line(result.err).startswith(message)
 
 
-PLANS = sorted(path.stem for path in (config.resources() / "experiments").glob("*.toml"))
+PLANS = sorted(path.stem for path in (resources() / "experiments").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -196,7 +197,7 @@ def test_the_plan_of_score_functions(data_dir: Path) -> None:
 
 
 def test_a_setting_for_each_treebank(folder: Path) -> None:
-    text = PLAN.replace('"finetune.updates=2"', '"finetune.updates=2", "posterior.rules={treebank}.txt"')
+    text = PLAN.replace('"finetune.updates=2"', '"finetune.updates=2", "rules={treebank}.txt"')
     path = write_plan(folder, text)
     Path("xx.txt").write_text("ROOT VERB 1\n", encoding="utf-8")
     assert tasks_of(path)["xx/fine/1"].settings().posterior.rules == "xx.txt"
@@ -244,7 +245,7 @@ def test_the_wsj_plan_has_every_row_of_the_paper() -> None:
     assert treebank.lengths == (10,)
     seen = []
     for system in content.systems:
-        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
         assert (settings.data.tags, settings.posterior.rules) == ("xpos", "wsj")
         is_lexicalised = system.name.startswith("L-")
         assert (settings.model.word_dim > 0) == is_lexicalised == bool(settings.data.clusters)
@@ -254,7 +255,7 @@ def test_the_wsj_plan_has_every_row_of_the_paper() -> None:
             assert settings.finetune.score == system.name.lower()
         if system.after:
             (start,) = (other for other in content.systems if other.name == system.after)
-            before = config.load_settings([*start.presets, *treebank.presets], start.set)
+            before = load_settings([*start.presets, *treebank.presets], start.set)
             assert before.finetune.updates == settings.train.updates == 0
             assert before.posterior == settings.posterior
         seen.append(settings)
@@ -266,7 +267,7 @@ def test_the_released_wsj_plan_has_a_rule_for_every_pair() -> None:
     (treebank,) = content.treebanks
     assert (treebank,) == plan.load(plan.path_of("paper-wsj")).treebanks  # so that tables can be joined
     for system in content.systems:
-        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
         assert (settings.posterior.rules, settings.posterior.dynamics) == ("wsj-pairs", "released")
         assert (settings.data.tags, settings.data.protocol) == ("xpos", "standard")
         assert bool(settings.finetune.epochs) == bool(system.after) != bool(settings.train.epochs)
@@ -292,9 +293,9 @@ def test_baselines_have_the_rules_and_tags_of_their_treebank(folder: Path) -> No
     keys = set()
     for line, expected in (
         ("lengths = [4]", ("ud", "upos")),
-        ('set = ["posterior.rules=ud-propn"]', ("ud-propn", "upos")),
-        ('set = ["posterior.rules=mine.txt", "data.tags = xpos"]', ("plans/mine.txt", "xpos")),
-        ('set = ["posterior.rules=mine.txt"]', ("plans/mine.txt", "upos")),
+        ('set = ["rules=ud-propn"]', ("ud-propn", "upos")),
+        ('set = ["rules=mine.txt", "data.tags = xpos"]', ("plans/mine.txt", "xpos")),
+        ('set = ["rules=mine.txt"]', ("plans/mine.txt", "upos")),
         ('presets = ["wsj"]', ("wsj", "xpos")),
     ):
         Path("plans").mkdir(exist_ok=True)
@@ -318,7 +319,7 @@ def test_rules_only_parses_the_tags_that_its_rules_are_for(folder: Path) -> None
     right = {}
     for rules in ("ud.txt", "penn.txt"):
         for tags in ("upos", "xpos"):
-            assignments = (f"posterior.rules={rules}", f"data.tags={tags}")
+            assignments = (f"rules={rules}", f"data.tags={tags}")
             out = f"{rules}-{tags}"
             Path(out).mkdir()
             task = Task(out, "", set=assignments, test=("test.conllu",), protocols=("standard",))
@@ -375,9 +376,9 @@ def changed_parts(before: Task, after: Task) -> set[str]:
         ('["xx-test.conllu"]', '["xx-dev.conllu"]', {"scoring"}),
         ('["xx-train*.conllu"]', '["xx-dev.conllu"]', {"data"}),
         ('["xx-dev.conllu"]', '["xx-test.conllu"]', set()),
-        ("lengths = [4]", 'set = ["posterior.rules=ud-propn"]', {"rules"}),
-        ("lengths = [4]", 'set = ["posterior.rules=mine.txt"]', {"rules"}),
-        ("lengths = [4]", 'set = ["posterior.rules=ud.txt"]', set()),
+        ("lengths = [4]", 'set = ["rules=ud-propn"]', {"rules"}),
+        ("lengths = [4]", 'set = ["rules=mine.txt"]', {"rules"}),
+        ("lengths = [4]", 'set = ["rules=ud.txt"]', set()),
         ("lengths = [4]", 'set = ["train.select=dev"]', {"settings", "data"}),
         ("lengths = [4]", 'set = ["data.tags=xpos"]', {"settings"}),
         ("lengths = [4]", 'presets = ["wsj"]', {"settings", "rules"}),
@@ -390,7 +391,7 @@ def test_a_key_changes_with_what_the_result_follows_from(
 ) -> None:
     before = tasks_of(write_plan(folder))
     Path("mine.txt").write_text("ROOT VERB 0.5\n", encoding="utf-8")
-    Path("ud.txt").write_bytes(config.rules_path("ud").read_bytes())
+    Path("ud.txt").write_bytes(rules_path("ud").read_bytes())
     write_plan(folder, PLAN.replace(old, new, 1))
     after = tasks_of(folder / "plan.toml")
     for label in ("xx/first/1", "xx/fine/1"):
@@ -400,7 +401,7 @@ def test_a_key_changes_with_what_the_result_follows_from(
 
 
 def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
-    words = 'set = ["model.word_dim=4", "data.clusters=c.txt"]'
+    words = 'set = ["parser.word_dim=4", "words.clusters=c.txt"]'
     path = write_plan(folder, PLAN.replace("lengths = [4]", words))
     parts = []
     for name, content in (("c.txt", "0\tverb1\t9\n"), ("d.txt", "0\tverb1\t9\n"), ("c.txt", "1\tverb1\t9\n")):
@@ -412,7 +413,7 @@ def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
 
 
 def test_a_key_changes_with_the_teachers_rule_table(folder: Path) -> None:
-    taught = 'name = "first"\nset = ["teacher.kind=dmv", "teacher.prior=table.txt", '
+    taught = 'name = "first"\nset = ["teacher.kind=dmv", "rules=table.txt", '
     path = write_plan(folder, PLAN.replace('name = "first"\nset = [', taught))
     parts = []
     for weight in (1, 1, 2):

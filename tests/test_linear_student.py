@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 from shell import ROOT, Vdgi, finished
 
 import dynet_vdgi as vdgi_package
-from dynet_vdgi import config, jit, model_file
+from dynet_vdgi import jit, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -481,18 +483,38 @@ def test_tags_outside_the_vocabulary(tag):
 
 
 # ------------------------------------------------------------------------------------------- speed
-def test_time_grows_with_the_number_of_words_only():
-    rng, parser = np.random.default_rng(0), random_parser(log2_buckets=16)
-    texts = {n: [random_tags(rng, n) for _ in range(24_000 // n)] for n in (10, 80)}
-    least = {n: float("inf") for n in texts}
-    for attempt in range(12):
-        for n, text in texts.items():
-            start = time.process_time()
-            parser.parse(text)
-            least[n] = min(least[n], time.process_time() - start)
-        if attempt >= 3 and least[80] < 1.5 * least[10]:
-            return
-    pytest.fail(f"seconds for the same number of words in sentences of 10 and of 80: {least}")
+COUNTING = """
+import sys, warnings
+import numpy as np
+from dynet_vdgi.students.perceptron import LinearParser
+
+warnings.simplefilter("ignore")  # codes of features overflow on purpose
+rng, lines = np.random.default_rng(0), 0
+
+def count(frame, event, argument):
+    global lines
+    lines += event == "line"
+    return count
+
+parser = LinearParser(5, rng.normal(size=(1 << 10, 3)).astype(np.float32))
+parser.parse([[1, 2]])
+for n in (10, 80):
+    text, lines = [rng.integers(0, 6, n).tolist() for _ in range(160 // n)], 0
+    sys.settrace(count)
+    parser.parse(text)
+    sys.settrace(None)
+    print(lines)
+"""
+
+
+def test_work_grows_with_the_number_of_words_only():
+    """Counted in lines of the functions, not compiled, for as many words in sentences of 10 and of 80."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", COUNTING]
+    counted = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    short, long = map(int, counted.stdout.split())
+    assert short > 160 * 50
+    assert long < 1.5 * short
 
 
 # ------------------------------------------------------------------------------------------- arrays
@@ -550,7 +572,7 @@ def linear_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     encoded = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in text]
     parser = train(encoded, [sentence.heads for sentence in text], len(vocabulary.tags), SMALL)
     meta = {"kind": perceptron.KIND, "trained_on": {"sentences": len(text)}}
-    rules = load_rules(config.rules_path("ud"))
+    rules = load_rules(rules_path("ud"))
     path = folder / "model.vdgi"
     model_file.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
     return path

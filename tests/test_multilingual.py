@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 import tiny
+from dynet_vdgi.learning import students
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
 from tiny import same_arrays
 
 from dynet_vdgi import cli, config, model_file
+from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.commands import train
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
@@ -29,12 +31,12 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.experiments import expansion, plan, plan_files, processes, tasks, training_run
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import students
+from dynet_vdgi.presets import load_settings
 from dynet_vdgi.variational.trainer import TrainingData
 
-DEMO = config.resources() / "demo"
+DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
-RULES = load_rules(config.rules_path("best"))
+RULES = load_rules(rules_path("best"))
 
 
 def demo(name: str, first: int, last: int) -> list[Sentence]:
@@ -71,7 +73,7 @@ def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
     every = [sentence for text in texts for sentence in text]
     vocabulary = build_vocabulary(every, lexicalised=False)
     data = TrainingData(every, [], vocabulary, RULES, sizes=[len(text) for text in texts])
-    return train._taught(data, config.load_settings("best")).taught
+    return train._taught(data, load_settings("best")).taught
 
 
 def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
@@ -158,7 +160,7 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder: Path, vd
 
 
 def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vdgi: Vdgi) -> None:
-    sizes = ["model.hidden_dim=8", "model.tag_dim=8", "train.epochs=1", "data.max_len=8"]
+    sizes = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.epochs=1", "data.max_len=8"]
     options = [word for size in sizes for word in ("--set", size)]
     languages = ["--language", "xa", DEV, "--language", "xb", TEST]
     err = vdgi.good("train", "--preset", "best-neural", *options, *languages, "--out", "run").err

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -72,6 +74,18 @@ def parcels_of(blocks: list[conllu.Block]) -> list[list[tuple[int, list[conllu.B
 def is_busy(watch: Any) -> Callable[[], bool]:
     """True while some worker has something to do."""
     return lambda: any(watch.processing().values())
+
+
+@contextmanager
+def stopped(workers: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Workers that do nothing in the meantime; they go on whatever happens."""
+    try:
+        for worker in workers:
+            worker.send_signal(signal.SIGSTOP)
+        yield
+    finally:
+        for worker in workers:
+            worker.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("options", [[], ["--nbest", "2", "--samples", "5"]])
@@ -215,16 +229,11 @@ def test_interrupted(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, wa
         wait_for(is_busy(watch), cluster.workers()[0])
         os.kill(os.getpid(), signal.SIGINT)
 
-    for worker in cluster.workers():
-        worker.send_signal(signal.SIGSTOP)
-    thread = Thread(target=interrupt)
-    thread.start()
-    try:
+    thread = Thread(target=interrupt, daemon=True)
+    with stopped(cluster.workers()):
+        thread.start()
         result = vdgi("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", cluster.address)
-    finally:
-        thread.join()
-        for worker in cluster.workers():
-            worker.send_signal(signal.SIGCONT)
+    thread.join()
     assert result == (130, "", "interrupted\n")
     assert names_in(folder) == ["in.conllu"]
     wait_for(lambda: not tasks(watch), cluster.workers()[0])

@@ -133,9 +133,9 @@ def test_words_do_not_matter_to_an_unlexicalised_model(parser: Parser) -> None:
     ("words", "tags", "message"),
     [
         ([], [], "0 words, 0 tags"),
-        (["a"], [], "1 words, 0 tags"),
-        ([], ["NOUN"], "0 words, 1 tags"),
-        (["a", "b"], ["NOUN"], "2 words, 1 tags"),
+        (["a"], [], "1 word, 0 tags"),
+        ([], ["NOUN"], "0 words, 1 tag"),
+        (["a", "b"], ["NOUN"], "2 words, 1 tag"),
     ],
 )
 def test_words_and_tags_must_be_as_many(
@@ -163,7 +163,7 @@ def test_punctuation_is_a_word_where_the_protocol_keeps_it(tmp_path: Path) -> No
 
 
 def test_a_lexicalised_model(tmp_path: Path) -> None:
-    settings = tiny.settings({"model": {"word_dim": 3, "vector_dim": 4}})
+    settings = tiny.settings({"parser": {"word_dim": 3, "vector_dim": 4}})
     parser = vdgi.load(
         train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
     )
@@ -178,7 +178,7 @@ def test_no_such_model(tmp_path: Path) -> None:
 
 def test_weights_that_do_not_fit_the_settings_name_the_file(model: Path, tmp_path: Path) -> None:
     misfit = model_file.load(model)
-    misfit.settings = tiny.settings({"model": {"hidden_dim": 7}})
+    misfit.settings = tiny.settings({"parser": {"hidden_dim": 7}})
     model_file.save(tmp_path / "model.vdgi", misfit)
     with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
         vdgi.load(tmp_path / "model.vdgi")

@@ -11,7 +11,7 @@ from shell import Vdgi, last_line
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments.plan import Treebank
-from dynet_vdgi.experiments.plan_files import PlanFolders, TreebankFiles
+from dynet_vdgi.experiments.plan_files import PlanFolders, SourceFiles
 
 FRENCH = Treebank(
     name="fr",
@@ -34,7 +34,7 @@ def release(folder: str, prefix: str, *parts: str) -> None:
             tiny.write(path)
 
 
-def found(treebank: Treebank = FRENCH, *more: str) -> TreebankFiles:
+def found(treebank: Treebank = FRENCH, *more: str) -> SourceFiles:
     return PlanFolders(("",)).treebank(treebank, *more)
 
 
@@ -43,7 +43,7 @@ def test_a_release_beside_others(folder: Path) -> None:
     assert found().train == ("UD_French-GSD/fr_gsd-ud-train.conllu",)
     release("UD_French-Sequoia", "fr_sequoia")
     release("UD_French", "fr")
-    assert found() == TreebankFiles(
+    assert found() == SourceFiles(
         train=("UD_French/fr-ud-train.conllu",),
         test=("UD_French/fr-ud-test.conllu",),
         dev=("UD_French/fr-ud-dev.conllu",),
@@ -77,7 +77,7 @@ def test_all_files_are_of_one_source(folder: Path) -> None:
         found()
     for name in ("train", "test"):
         tiny.write(Path("own", f"{name}.conllu"))
-    assert found() == TreebankFiles(train=("own/train.conllu",), test=("own/test.conllu",))
+    assert found() == SourceFiles(train=("own/train.conllu",), test=("own/test.conllu",))
     with pytest.raises(UsageError, match=r"no such file: '?own/dev\.conllu"):
         found(FRENCH, "dev")
 

@@ -12,12 +12,14 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import conllu
+from dynet_vdgi.presets import load_settings, merge, preset_names
 from dynet_vdgi.runlog import RunLog
 
-DEMO = config.resources() / "demo" / "demo-ud-train.conllu"
-SIZES = ["model.hidden_dim=8", "model.tag_dim=8", "train.samples=3"]
-SIZES += ["language_model.hidden_dim=8", "language_model.epochs=2"]
+DEMO = resources() / "demo" / "demo-ud-train.conllu"
+SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3"]
+SIZES += ["language_parser.hidden_dim=8", "language_model.epochs=2"]
 
 BOTH, FIRST, SECOND = ["pretrain", "finetune"], ["pretrain"], ["finetune"]
 COUNTED = ["training: expectations of the rules counted in its trees"]
@@ -79,14 +81,14 @@ def text(folder: Path) -> Path:
 
 
 def test_every_preset_is_here() -> None:
-    assert list(PRESETS) == config.preset_names()
+    assert list(PRESETS) == preset_names()
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
     phases, gold_trees = PRESETS[preset]
     presets = [*ON_TOP_OF.get(preset, []), preset]
-    settings = config.load_settings(presets)
+    settings = load_settings(presets)
     updates = [f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)]
     files = ["--trees" if preset == "supervised" else "--train", str(text)]
     if settings.train.select == "dev":
@@ -114,7 +116,7 @@ def has_stage(settings: config.Settings, phase: str) -> bool:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_says_what_it_is(preset: str) -> None:
-    path = config.resources() / "presets" / f"{preset}.toml"
+    path = resources() / "presets" / f"{preset}.toml"
     lines = path.read_text(encoding="utf-8").splitlines()
     comment = []
     for line in lines:
@@ -133,7 +135,7 @@ def test_every_preset_says_what_it_is(preset: str) -> None:
 
 def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
     for preset, (_, gold_trees) in PRESETS.items():
-        settings = config.load_settings([*ON_TOP_OF.get(preset, []), preset])
+        settings = load_settings([*ON_TOP_OF.get(preset, []), preset])
         uses = (
             settings.train.select == "dev"
             or settings.posterior.expectations == "trees"
@@ -159,12 +161,12 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
     ],
 )
 def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
-    part = config.load_settings(preset).finetune
+    part = load_settings(preset).finetune
     assert (part.score, part.form, part.objective, part.decoder) == expected
 
 
 def test_pretraining_is_the_default_under_its_name() -> None:
-    assert config.load_settings("pretraining") == config.load_settings("default") == config.Settings()
+    assert load_settings("pretraining") == load_settings("default") == config.Settings()
 
 
 def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
@@ -180,20 +182,20 @@ def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
 
 
 def test_later_presets_win_and_leave_the_rest() -> None:
-    settings = config.load_settings(["rl-sn", "as_released"])
-    alone = config.load_settings("as_released")
+    settings = load_settings(["rl-sn", "as_released"])
+    alone = load_settings("as_released")
     assert (settings.finetune.score, settings.finetune.form) == ("rl-sn", "released")
-    assert config.merge(settings, {"finetune": {"score": "rl-pc"}}) == alone
-    assert config.load_settings(["as_released", "rl-sn"]).finetune.updates == 100
-    on_top = config.load_settings(["as_released", "as_released-rl-bl"])
+    assert merge(settings, {"finetune": {"score": "rl-pc"}}) == alone
+    assert load_settings(["as_released", "rl-sn"]).finetune.updates == 100
+    on_top = load_settings(["as_released", "as_released-rl-bl"])
     assert (on_top.finetune.score, on_top.finetune.form, on_top.finetune.epochs) == ("rl-bl", "released", 10)
     assert (on_top.finetune.lr, on_top.finetune.clip) == (0.005, 0.05)
     assert on_top.train == alone.train
-    assert config.load_settings(["rl-sn", "rl-c"]).finetune == config.load_settings("rl-c").finetune
+    assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
 
 
 def test_single_settings_win_over_all_presets() -> None:
-    settings = config.load_settings(["rl-sn", "as_released"], ["finetune.score=loo", "train.epochs=3"])
+    settings = load_settings(["rl-sn", "as_released"], ["finetune.score=loo", "train.epochs=3"])
     assert (settings.finetune.score, settings.train.epochs) == ("loo", 3)
 
 
@@ -277,7 +279,7 @@ def words(folder: Path) -> list[str]:
     Path("vectors.txt").write_text("".join([*rows, "elsewhere 9 9 9\n"]), encoding="utf-8")
     lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
     Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
-    files = ["data.vectors=vectors.txt", "data.clusters=clusters.txt"]
+    files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
     return ["train", "--train", "train.conllu", *asked(["lexicalised"], *SIZES, *files), "--out", "run"]
 
 

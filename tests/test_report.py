@@ -16,10 +16,11 @@ import pytest
 import tiny
 from shell import Vdgi, names_in
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
+from dynet_vdgi.presets import merge
 from dynet_vdgi.reports import curves, page
 from dynet_vdgi.reports.runs import Run, run_folders
 
@@ -388,7 +389,7 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
     Path("empty.conllu").write_text("", encoding="utf-8")
     Path("points.conllu").write_text(tiny.block(1, ["PUNCT"], [0]), encoding="utf-8")
     other = model_file.load("two/model.vdgi")
-    other.settings = config.merge(other.settings, {"data": {"protocol": "as_released"}})
+    other.settings = merge(other.settings, {"data": {"protocol": "as_released"}})
     Path("other").mkdir()
     model_file.save("other/model.vdgi", other)
     before = names_in(runs)

@@ -9,9 +9,10 @@ import pytest
 import tiny
 from tiny import UPDATES, Changes, Run, same_arrays
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.presets import merge
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.trainer import Trainer
 
@@ -62,14 +63,14 @@ VARIANTS: dict[str, tuple[Changes, bool]] = {
     "released": (
         {
             "posterior": {"dynamics": "released"},
-            "model": {"mask_illegal": False},
+            "parser": {"mask_illegal": False},
             "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
         },
         True,
     ),
     "released, averaged": ({"posterior": {"dynamics": "released"}}, False),
     "the other engine": ({"train": {"engine": "per_sentence"}}, False),
-    "lexicalised": ({"model": {"word_dim": 3, "vector_dim": 4}}, False),
+    "lexicalised": ({"parser": {"word_dim": 3, "vector_dim": 4}}, False),
 }
 
 
@@ -182,7 +183,7 @@ def refusal(run: Run) -> str:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run = finished(tmp_path)
-    run.settings = config.merge(run.settings, {"train": {"lr": 0.5}, "model": {"hidden_dim": 7}})
+    run.settings = merge(run.settings, {"train": {"lr": 0.5}, "parser": {"hidden_dim": 7}})
     assert refusal(run) == (
         "its settings (model.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
         "for now, so it cannot be resumed; choose another folder"

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
@@ -19,14 +19,14 @@ UD = (
 
 
 def test_shipped_rules_are_the_thirteen():
-    rules = load_rules(config.rules_path("ud"))
+    rules = load_rules(rules_path("ud"))
     assert " ".join(map(str, rules.rules)) == UD
     assert set(rules.expectations) == {0.5}
     assert not rules.classes
 
 
 def test_shipped_variant_counts_proper_nouns_as_nouns():
-    rules = load_rules(config.rules_path("ud-propn"))
+    rules = load_rules(rules_path("ud-propn"))
     assert " ".join(map(str, rules.rules)) == UD
     assert rules.classes == {"NOUN": ("NOUN", "PROPN")}
     pairs = rules.pairs()

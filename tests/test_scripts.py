@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi import cli, config
+from dynet_vdgi import cli
+from dynet_vdgi.presets import preset_names
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,7 +64,7 @@ def test_a_treebank_folder(environment, tmp_path):
         text = "\n\n".join(sentences[:20]) + "\n\n"
         (folder / f"xx_demo-ud-{part}.conllu").write_text(text, encoding="utf-8")
     env = {**environment, "VDGI_RUN": str(tmp_path / "run")}
-    options = ("--set", "train.updates=3", "--set", "model.hidden_dim=8")
+    options = ("--set", "train.updates=3", "--set", "parser.hidden_dim=8")
     result = run("train_ud.sh", "xx", "UD_Demo", other, "--", *options, env=env, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "gold trees used: none" in result.stderr
@@ -200,15 +201,14 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
         text = "".join(TREE.format(**pair) for pair in words)
         (folder / f"wsj_00{number:02}.mrg").write_text(text)
     plan = tmp_path / "plan.toml"
-    small = (
-        "'model.hidden_dim=4', 'model.tag_dim=4', 'train.samples=3', 'train.updates=2', 'finetune.updates=1'"
-    )
+    small = "'parser.hidden_dim=4', 'parser.tag_dim=4', 'train.samples=3', 'train.updates=2'"
+    small += ", 'finetune.updates=1'"
     treebank = (ROOT / "resources" / "experiments" / "paper-wsj.toml").read_text(encoding="utf-8")
     treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
     plan.write_text(
         f"seeds = [1]\n{treebank}[[system]]\nname = 'weak'\npublished = 'L-WeaklySupervised'\n"
-        f"presets = ['ud-weak-lexicalised']\nset = [{small}, 'data.vectors=vectors.vec', "
-        f"'data.clusters=clusters.paths']\n[[system]]\nname = 'universal'\npublished = 'UniversalRules'\n"
+        f"presets = ['ud-weak-lexicalised']\nset = [{small}, 'words.vectors=vectors.vec', "
+        f"'words.clusters=clusters.paths']\n[[system]]\nname = 'universal'\npublished = 'UniversalRules'\n"
         f"presets = ['ud-universal']\nset = [{small}]\n"
     )
     env = {**environment, "VDGI_RUN": str(tmp_path / "out"), "VDGI_PLAN": "plan.toml"}
@@ -235,7 +235,7 @@ def test_an_interpreter_without_wheels_gets_a_clear_message(tmp_path):
     env = {**os.environ, "VDGI_PYTHON": str(old), "VDGI_VENV": str(tmp_path / "venv")}
     result = run("train_ud.sh", env=env)
     assert result.returncode == 2
-    assert "No Python 3.9 to 3.13 found" in result.stderr
+    assert "No Python 3.10 to 3.13 found" in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -262,7 +262,7 @@ def test_commands_of_the_readme_are_understood(command):
 def test_presets_of_the_readme_are_those_there_are():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ((?:`[a-z_-]+`(?:, )?)+) \| ", text, flags=re.MULTILINE)
-    assert sorted(name.strip("`") for row in rows for name in row.split(", ")) == config.preset_names()
+    assert sorted(name.strip("`") for row in rows for name in row.split(", ")) == preset_names()
 
 
 def test_setup_names_the_wheel_of_dynet():

@@ -12,9 +12,10 @@ import tiny
 from shell import Vdgi
 from tiny import Changes, Run, same_arrays
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.presets import merge
 from dynet_vdgi.variational import trainer as trainer_module
 from dynet_vdgi.variational.phases import Finetuning, Pretraining
 from dynet_vdgi.variational.trainer import Stage, Trainer, stages
@@ -244,7 +245,7 @@ SMALL_MODEL = {"hidden_dim": 4, "epochs": 1}
 
 RELEASED: dict[str, dict[str, Any]] = {
     "posterior": {"dynamics": "released"},
-    "model": {"mask_illegal": False},
+    "parser": {"mask_illegal": False},
     "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
     "finetune": {"form": "released", "decoder": "score"},
 }
@@ -252,7 +253,7 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "rl-pc as released": (RELEASED, {"dev": True}),
     "rl-bl, lexicalised": (
         {
-            "model": {"word_dim": 3, "vector_dim": 4},
+            "parser": {"word_dim": 3, "vector_dim": 4},
             "finetune": {"score": "rl-bl", "decoder": "score"},
             "language_model": SMALL_MODEL,
         },
@@ -418,7 +419,7 @@ def test_what_is_resumed_after_is_told_in_updates_of_all_stages(
 def test_other_stages_cannot_be_resumed(tmp_path: Path, change: Changes) -> None:
     run = two_stages(tmp_path)
     run.train()
-    run.settings = config.merge(run.settings, change)
+    run.settings = merge(run.settings, change)
     ((section, ((name, value),)),) = ((part, tuple(values.items())) for part, values in change.items())
     with pytest.raises(ModelError, match=f"{section}.{name} was .*, now {value}"):
         run.train(resume=True)
@@ -483,18 +484,18 @@ def test_both_engines_go_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path, 
 
 def test_dropout_may_differ_from_the_models(vdgi: Vdgi, model: Path, folder: Path) -> None:
     vdgi.good(
-        *init_arguments(model, "--set", "model.encoder_dropout=0.1", "--set", "model.decoder_dropout=0")
+        *init_arguments(model, "--set", "parser.encoder_dropout=0.1", "--set", "parser.decoder_dropout=0")
     )
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("model.hidden_dim=7", "its model.hidden_dim is 6, not 7 as asked for"),
-        ("model.tag_dim=5", "its model.tag_dim is 6, not 5 as asked for"),
-        ("model.word_dim=3", "its model.word_dim is 0, not 3 as asked for"),
-        ("model.mask_illegal=false", "its model.mask_illegal is True, not False as asked for"),
-        ("model.forget_bias=1", "its model.forget_bias is 0.0, not 1.0 as asked for"),
+        ("parser.hidden_dim=7", "its model.hidden_dim is 6, not 7 as asked for"),
+        ("parser.tag_dim=5", "its model.tag_dim is 6, not 5 as asked for"),
+        ("parser.word_dim=3", "its model.word_dim is 0, not 3 as asked for"),
+        ("parser.mask_illegal=false", "its model.mask_illegal is True, not False as asked for"),
+        ("parser.forget_bias=1", "its model.forget_bias is 0.0, not 1.0 as asked for"),
     ],
 )
 def test_a_model_of_another_shape_is_refused(
@@ -557,12 +558,12 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
 
 # Lexicalised models
 
-LEXICALISED = ["--set", "model.word_dim=3", "--set", "data.min_freq=1"]
+LEXICALISED = ["--set", "parser.word_dim=3", "--set", "words.min_freq=1"]
 
 
 def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.write(Path("train.conllu"))
-    sizes = [*LEXICALISED, "--set", "model.vector_dim=4"]
+    sizes = [*LEXICALISED, "--set", "parser.vector_dim=4"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *sizes, "--out", "old")
     old = model_file.load("old/model.vdgi")
     trainers = started(monkeypatch)
@@ -575,7 +576,7 @@ def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pyt
 def test_the_size_of_the_word_vectors_is_that_of_the_model(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("train.conllu"))
     Path("vectors.txt").write_text("det0 1 2 3\nnoun0 4 5 6\n", encoding="utf-8")
-    vectors = ["--set", "data.vectors=vectors.txt"]
+    vectors = ["--set", "words.vectors=vectors.txt"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *LEXICALISED, *vectors, "--out", "old")
     assert model_file.load("old/model.vdgi").settings.model.vector_dim == 3
     result = vdgi(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import ModelSettings, Settings, merge
-from dynet_vdgi.data.conllu import Block, render, sentence_of
+from dynet_vdgi.config import ModelSettings, Settings
+from dynet_vdgi.data.conllu import Block, sentence_of
+from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError, ModelError, VdgiError
@@ -19,6 +20,7 @@ from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
+from dynet_vdgi.presets import merge
 
 TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 
@@ -26,7 +28,7 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 @pytest.fixture
 def model(tmp_path):
     """A model file with random weights."""
-    settings = merge(Settings(), {"model": {"hidden_dim": 6, "tag_dim": 5}})
+    settings = merge(Settings(), {"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}

@@ -7,17 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
+from dynet_vdgi.learning.students import taught, teacher_of
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.cli import main
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning.students import taught, teacher_of
 
-DEMO = Path(config.resources()) / "demo"
+DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")
 
 
@@ -44,7 +45,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
     assert main(["-q", "train", "--train", TRAIN, "--preset", "best", "--out", str(tmp_path / "a")]) == 0
     model = model_file.load(tmp_path / "a" / "model.vdgi")
     assert (model.meta["kind"], model.meta["complete"], model.meta["gold_trees"]) == ("linear", True, [])
-    assert model.rules.text == load_rules(config.rules_path("best")).text
+    assert model.rules.text == load_rules(rules_path("best")).text
     capsys.readouterr()
     assert main(["-q", "evaluate", TEST, "--baselines", "--bootstrap", "0"]) == 0
     rules_only = re.search(r"^rules only.* ([\d.]+)$", capsys.readouterr().out, flags=re.MULTILINE)
@@ -60,7 +61,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
 
 
 def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
-    sizes = ["model.hidden_dim=16", "model.tag_dim=16", "train.epochs=3", "data.max_len=8", "train.lr=0.03"]
+    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=3", "data.max_len=8", "train.lr=0.03"]
     options = [word for size in sizes for word in ("--set", size)]
     out = tmp_path / "run"
     assert (
@@ -70,7 +71,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
     assert "kind" not in model.meta
     assert model.meta["gold_trees"] == []
     text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
-    teacher = taught(text, teacher_of(text, load_rules(config.rules_path("best"))))
+    teacher = taught(text, teacher_of(text, load_rules(rules_path("best"))))
     parsed = tmp_path / "parsed.conllu"
     assert main(["-q", "parse", str(out / "model.vdgi"), TEST, "-o", str(parsed)]) == 0
     mine = prepare(conllu.read(str(parsed)), STANDARD, 8, 2).sentences
@@ -79,7 +80,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
 
 def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
-    rules = load_rules(config.rules_path("strict"))
+    rules = load_rules(rules_path("strict"))
     bare = [s.__class__(s.forms, s.tags, None) for s in text]
     first, again = (taught(sentences, teacher_of(sentences, rules)) for sentences in (text, bare))
     assert [s.heads for s in first] == [s.heads for s in again]
@@ -89,7 +90,7 @@ def test_taught_sentences_forget_their_own_trees() -> None:
 
 def test_the_linear_student_learns_gold_trees(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     out = tmp_path / "run"
-    options = ["--set", "train.learner=linear", "--trees", TRAIN, "--dev", TEST]
+    options = ["--set", "parser.kind=perceptron", "--trees", TRAIN, "--dev", TEST]
     logging.getLogger("dynet_vdgi").propagate = True
     assert main(["-q", "train", *options, "--out", str(out)]) == 0
     model = model_file.load(out / "model.vdgi")
@@ -99,17 +100,17 @@ def test_the_linear_student_learns_gold_trees(tmp_path: Path, caplog: pytest.Log
 
 
 def test_linear_parsers_are_not_trained_further(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--set", "train.learner=linear", "--trees", TRAIN, "--out"]
+    options = ["--set", "parser.kind=perceptron", "--trees", TRAIN, "--out"]
     assert main(["-q", "train", *options, str(tmp_path / "a")]) == 0
     model = str(tmp_path / "a" / "model.vdgi")
-    for more in (["--trees", TRAIN, "--set", "train.learner=linear"], ["--train", TRAIN]):
+    for more in (["--trees", TRAIN, "--set", "parser.kind=perceptron"], ["--train", TRAIN]):
         assert main(["-q", "train", *more, "--init", model, "--out", str(tmp_path / "b")]) == 2
         assert "linear parsers are not trained further" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
 
 
 def test_the_linear_student_needs_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--set", "train.learner=linear", "--out", str(tmp_path / "run")]
+    options = ["--set", "parser.kind=perceptron", "--out", str(tmp_path / "run")]
     assert main(["train", "--train", TRAIN, *options]) == 2
-    assert "train.learner=linear learns from trees: set teacher.kind=dmv" in capsys.readouterr().err
+    assert "parser.kind=perceptron learns from trees: set teacher.kind=dmv" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from shell import Vdgi, last_line
 
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import plan
-from dynet_vdgi.experiments.tables import formats, grid, published, sheets
+from dynet_vdgi.experiments.tables import formats, grid, sheets
 from dynet_vdgi.experiments.tables.sheets import Gap, Measured
 
 PLAN: dict[str, Any] = {

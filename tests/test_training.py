@@ -131,7 +131,7 @@ def test_a_run_logs_every_evaluation(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 def test_training_learns_what_the_rules_say(tmp_path: Path) -> None:
     changes = {
-        "model": {"hidden_dim": 12, "tag_dim": 8, "encoder_dropout": 0.0, "decoder_dropout": 0.0},
+        "parser": {"hidden_dim": 12, "tag_dim": 8, "encoder_dropout": 0.0, "decoder_dropout": 0.0},
         "train": {"updates": 72, "samples": 10, "evaluate_every": 9, "lr": 0.05, "average": 0.9},
     }
     trainer = tiny.trainer(tmp_path, changes, n_sentences=36, dev=True)

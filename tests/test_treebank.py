@@ -189,7 +189,7 @@ def test_without_punctuation_keeps_forms_tags_and_positions() -> None:
     source = Source("f.conllu", 3, ("a", "b", "c", "d"), (0, 1, 2, 3))
     sentence = Sentence(("«", "Il", "dort", "»"), ("PUNCT", "PRON", "VERB", "PUNCT"), (3, 3, 0, 3), source)
     short, positions = without_punctuation(sentence)
-    assert short == Sentence(("Il", "dort"), ("PRON", "VERB"), (2, 0), None)
+    assert short == Sentence(("Il", "dort"), ("PRON", "VERB"), (2, 0), None, gaps=("«", "", "»"))
     assert positions == (2, 3)
 
 
@@ -438,3 +438,23 @@ def test_released_code_keeps_these_french_sentences(
     assert (len(result.sentences), result.n_words) == (n_kept, n_words)
     assert [d.sentences for d in result.dropped] == [n_all - n_kept]
     assert sum(s.tags.count("PUNCT") for s in result.sentences) == n_punctuation
+
+
+def test_columns_of_words_and_removed_punctuation_are_carried_along() -> None:
+    sentence = Sentence(
+        ("«", "Dogs", ",", "!", "bark", "."),
+        ("PUNCT", "NOUN", "PUNCT", "PUNCT", "VERB", "PUNCT"),
+        (2, 5, 2, 2, 0, 5),
+        lemmas=("_", "dog", "_", "_", "bark", "_"),
+        xpos=("_", "NNS", "_", "_", "VBP", "_"),
+        feats=("_", "Number=Plur", "_", "_", "_", "_"),
+        deprels=("punct", "nsubj", "punct", "punct", "root", "punct"),
+    )
+    kept, positions = without_punctuation(sentence)
+    assert positions == (2, 5)
+    assert (kept.lemmas, kept.xpos, kept.feats) == (("dog", "bark"), ("NNS", "VBP"), ("Number=Plur", "_"))
+    assert (kept.deprels, kept.upos, kept.heads) == (("nsubj", "root"), (), (2, 0))
+    assert kept.gaps == ("«", ", !", ".")
+    again, _ = without_punctuation(kept, frozenset({"NOUN"}))
+    assert again.gaps == ("« Dogs , !", ".")
+    assert without_punctuation(again) == (again, (1,))

@@ -9,8 +9,8 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from networks import gradients, network, relative_difference, sentence
 from shell import Vdgi, names_in
-from test_per_sentence import gradients, network, relative_difference, sentence
 from tiny import same_arrays
 
 from dynet_vdgi import model_file

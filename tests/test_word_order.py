@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.word_order import Statistics
 
 ORDER = parse_rules("[order] (c)\nreading order = CONJ\nverb-final = 0.7 VERB AUX").table
-BEST = load_rules(config.rules_path("best"))
+BEST = load_rules(rules_path("best"))
 tag = st.sampled_from(["NOUN", "VERB", "AUX", "ADP", "DET", "CONJ", "SCONJ", "PROPN", "PRON"])
 sentences = st.lists(tag, min_size=1, max_size=7).map(tuple)
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 
+from dynet_vdgi import progress
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -56,11 +56,8 @@ def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bo
         DataError: a text is malformed, or there are no words in any; the output is then as it was.
         UsageError: the output cannot be written.
     """
-    from tqdm import tqdm
-
     from dynet_vdgi.data import brown, text
 
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     start = time.perf_counter()
     with files.atomic_writer(output) as handle:
         sentences = list(text.sentences(names, lowercase=lowercase))
@@ -68,8 +65,7 @@ def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bo
             raise DataError(
                 ", ".join(map(files.shown, names)), None, "no words", "there is nothing to cluster"
             )
-        progress = partial(tqdm, unit=" types", disable=not shown, leave=False)
-        clusters = brown.induce(sentences, n_clusters, progress)
+        clusters = brown.induce(sentences, n_clusters, partial(progress.over, unit="types"))
         handle.writelines(brown.lines(clusters))
     if clusters.n_clusters < n_clusters:
         logger.warning("there are fewer than %d types: each is a cluster of its own", n_clusters)

@@ -22,18 +22,16 @@ from __future__ import annotations
 import argparse
 import logging
 import re
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.parsing.stream import Stream
+    pass
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -81,9 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if "-" in names:
             raise UsageError("{} in --output stands for the name of a file; standard input has none")
-        outputs = [
-            ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
-        ]
+        outputs = [([name], arguments.output.replace("{}", files.without_ending(name))) for name in names]
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
@@ -95,6 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--samples and --nbest take whole numbers from 1 upwards")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr choose trees in two ways: take one of them")
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.parser import Sampling
     from dynet_vdgi.parsing.stream import Stream
 
@@ -131,31 +128,3 @@ _UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
 def _without_treebank(label: str) -> str:
     """The language of a label: `fr` of `fr_gsd`."""
     return label.partition("_")[0]
-
-
-def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
-    """Parses files one after the other into one output; memory does not grow with their size.
-
-    Raises:
-        DataError: an input is malformed; the output is then as it was.
-    """
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
-    start, n_sentences, n_words = time.perf_counter(), 0, 0
-    blocks = (block for name in names for block in conllu.blocks(name))
-    with files.atomic_writer(output) as handle, tqdm(
-        unit=" sentences", disable=not shown, leave=False
-    ) as progress:  # fmt: skip
-        for parsed in stream.parse(blocks):
-            handle.write(parsed.text)
-            n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
-            progress.update(parsed.n_sentences)
-    elapsed = max(time.perf_counter() - start, 1e-9)
-    logger.info(
-        "%d sentences, %d words parsed in %.1f s (%.0f words/s)",
-        n_sentences,
-        n_words,
-        elapsed,
-        n_words / elapsed,
-    )

@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 
+from dynet_vdgi import progress
 from dynet_vdgi.data import files, text
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -84,12 +84,9 @@ def learn(
         DataError: a text is malformed, or there is no word in the texts.
         UsageError: no word occurs `min_count` times, or the output cannot be written.
     """
-    from tqdm import tqdm
-
     from dynet_vdgi.data import embeddings
 
     start = time.perf_counter()
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     with files.atomic_writer(output) as handle:
         sentences = list(text.sentences(names, lowercase=lowercase))
         counts = Counter(word for sentence in sentences for word in sentence)
@@ -106,9 +103,9 @@ def learn(
             len(counts),
             epochs,
         )
-        with tqdm(total=epochs, unit=" epochs", disable=not shown, leave=False) as progress:
+        with progress.Bar("epochs", epochs) as bar:
             vectors = embeddings.train(
-                sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=progress.update
+                sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=bar.update
             )
         n_written = embeddings.write(vectors, handle)
     elapsed = time.perf_counter() - start

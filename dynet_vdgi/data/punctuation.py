@@ -6,7 +6,6 @@ Words are numbered 1..n, head 0 is the root.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -41,20 +40,44 @@ def without_punctuation(
 
     Removed tags are universal ones, whatever column the sentence's `tags` are from.
     Heads change as in `heads_without`. A shortened sentence has no `source`: its words and head numbers no
-    longer fit the lines of the file, and a writer must not put them there.
+    longer fit the lines of the file, and a writer must not put them there. Its `gaps` say what was removed
+    where; relations, which belonged to the arcs of the file, are kept word by word.
     """
     universal = sentence.upos or sentence.tags
     positions = tuple(p for p, tag in enumerate(universal, 1) if tag not in removed_tags)
     if len(positions) == len(sentence):
         return sentence, positions
-    return replace(
-        sentence,
-        forms=tuple(sentence.forms[p - 1] for p in positions),
-        tags=tuple(sentence.tags[p - 1] for p in positions),
-        heads=None if sentence.heads is None else heads_without(sentence.heads, positions),
-        source=None,
-        upos=tuple(sentence.upos[p - 1] for p in positions) if sentence.upos else (),
+    kept = [p - 1 for p in positions]
+
+    def of_kept(column: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple([column[i] for i in kept]) if column else ()
+
+    return Sentence(
+        of_kept(sentence.forms),
+        of_kept(sentence.tags),
+        None if sentence.heads is None else heads_without(sentence.heads, positions),
+        None,
+        of_kept(sentence.upos),
+        of_kept(sentence.lemmas),
+        of_kept(sentence.xpos),
+        of_kept(sentence.feats),
+        of_kept(sentence.deprels),
+        _gaps(sentence, positions),
     ), positions
+
+
+def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
+    """What stood before each of the kept words, and after the last: removed words, and gaps there before."""
+    before = sentence.gaps or ("",) * (len(sentence) + 1)
+    gaps, start = [], 0
+    for end in (*positions, len(sentence) + 1):
+        gap = before[end - 1]
+        if end - start > 1:
+            removed = [piece for i in range(start, end - 1) for piece in (before[i], sentence.forms[i])]
+            gap = " ".join([piece for piece in (*removed, gap) if piece])
+        gaps.append(gap)
+        start = end
+    return tuple(gaps)
 
 
 def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, ...]:

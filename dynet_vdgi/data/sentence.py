@@ -25,6 +25,11 @@ class Sentence:
 
     `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. `upos`
     are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
+
+    The columns below `upos` are empty where nothing is known for any word, else one entry a word, "_" for a
+    word without; `feats` are as in the file, `Name=Value|Name=Value`. `gaps` says which punctuation was
+    removed: n + 1 strings, the forms (joined by spaces) that stood before each word and after the last one,
+    "" for none; empty: nothing was removed.
     """
 
     forms: tuple[str, ...]
@@ -32,6 +37,11 @@ class Sentence:
     heads: tuple[int, ...] | None = None
     source: Source | None = None
     upos: tuple[str, ...] = ()
+    lemmas: tuple[str, ...] = ()
+    xpos: tuple[str, ...] = ()
+    feats: tuple[str, ...] = ()
+    deprels: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.forms)

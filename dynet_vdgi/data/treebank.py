@@ -9,10 +9,7 @@ from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+from dynet_vdgi.names import count
 
 
 @dataclass(frozen=True)
@@ -28,8 +25,8 @@ class Dropped:
     words: int
 
     def __str__(self) -> str:
-        sentences = _count(self.sentences, "sentence") + ", " if self.sentences else ""
-        return f"{self.reason}: {sentences}{_count(self.words, 'word')}"
+        sentences = count(self.sentences, "sentence") + ", " if self.sentences else ""
+        return f"{self.reason}: {sentences}{count(self.words, 'word')}"
 
 
 class Filter:
@@ -44,8 +41,8 @@ class Filter:
             longest = "any" if max_len is None else str(max_len)
             raise ConfigError(f"no sentence has {min_len} to {longest} words (need 1 <= min_len <= max_len)")
         self.protocol, self.max_len, self.min_len = protocol, max_len, min_len
-        self._too_short = f"shorter than {_count(min_len, 'word')}"
-        self._too_long = "" if max_len is None else f"longer than {_count(max_len, 'word')}"
+        self._too_short = f"shorter than {count(min_len, 'word')}"
+        self._too_long = "" if max_len is None else f"longer than {count(max_len, 'word')}"
         reasons = ("punctuation", "punctuation only", "not projective", self._too_short, self._too_long)
         self._counts = {reason: [0, 0] for reason in reasons}  # sentences, words
         self._untested = [0, 0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Union
 
 from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
@@ -17,7 +16,7 @@ from dynet_vdgi.evaluation.pairing import matched, under
 
 TEXT_WIDTH = 80
 
-OneOrMore = Union[Sentence, Iterable[Sentence]]
+OneOrMore = Sentence | Iterable[Sentence]
 
 
 class Drawing:

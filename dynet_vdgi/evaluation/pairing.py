@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Union
 
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
@@ -13,7 +12,7 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.names import count
 
 Heads = tuple[int, ...]
-Parsed = Union[Sentence, Sequence[int]]
+Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
 
 _SAME = "both sides must hold the same sentences in the same order"

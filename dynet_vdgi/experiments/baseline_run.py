@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi import config
 from dynet_vdgi.baselines.trees import baseline_trees
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
@@ -20,7 +20,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 def perform(task: Task) -> None:
     """Writes the baselines' file. Raises: DataError if nothing is left to score."""
     settings = task.settings()
-    rules = load_rules(config.rules_path(settings.posterior.rules))
+    rules = load_rules(rules_path(settings.rules))
     tags = settings.data.tags
     gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required", tags=tags)]
     by_protocol: dict[str, Any] = {}

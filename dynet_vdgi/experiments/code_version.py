@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from dynet_vdgi import __version__
+from dynet_vdgi._version import __version__
 
 _ROOT = Path(__file__).resolve().parents[2]
 

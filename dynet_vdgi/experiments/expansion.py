@@ -8,16 +8,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynet_vdgi import config
-from dynet_vdgi.config import Settings
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.plan import Plan, System, Treebank, learnt_from
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.presets import load_settings
 
-_FILES = (("posterior", "rules"), ("data", "vectors"), ("data", "clusters"))
+_FILES = ("rules", "words.vectors", "words.clusters")
 """Settings that name a file."""
+
+BASELINE_PRESET = "paper"
+"""Whose rules the baseline `rules only` has, unless a treebank names others."""
 
 
 def expand(
@@ -64,7 +68,7 @@ def protocols(plan: Plan, folders: PlanFolders) -> dict[str, dict[str, str]]:
 def _protocol(treebank: Treebank, system: System, folders: PlanFolders) -> str:
     """The treebank's, or else the system's own."""
     presets = _presets([*system.presets, *treebank.presets], folders)
-    return treebank.protocol or config.load_settings(presets, _assignments(treebank, system)).data.protocol
+    return treebank.protocol or load_settings(presets, _assignments(treebank, system)).data.protocol
 
 
 def _assignments(treebank: Treebank, system: System) -> list[str]:
@@ -82,7 +86,7 @@ def _run(
     """A run but for its seed and key; `learnt`: the treebanks of its text."""
     presets = _presets([*system.presets, *treebank.presets], folders)
     assignments = _assignments(treebank, system)
-    settings = config.load_settings(presets, assignments)
+    settings = load_settings(presets, assignments)
     test = folders.treebank(treebank).test
     names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
     if max(names.values()) > 1:
@@ -114,9 +118,9 @@ def _run(
 
 def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: tuple[str, ...]) -> Task:
     """The task of a treebank's baselines; rules only has the treebank's rules, or the default ones."""
-    presets = _presets([config.DEFAULT_PRESET, *treebank.presets], folders)
+    presets = _presets([BASELINE_PRESET, *treebank.presets], folders)
     assignments = _of_rules(treebank.set)
-    settings = config.load_settings(presets, assignments)
+    settings = load_settings(presets, assignments)
     return Task(
         out=run.out,
         treebank=treebank.name,
@@ -129,18 +133,19 @@ def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: t
 
 def _of_rules(assignments: Sequence[str]) -> list[str]:
     """Those that say which rules there are, and for which tags."""
-    return [text for text in assignments if text.split("=")[0].strip() in ("posterior.rules", "data.tags")]
+    return [text for text in assignments if text.split("=")[0].strip() in ("rules", "data.tags")]
 
 
 def _found_files(settings: Settings, folders: PlanFolders) -> tuple[str, ...]:
     """Assignments that give the settings' files the paths under which they were found."""
-    bundled = {path.stem for path in (config.resources() / "rules").glob("*.txt")}
+    bundled = {path.stem for path in (resources() / "rules").glob("*.txt")}
     found = []
-    for section, name in _FILES:
-        value = getattr(getattr(settings, section), name)
+    values = dict(leaves(settings.to_dict()))
+    for name in _FILES:
+        value = values.get(name)
         if not value or (name == "rules" and value in bundled):
             continue
         path = folders.find(value)
         if path != value and os.path.exists(path):
-            found.append(f"{section}.{name}={json.dumps(path, ensure_ascii=False)}")
+            found.append(f"{name}={json.dumps(path, ensure_ascii=False)}")
     return tuple(found)

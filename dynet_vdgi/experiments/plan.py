@@ -47,11 +47,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.experiments.tables import published
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.presets import DEFAULT_PRESET
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -88,7 +89,7 @@ class System:
     """A system of a plan."""
 
     name: str = ""
-    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    presets: tuple[str, ...] = (DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     after: str = ""
     treebanks: tuple[str, ...] = ()
@@ -130,7 +131,7 @@ def path_of(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
-    folder = config.resources() / "experiments"
+    folder = resources() / "experiments"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
         there_are = f"(there are: {', '.join(names)}; a file must end in .toml)"

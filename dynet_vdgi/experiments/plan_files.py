@@ -28,7 +28,7 @@ _UNPACKED = "ud-treebanks-v"
 
 
 @dataclass(frozen=True)
-class TreebankFiles:
+class SourceFiles:
     """The files of a treebank, as found."""
 
     train: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class PlanFolders:
         except UsageError as error:
             raise UsageError(f"{error}; --data names the folder that a plan's files are in") from None
 
-    def treebank(self, treebank: Treebank, *more: str) -> TreebankFiles:
+    def treebank(self, treebank: Treebank, *more: str) -> SourceFiles:
         """The files of a treebank, from its first complete source: `train`, `test` and what `more` names.
 
         Raises:
@@ -69,11 +69,11 @@ class PlanFolders:
             for stem in self._stems(name, treebank.published):
                 found = {key: _part(stem, key) for key in ("train", "test", "dev")}
                 if found["train"] and found["test"]:
-                    return TreebankFiles(**found)
+                    return SourceFiles(**found)
         if treebank.releases and not (treebank.test and self._has_named(treebank)):
             raise UsageError(self._missing(treebank))
         named = {key: self.expand(getattr(treebank, key)) for key in ("train", "test", *more)}
-        return TreebankFiles(**named)
+        return SourceFiles(**named)
 
     def _stems(self, name: str, published: str) -> Iterator[str]:
         """Where a release of a treebank may be: folder, and first part of the names of its files."""

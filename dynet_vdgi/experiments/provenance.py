@@ -8,7 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from dynet_vdgi import __version__, config
+from dynet_vdgi import bundled
+from dynet_vdgi._version import __version__
 
 
 def conditions() -> str:
@@ -28,7 +29,7 @@ def today() -> str:
 
 def commit() -> str:
     """The commit of the checkout that the program runs from, if it does."""
-    checkout = Path(config.__file__).resolve().parents[1]
+    checkout = Path(bundled.__file__).resolve().parents[1]
     if not (checkout / ".git").exists():
         return ""
     options = ("--always", "--dirty=+changes", "--abbrev=7", "--exclude=*")

@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.word_order import Statistics
 
@@ -52,15 +53,16 @@ class Prior:
         self._barred = self._group_flags(self._table.clause_barrier)
 
     @classmethod
-    def of_text(cls, rules: RuleSet, tagged: Iterable[Sequence[str]]) -> Prior:
-        """The prior of a text, sentences of tags without punctuation."""
-        return cls(rules, Statistics.measure(tagged, rules.table))
+    def of_text(cls, rules: RuleSet, text: Iterable[Sentence | Sequence[str]]) -> Prior:
+        """The prior of a text: sentences, or their tags, without punctuation."""
+        return cls(rules, Statistics.measure(map(_tags, text), rules.table))
 
-    def potentials(self, tags: Sequence[str]) -> Floats:
+    def potentials(self, sentence: Sentence | Sequence[str]) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
 
         Column 0 and the diagonal mean nothing; all numbers are finite.
         """
+        tags = _tags(sentence)
         if not self.statistics.is_mirrored:
             return self._potentials(tags)
         potentials = self._potentials(tags[::-1])
@@ -162,6 +164,10 @@ class Prior:
 
     def _group_flags(self, grouped: Grouped | None) -> list[Flags]:
         return [self._flags(group) for group in grouped.groups] if grouped else []
+
+
+def _tags(sentence: Sentence | Sequence[str]) -> Sequence[str]:
+    return sentence.tags if isinstance(sentence, Sentence) else sentence
 
 
 def _mentioned(rules: RuleSet, table: Table) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.names import did_you_mean
 
 ROOT = "ROOT"
 KINDS = "abcd"
@@ -87,12 +87,6 @@ def part_of(content: str) -> str | None:
     return header["name"].strip() if header else None
 
 
-def nearest(name: str, choices: Sequence[str]) -> str:
-    """A hint for a misspelt name; empty where nothing is near."""
-    near = difflib.get_close_matches(name, choices, 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
-
-
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
 _MEMBERS = re.compile(r"(?P<tags>[^=]+?)(\s+as\s+(?P<role>head|dependent))?")
 _NUMBERS = ("rule strength", "short arcs")
@@ -132,6 +126,9 @@ class Reader:
     def read_class(self, content: str) -> None:
         """NOUN = NOUN PROPN"""
         name, _, members = (part.strip() for part in content.partition("="))
+        if members.startswith("+"):
+            meant = f"{name} += {members[1:].strip()}"
+            raise self.fault(f"=+ is not understood; did you mean '{meant}'?")
         if len(name.split()) != 1 or not members or "=" in members:
             raise self.fault("expected a tag class such as NOUN = NOUN PROPN")
         if name in self.classes:
@@ -230,7 +227,7 @@ class TableReader(Reader):
         left, _, value = (part.strip() for part in content.partition("="))
         name = " ".join(left.split())
         if name not in _SETTINGS:
-            hint = nearest(name, _SETTINGS)
+            hint = did_you_mean(name, _SETTINGS, 0.6)
             if not hint and " " not in name:
                 self.read_class(content)
                 return

@@ -175,12 +175,6 @@ class Arena:
                     result[place] = tuple(row[: len(sentences[place])])
         return result
 
-    def sample(
-        self, sentences: Sequence[Encoded], n_samples: int, rng: np.random.Generator, exponent: float = 1.0
-    ) -> list[NDArray[np.int32]]:
-        """Trees drawn from q: for each sentence heads (M, n). See `draw`."""
-        return [drawn.heads for drawn in self.draw(sentences, n_samples, rng, exponent)]
-
     def draw(
         self, sentences: Sequence[Encoded], n_samples: int, rng: np.random.Generator, exponent: float = 1.0
     ) -> list[SampledTrees]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,16 @@ from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.projective import eisner
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
-from dynet_vdgi.parsing.arena import Arena
-from dynet_vdgi.students.perceptron import KIND as LINEAR
-from dynet_vdgi.students.perceptron import LinearParser
+from dynet_vdgi.model_file import save as save_model_file
+from dynet_vdgi.names import count
+from dynet_vdgi.parsing.arena import Arena, SampledTrees
+from dynet_vdgi.run_folder import model_path
+from dynet_vdgi.students.perceptron import PerceptronModel
 
-NEURAL = "neural"
-"""`meta["kind"]` of model files with an encoder, and of those that name none."""
+PIPE_WINDOW = 1000
+"""Sentences that `Parser.pipe` parses together."""
+
+Tree = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Sampling:
     """What to do with trees drawn from the model, besides or instead of the greedy tree.
 
     `mbr`: the tree of the most probable heads (minimum Bayes risk: the one with the most heads that are
-    expected to be right), exactly one root. `n_best`: the most frequent trees. Otherwise the greedy tree.
+    expected to be right), exactly one root. `n_best`: the most frequent trees, of equally frequent ones the
+    most probable under the model first. Otherwise the greedy tree.
     """
 
     n_samples: int = 100
@@ -50,7 +56,7 @@ class Sampling:
 
 
 class Parser:
-    """Parses with a model file, with its encoder or, where it has one instead, its linear parser.
+    """Parses with a model file, with its encoder or, where it has one instead, its perceptron.
 
     What the model's protocol removes is attached afterwards.
 
@@ -66,6 +72,25 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
 
+    def __call__(self, words: Sequence[str], tags: Sequence[str]) -> Sentence:
+        """One sentence with its heads. Raises: as `parse`."""
+        return Sentence(tuple(words), tuple(tags), self.parse(words, tags))
+
+    def pipe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences with new heads and all else as it was, lazily and in order.
+
+        They are parsed a window at a time, since many at once are several times faster than one by one; not
+        more than a window of them is held in memory. Their relations, which belonged to other heads, go.
+        """
+        windows = iter(sentences)
+        while window := list(islice(windows, PIPE_WINDOW)):
+            for sentence, parse in zip(window, self.parse_all(window)):
+                yield replace(sentence, heads=parse.heads, deprels=())
+
+    def save(self, path: str | Path) -> None:
+        """Writes the model file, which `load` reads; one that is there is replaced when it is complete."""
+        save_model_file(path, self.model)
+
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> tuple[int, ...]:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
 
@@ -76,7 +101,7 @@ class Parser:
             VdgiError: as many words as tags are needed, and at least one.
         """
         if len(words) != len(tags) or not words:
-            numbers = f"{len(words)} words, {len(tags)} tags"
+            numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
             raise VdgiError(f"a sentence needs at least one word, and a tag for each: {numbers}")
         return self.parse_all([Sentence(tuple(words), tuple(tags))])[0].heads
 
@@ -97,25 +122,24 @@ class Parser:
         One tree a sentence, or up to `n_best`. The same seed, stream and sentences give the same trees.
 
         Raises:
-            UsageError: the model is a linear parser, which has no distribution over trees.
+            UsageError: the model is a perceptron, which has no distribution over trees.
         """
-        if isinstance(self._engine, LinearParser):
+        if isinstance(self._engine, PerceptronModel):
             raise UsageError(
-                "this model is a linear parser, which gives one tree and no probabilities: "
+                "this model is a perceptron, which gives one tree and no probabilities: "
                 "--probs, --mbr and --nbest need a neural model"
             )
         encoded, positions = self._encode(sentences)
         rng = np.random.default_rng([sampling.seed, stream])
-        samples = self._engine.sample(encoded, sampling.n_samples, rng)
+        samples = self._engine.draw(encoded, sampling.n_samples, rng)
         greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(encoded)
         result = []
         for sentence, kept, drawn, heads in zip(sentences, positions, samples, greedy):
-            times = Counter(map(tuple, drawn.tolist()))
+            times = Counter(map(tuple, drawn.heads.tolist()))
             if sampling.n_best:
-                ranked = sorted(times, key=lambda tree: (-times[tree], tree))
-                trees = ranked[: sampling.n_best]
+                trees = _ranked(times, drawn)[: sampling.n_best]
             else:
-                trees = [_most_probable_heads(drawn) if sampling.mbr else heads]
+                trees = [_most_probable_heads(drawn.heads) if sampling.mbr else heads]
             full = {tree: restore_punctuation(tree, kept, len(sentence)) for tree in {*times, *trees}}
             all_heads = np.array([full[tree] for tree in times])
             weights = np.array(list(times.values())) / sampling.n_samples
@@ -132,7 +156,7 @@ class Parser:
         return result
 
     def _greedy(self, encoded: Sequence[Encoded]) -> list[tuple[int, ...]]:
-        if isinstance(self._engine, LinearParser):
+        if isinstance(self._engine, PerceptronModel):
             return self._engine.parse([sentence.tags for sentence in encoded])
         return self._engine.parse(encoded)
 
@@ -148,20 +172,30 @@ class Parser:
         return encoded, positions
 
 
-def _engine(model: ModelFile) -> Arena | LinearParser:
+def _engine(model: ModelFile) -> Arena | PerceptronModel:
     """What parses with the parameters of this model."""
-    kind = model.meta.get("kind", NEURAL)
-    if kind == NEURAL:
+    if model.settings.is_neural:
         return Arena(model.parameters, model.settings.model)
-    if kind != LINEAR:
-        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
-    parser = LinearParser.from_arrays(model.parameters)
+    parser = PerceptronModel.from_arrays(model.parameters)
     if parser.n_tags != len(model.vocabulary.tags):
         raise ModelError(
-            f"the linear parser has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
+            f"the perceptron has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
         )
     parser.parse([])  # compiles now: processes started after this find the code on disk
     return parser
+
+
+def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
+    """The trees drawn, most frequent first; of equally frequent ones the most probable under the encoder.
+
+    A tree's probability is that of its derivations, summed over those that were drawn.
+    """
+    log_q: dict[Tree, float] = {}
+    _, first = np.unique(drawn.actions, axis=0, return_index=True)  # each derivation once
+    for row in first.tolist():
+        tree = tuple(drawn.heads[row].tolist())
+        log_q[tree] = float(np.logaddexp(log_q.get(tree, -np.inf), drawn.log_q[row]))
+    return sorted(times, key=lambda tree: (-times[tree], -log_q[tree], tree))
 
 
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
@@ -180,6 +214,7 @@ def load(path: str | Path) -> Parser:
     Raises:
         ModelError: see `dynet_vdgi.model_file.load`.
     """
+    path = model_path(path)
     model = load_model_file(path)
     try:
         return Parser(model)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dynet_vdgi import __version__
+from dynet_vdgi._version import __version__
 from dynet_vdgi.drawing import pictures
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.attachment import Evaluation, percent

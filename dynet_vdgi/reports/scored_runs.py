@@ -10,11 +10,11 @@ from pathlib import Path
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.data.protocols import Protocol, scoring_protocol
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, paired
 from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_baselines
 from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
-from dynet_vdgi.experiments.tables import published
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.names import near

@@ -7,62 +7,33 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.vocabulary import UNKNOWN
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
-
-KIND = "linear"
-"""`meta["kind"]` of model files with such a parser."""
+from dynet_vdgi.config import PerceptronSettings, checked
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
+from dynet_vdgi.errors import ModelError, VdgiError
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "linear/"
 N_ACTIONS = 3
-MOST_LOG2_BUCKETS = 26
+LOG2_BUCKETS_AT_MOST = 26
 
 Ints = NDArray[np.int64]
 Kernel = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class LinearSettings:
-    """How a linear parser is trained.
-
-    Raises:
-        ConfigError: a number is out of its range.
-    """
-
-    epochs: int = 3
-    explore_from: int = 3  # from this epoch on, counted from 1, the parser's own actions are followed
-    log2_buckets: int = 20  # features share 2 to this power rows of weights
-    unknown: float = 0.03  # share of the words whose tag is hidden, so that the parser learns to do without
-    seed: int = 1  # of the order of the sentences, and of what is hidden
-
-    def __post_init__(self) -> None:
-        limits = {
-            "epochs": (1, 10_000),
-            "explore_from": (1, 10_001),
-            "log2_buckets": (1, MOST_LOG2_BUCKETS),
-            "unknown": (0, 1),
-            "seed": (0, 2**63),
-        }
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ConfigError(f"linear parser: {name} must be from {low} to {high}, not {value}")
-
-
 @dataclass(frozen=True, eq=False)
-class LinearParser:
+class PerceptronModel:
     """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag."""
 
     n_tags: int
@@ -91,7 +62,7 @@ class LinearParser:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LinearParser:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PerceptronModel:
         """The parser whose `arrays` these are; others are ignored.
 
         Raises:
@@ -110,7 +81,7 @@ class LinearParser:
                 "train it again, or use the version of dynet_vdgi that made it"
             )
         is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
-        if n_tags < 0 or not is_power or n_buckets > 1 << MOST_LOG2_BUCKETS:
+        if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST:
             raise ModelError(f"no linear parser: {n_tags} tags, {n_buckets} buckets")
         if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
             raise ModelError(f"no linear parser: {rows.shape} weights in {buckets.shape} buckets")
@@ -124,8 +95,12 @@ class LinearParser:
 
 
 def train(
-    tags: Sequence[Sequence[int]], heads: Sequence[Sequence[int]], n_tags: int, settings: LinearSettings
-) -> LinearParser:
+    tags: Sequence[Sequence[int]],
+    heads: Sequence[Sequence[int]],
+    n_tags: int,
+    settings: PerceptronSettings,
+    seed: int,
+) -> PerceptronModel:
     """The parser learnt from sentences with tags (n,), from 0 to n_tags, and heads (n,), 0 the root.
 
     The trees should be projective with one root, as a teacher's are; of others it learns what it can. The
@@ -147,12 +122,63 @@ def train(
     weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
     kernel, step = _train_kernel(), 0
     for epoch in range(1, settings.epochs + 1):
-        rng = np.random.default_rng([settings.seed, epoch])
+        rng = np.random.default_rng([seed, epoch])
         order = rng.permutation(len(tags))
         seen = np.where(rng.random(len(flat)) < settings.unknown, UNKNOWN, flat)
         exploring = epoch >= settings.explore_from
         step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring)
-    return LinearParser(n_tags, (weights - totals / step).astype(np.float32))
+    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32))
+
+
+class Perceptron:
+    """The linear-time student: `Perceptron(epochs=3).fit(trees)`, with the numbers of `PerceptronSettings`.
+
+    After `fit`: `model`, the weights; `vocabulary`, the tags.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range.
+    """
+
+    def __init__(
+        self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
+    ) -> None:
+        self.settings, self.seed = settings or checked(PerceptronSettings, numbers), seed
+        self._model: PerceptronModel | None = None
+        self.vocabulary = Vocabulary(())
+
+    @property
+    def model(self) -> PerceptronModel:
+        """What was learnt. Raises: VdgiError, nothing yet."""
+        if self._model is None:
+            raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
+        return self._model
+
+    def fit(self, trees: Iterable[Sentence], vocabulary: Vocabulary | None = None) -> Perceptron:
+        """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
+
+        Raises:
+            VdgiError: there are no words, or a sentence has no heads.
+        """
+        given = list(trees)
+        if any(tree.heads is None for tree in given):
+            raise VdgiError("the perceptron learns from trees, and a sentence has none")
+        self.vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
+        tags = [self._ids(tree) for tree in given]
+        heads = [tree.heads or () for tree in given]
+        self._model = train(tags, heads, len(self.vocabulary.tags), self.settings, self.seed)
+        return self
+
+    def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
+        """The tree of each sentence: projective, with one root."""
+        return self.model.parse([self._ids(sentence) for sentence in sentences])
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with these trees."""
+        given = list(sentences)
+        return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
+
+    def _ids(self, sentence: Sentence) -> tuple[int, ...]:
+        return self.vocabulary.encode(sentence.forms, sentence.tags).tags
 
 
 def _packed(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:

@@ -30,36 +30,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.projective import decode
+from dynet_vdgi import progress
+from dynet_vdgi.config import DmvSettings, checked
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.teachers.common import Heads, TagTeacher, best_trees
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Heads = tuple[int, ...]
 
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
 is no tree without them."""
-
-
-@dataclass(frozen=True)
-class DmvSettings:
-    """How EM runs. Raises: ConfigError, a number is out of its range."""
-
-    iterations: int = 20
-    valence_iterations: int = 10  # of the second stage
-    smoothing: float = 0.1
-    backoff: float = 100.0
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "valence_iterations"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"teacher: '{name}' must be 0 or more, not {getattr(self, name)}")
-        for name in ("smoothing", "backoff"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ConfigError(f"teacher: '{name}' must be above 0, not {getattr(self, name)}")
 
 
 class Counts(NamedTuple):
@@ -70,7 +52,7 @@ class Counts(NamedTuple):
     stop: Floats  # (T, 2, 2): head, side, has children there
 
 
-class Iteration(NamedTuple):
+class EmIteration(NamedTuple):
     """Where one iteration of EM began: in nats, over all sentences."""
 
     stage: int  # 1 or 2
@@ -79,16 +61,16 @@ class Iteration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Dmv:
+class DmvModel:
     """The model's distributions, and how they were found."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
     stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[Iteration, ...] = ()
+    log: tuple[EmIteration, ...] = ()
 
     @classmethod
-    def uniform(cls, n_tags: int) -> Dmv:
+    def uniform(cls, n_tags: int) -> DmvModel:
         """Where EM starts."""
         root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
         return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
@@ -127,18 +109,13 @@ class Dmv:
         return best_trees([self.marginals(*both) for both in zip(tags, potentials)])
 
 
-def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
-    """For marginals (n + 1, n) of each sentence the projective tree with one root and the highest sum."""
-    return decode([np.pad(matrix, ((0, 0), (1, 0))) for matrix in marginals])
-
-
 # ---------------------------------------------------------------------------------------------- learning
 def fit(
     tags: Sequence[ArrayLike],
     potentials: Sequence[ArrayLike],
     n_tags: int,
     settings: DmvSettings | None = None,
-) -> Dmv:
+) -> DmvModel:
     """The model that EM finds.
 
     Args:
@@ -154,17 +131,17 @@ def fit(
     text = _Packed.of(tags, potentials, n_tags)
     if not len(text.tags):
         raise ValueError("no sentences to learn from")
-    model, log = Dmv.uniform(n_tags), list[Iteration]()
+    model, log = DmvModel.uniform(n_tags), list[EmIteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
-        for _ in range(iterations):
+        for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model._counts(text)
-            log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
+            log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
-    return Dmv(model.root, model.choose, model.stop, tuple(log))
+    return DmvModel(model.root, model.choose, model.stop, tuple(log))
 
 
-def _pseudo_counts(model: Dmv, stage: int, settings: DmvSettings) -> Counts:
+def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
     """Pseudo-counts of a stage that begins with this model; `stop` has them for stopping and for going on."""
     plain = Counts(
         *(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop))
@@ -172,7 +149,7 @@ def _pseudo_counts(model: Dmv, stage: int, settings: DmvSettings) -> Counts:
     return plain if stage == 1 else plain._replace(choose=settings.backoff * model.choose)
 
 
-def _penalty(model: Dmv, pseudo: Counts, stage: int) -> float:
+def _penalty(model: DmvModel, pseudo: Counts, stage: int) -> float:
     """Sum of pseudo-counts * log parameter over the free parameters of the stage, in nats."""
     choose = pseudo.choose * np.log(model.choose)  # (T, 2, 2, T)
     choose = choose[:, :, 0] if stage == 1 else choose  # the two are one distribution
@@ -180,14 +157,14 @@ def _penalty(model: Dmv, pseudo: Counts, stage: int) -> float:
     return float((pseudo.root * np.log(model.root)).sum() + choose.sum() + stop.sum())
 
 
-def _maximised(counts: Counts, pseudo: Counts, stage: int) -> Dmv:
+def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
     """The M-step."""
     going_on = counts.choose.sum(axis=3)
     stop = (counts.stop + pseudo.stop) / (counts.stop + going_on + 2 * pseudo.stop)
     choose = counts.choose
     if stage == 1:
         choose = np.repeat(choose.sum(axis=2, keepdims=True), 2, axis=2)
-    return Dmv(_normalised(counts.root + pseudo.root), _normalised(choose + pseudo.choose), stop)
+    return DmvModel(_normalised(counts.root + pseudo.root), _normalised(choose + pseudo.choose), stop)
 
 
 def _normalised(counts: Floats) -> Floats:
@@ -233,42 +210,30 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
     return np.exp(np.maximum(arcs - best, LOWEST)).ravel(), float(-best.sum())
 
 
-# ---------------------------------------------------------------------------------------------- tags, prior
-@dataclass(frozen=True, eq=False)
-class Teacher:
-    """A model with the prior that it was learnt under and its tags; any other tag has the id T - 1."""
-
-    dmv: Dmv
-    prior: Prior
-    tags: tuple[str, ...]
-
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
-        """Probabilities (n + 1, n) of the arcs of each sentence, see `Dmv.marginals`."""
-        return [self.dmv.marginals(tag_ids(tags, self.tags), self.prior.potentials(tags)) for tags in tagged]
-
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
-        """The tree of each sentence; projective, with one root, whatever the tags."""
-        return best_trees(self.marginals(tagged))
-
-
-def learn(tagged: Sequence[Sequence[str]], prior: Prior, settings: DmvSettings | None = None) -> Teacher:
-    """A teacher for a language from tagged sentences; those of up to 15 words will do.
+# ---------------------------------------------------------------------------------------------- the teacher
+class Dmv(TagTeacher[DmvModel]):
+    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
 
     Raises:
-        ValueError: there is no sentence.
+        ConfigError: a number is unknown or out of its range.
     """
-    tags = tags_of(tagged)
-    ids = [tag_ids(sentence, tags) for sentence in tagged]
-    potentials = [prior.potentials(sentence) for sentence in tagged]
-    return Teacher(fit(ids, potentials, len(tags) + 1, settings), prior, tags)
 
+    name = "DMV"
 
-def tags_of(tagged: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The tags of a text, sorted."""
-    return tuple(sorted({tag for sentence in tagged for tag in sentence}))
+    def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
+        super().__init__()
+        self.settings = settings or checked(DmvSettings, numbers)
 
+    def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> DmvModel:
+        return fit(tags, potentials, n_tags, self.settings)
 
-def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's tags; of one that is not known, the next after all others."""
-    ids = {tag: k for k, tag in enumerate(known)}
-    return [ids.get(tag, len(known)) for tag in tags]
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]
+
+    def score(self, sentences: Iterable[Sentence]) -> float:
+        """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
+        return self.model.counts(*self.encoded(sentences))[1]
+
+    def log_rows(self) -> list[dict[str, float]]:
+        """Stage, log-likelihood and penalised log-likelihood of each iteration, in nats."""
+        return [iteration._asdict() for iteration in self.model.log]

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Callable, Protocol
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.teachers.dmv import best_trees
-
-Floats = NDArray[np.float64]
-Heads = tuple[int, ...]
+from dynet_vdgi.teachers.common import Floats, Teacher
 
 
-class Teacher(Protocol):
-    """What has learnt to parse tagged sentences."""
+class Ensemble(Teacher):
+    """Teachers with equal votes: `Ensemble(Dmv(), ConvexMst()).fit(text, prior)`."""
 
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
-        """How probable each arc is, (n + 1, n) by head, ROOT first, and dependent."""
+    def __init__(self, *members: Teacher) -> None:
+        self.members = members
+        self.name = " + ".join(member.name for member in members)
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
-        """The projective tree, with one root, of each sentence."""
+    def fit(self, text: Iterable[Sentence], prior: Prior) -> Ensemble:
+        """Every member learns. Raises: ValueError, there is no sentence."""
+        sentences = list(text)
+        for member in self.members:
+            member.fit(sentences, prior)
+        return self
 
-
-Learner = Callable[[Sequence[Sequence[str]], Prior], Teacher]
-"""What makes a teacher from tagged sentences, under a prior."""
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Teachers with equal votes."""
-
-    members: tuple[Teacher, ...]
-
-    def marginals(self, tagged: Iterable[Sequence[str]]) -> list[Floats]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """The means of the members' marginals."""
-        sentences = list(tagged)
-        votes = [member.marginals(sentences) for member in self.members]
-        return [np.mean(of_sentence, axis=0) for of_sentence in zip(*votes)]
+        given = list(sentences)
+        votes = [member.marginals(given) for member in self.members]
+        return [np.asarray(np.mean(of_sentence, axis=0)) for of_sentence in zip(*votes)]
 
-    def parse(self, tagged: Iterable[Sequence[str]]) -> list[Heads]:
-        """The trees of which most arcs are expected to be right."""
-        return best_trees(self.marginals(tagged))
-
-
-def learn(tagged: Sequence[Sequence[str]], prior: Prior, learners: Sequence[Learner]) -> Ensemble:
-    """The ensemble of what these make of the sentences."""
-    return Ensemble(tuple(member(tagged, prior) for member in learners))
+    def log_rows(self) -> list[dict[str, float]]:
+        """The rows of all members, one after the other."""
+        return [row for member in self.members for row in member.log_rows()]

@@ -10,29 +10,29 @@ import logging
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from importlib import metadata
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
-from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME, FinetuneSettings, Settings, TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.transitions import oracle
+from dynet_vdgi.material import Material
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import Arrays, ModelFile
+from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.runlog import RunLog, console_row, heading
 from dynet_vdgi.variational.batches import minibatches
@@ -58,39 +58,10 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 @dataclass(frozen=True)
-class TrainingData:
-    """What is trained on: `sentences`, of which no tree is used, and `trees`, of which the trees are learnt.
-
-    `dev` holds sentences with gold trees, and is empty unless they are to be used. `start` are weights to
-    start from instead of random ones. `sizes` says of several languages how many of the sentences are of the
-    first, how many of those that follow are of the second, and so on. `taught` are the trees that a teacher
-    has made of the sentences, for the first stage, which does not see the sentences themselves then.
-    `marginals` say how probable each arc of a sentence is to it, (n + 1, n) by head and dependent; they are
-    empty unless it is to choose the model.
-    """
-
-    sentences: list[Sentence]
-    dev: list[Sentence]
-    vocabulary: Vocabulary
-    rules: RuleSet
-    trees: list[Sentence] = field(default_factory=list)
-    vectors: Embeddings | None = None
-    start: Arrays = field(default_factory=dict)
-    sizes: Sequence[int] = ()
-    taught: list[Sentence] = field(default_factory=list)
-    marginals: list[Floats] = field(default_factory=list)
-
-    def texts(self) -> list[list[Sentence]]:
-        """The sentences of each language."""
-        ends = [*accumulate(self.sizes)] or [len(self.sentences)]
-        return [self.sentences[start:end] for start, end in zip([0, *ends], ends)]
-
-
-@dataclass(frozen=True)
 class Stage:
     """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1.
 
-    It learns from its source, and from the trees of `TrainingData.trees` in any case. Epochs are counted from
+    It learns from its source, and from `Material.trees` in any case. Epochs are counted from
     update `origin` on, where the first stage with this source began.
     """
 
@@ -105,8 +76,11 @@ class Stage:
 
 def stages(settings: Settings, per_epoch: Mapping[str, int]) -> list[Stage]:
     """The stages of a run, in their order, given the number of batches in an epoch of each source."""
-    first_source = TEXT if settings.teacher.kind == "none" else TEACHER
-    parts = (("pretrain", first_source, settings.train), ("finetune", TEXT, settings.finetune))
+    first_source = TEACHER if settings.has_teacher else TEXT
+    parts: tuple[tuple[str, str, TrainSettings | FinetuneSettings], ...] = (
+        ("pretrain", first_source, settings.train),
+        ("finetune", TEXT, settings.finetune),
+    )
     found: list[Stage] = []
     for phase, source, part in parts:
         if part.updates or part.epochs:
@@ -132,12 +106,19 @@ def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[
 class Trainer:
     """State of a run: networks, the stage with its phase and optimiser, how many updates have been made."""
 
-    def __init__(self, settings: Settings, data: TrainingData, meta: dict[str, Any], run_dir: Path) -> None:
-        self.settings, self.data, self.meta, self.run_dir = settings, data, meta, run_dir
-        rng = np.random.default_rng([settings.train.seed, _START])
+    def __init__(
+        self, settings: Settings, data: Material, provenance: Provenance, run_dir: Path | None = None
+    ) -> None:
+        self.settings, self.data, self.run_dir = settings, data, run_dir
+        self.provenance = provenance.with_(
+            kind=settings.kind,
+            dynet=metadata.version("dyNET38"),
+            gold_trees=(*provenance.gold_trees, *_gold_trees(settings, data)),
+        )
+        rng = np.random.default_rng([settings.seed, _START])
         self.network = Network(data.vocabulary, settings.model, rng, data.vectors)
         if data.start:
-            self.network.parameters.load(data.start)
+            self.network.parameters.load(dict(data.start))
         parts = (data.sentences, data.taught, data.trees)
         every = list(chain(*parts))
         self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in every]
@@ -147,7 +128,7 @@ class Trainer:
         self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
         self.features = _features(settings, data)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
-        self.log = RunLog(run_dir / LOG_NAME)
+        self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.chosen_by = CHOSEN_BY[settings.train.select]
         self.best_score: float | None = None
         self.best_parameters: Arrays = {}
@@ -166,14 +147,14 @@ class Trainer:
         else:
             lam = Lambda(self.settings.posterior, self.features.expectations, joint=True)
             self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
-        train = replace(self.settings.train, lr=stage.lr, clip=stage.clip)
+        train = msgspec.structs.replace(self.settings.train, lr=stage.lr, clip=stage.clip)
         self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
 
     def _baseline(self) -> Baseline | None:
         """The baseline of RL-BL, whose language model is trained here."""
         if self.settings.finetune.score != "rl-bl":
             return None
-        sentences, seed = self.encoded[: len(self.data.sentences)], self.settings.train.seed
+        sentences, seed = self.encoded[: len(self.data.sentences)], self.settings.seed
         nll: dict[Encoded, float] = {}
         if sentences:  # trees alone have no scores
             nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
@@ -191,9 +172,9 @@ class Trainer:
 
     # ------------------------------------------------------------------------------------- checkpoints
     @property
-    def path(self) -> Path:
-        """The model file, which is also the checkpoint."""
-        return self.run_dir / MODEL_NAME
+    def path(self) -> Path | None:
+        """The model file, which is also the checkpoint; None for a run in memory."""
+        return self.run_dir / MODEL_NAME if self.run_dir else None
 
     def _parameters(self) -> Arrays:
         """The weights to parse with."""
@@ -203,16 +184,11 @@ class Trainer:
         """The weights as they are now, averaged if the settings say so."""
         return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
 
-    def save(self, complete: bool) -> None:
-        """Writes the model file."""
-        model = ModelFile(
-            meta={
-                **self.meta,
-                "updates": self.updates,
-                "complete": complete,
-                "dev_dda": None,
-                **({self.chosen_by: self.best_score} if self.chosen_by else {}),
-            },
+    def model_file(self, complete: bool) -> ModelFile:
+        """The model as it is now, with all that a resume needs."""
+        chosen = {self.chosen_by: self.best_score} if self.chosen_by else {}
+        return ModelFile(
+            provenance=self.provenance.with_(updates=self.updates, complete=complete, **chosen),
             settings=self.settings,
             vocabulary=self.data.vocabulary,
             rules=self.data.rules,
@@ -221,39 +197,23 @@ class Trainer:
             progress={
                 "update": self.updates,
                 "stage": self.stages.index(self.stage),
-                "seed": self.settings.train.seed,
+                "seed": self.settings.seed,
                 "best_score": self.best_score,
             },
         )
-        model_file.save(self.path, model)
+
+    def save(self, complete: bool) -> None:
+        """Writes the model file, if the run has a folder."""
+        if self.path:
+            model_file.save(self.path, self.model_file(complete))
         self.saved_at = time.monotonic()
 
-    def resume(self) -> None:
-        """Goes back to the checkpoint in the run's folder.
+    def resume(self, model: ModelFile) -> None:
+        """Goes on from a checkpoint of the same run, see `model_file.differences`.
 
         Raises:
-            ModelError: it belongs to other settings, data, rules or vocabulary, or cannot be read.
+            ModelError: something is missing in it.
         """
-        model = model_file.load(self.path, training=True)
-        ours, theirs = self.settings.to_dict(), model.settings.to_dict()
-        changed = [
-            f"{section}.{name} was {theirs[section][name]}, now {value}"
-            for section, values in ours.items()
-            for name, value in values.items()
-            if value != theirs[section][name]
-        ]
-        rules, its_rules = self.data.rules, model.rules
-        for what, is_other in (
-            (f"settings ({'; '.join(changed)})", bool(changed)),
-            ("rules", _meaning(rules) != _meaning(its_rules)),
-            ("data", self.meta.get("data") != model.meta.get("data")),
-            ("vocabulary", self.data.vocabulary != model.vocabulary),
-        ):
-            if is_other:
-                raise ModelError(
-                    f"{self.path}: its {what} differ from those asked for now, so it cannot be resumed; "
-                    "choose another folder"
-                )
         try:
             stage = self.stages[model.progress["stage"]]
             if stage is not self.stage:
@@ -275,7 +235,7 @@ class Trainer:
         return self._batches(self.stage.source, epoch)
 
     def _batches(self, source: str, epoch: int) -> list[list[int]]:
-        rng = np.random.default_rng([self.settings.train.seed, _ORDER, epoch])
+        rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
         numbers = self.numbers[source]
         kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
         batches = minibatches(kinds, self.settings.train.batch_size, rng)
@@ -284,7 +244,7 @@ class Trainer:
     def update(self, batch: Sequence[int]) -> float:
         """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
         train = self.settings.train
-        rng = np.random.default_rng([train.seed, _SAMPLES, self.updates])
+        rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
         if batch[0] in self.gold:
@@ -388,17 +348,21 @@ class Trainer:
         return scores
 
 
-def _features(settings: Settings, data: TrainingData) -> Features:
+def _features(settings: Settings, data: Material) -> Features:
     """What posterior regularisation counts."""
     tags = data.vocabulary.tags
     if settings.posterior.features == "counts":
         return RuleCounts(data.rules, tags)
-    return Potentials(Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences]), tags)
+    return Potentials(Prior.of_text(data.rules, data.sentences), tags)
 
 
-def _meaning(rules: RuleSet) -> tuple[Any, ...]:
-    """What of a rule file matters, comments left out."""
-    return rules.rules, rules.classes, rules.table
+def _gold_trees(settings: Settings, data: Material) -> list[str]:
+    """What this learner uses gold trees for."""
+    used = [f"training: {len(data.trees)} trees learnt from"] if data.trees else []
+    if data.dev:
+        chooses = settings.train.select == "dev"
+        used.append(f"dev: {'choice of the model' if chooses else 'progress figures only'}")
+    return used
 
 
 class _Clock:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.evaluation.published import PublishedFigure, same_model
 from dynet_vdgi.experiments.tables.grid import Grid
-from dynet_vdgi.experiments.tables.published import PublishedFigure, same_model
 from dynet_vdgi.experiments.tables.sheets import (
     BASELINES,
     INCOMPLETE,

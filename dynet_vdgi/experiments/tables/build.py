@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.experiments.tables import beside_published, differences, grid, published, sheets
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.experiments.tables import beside_published, differences, grid, sheets
 from dynet_vdgi.experiments.tables.sheets import Sheet
 from dynet_vdgi.names import did_you_mean
 

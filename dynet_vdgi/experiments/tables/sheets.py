@@ -10,7 +10,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Union
 
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation.attachment import length_label
@@ -51,7 +50,7 @@ class Gap:
     reason: str
 
 
-Entry = Union[Measured, Gap]
+Entry = Measured | Gap
 SheetColumn = tuple[str, str]
 """Treebank or data set, and length as `length_label` writes it."""
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
 
@@ -56,7 +56,7 @@ def read(path: Path | None = None) -> list[PublishedFigure]:
     Raises:
         DataError: the file cannot be read, or a line of it is malformed or there twice.
     """
-    path = path or config.resources() / "published.csv"
+    path = path or resources() / "published.csv"
     figures: dict[tuple[str, ...], PublishedFigure] = {}
     with files.open_text(path) as handle:
         rows = csv.reader(handle)
