@@ -28,7 +28,7 @@ TEACHER_CURVES = (
     ("DMV teacher: penalised log-likelihood per word", "penalised", True),
     ("Convex-MST teacher: objective per word", "objective", False),
 )
-"""Title, key of a log's rows, whether the figure is for a whole text: drawn against the number of iterations."""
+"""Title, key of a log's rows, whether the figure is for a whole text: what is drawn by iteration."""
 
 TEACHING = ("teacher", "text", "taught", "student")
 """Phases of a log's rows that are not about updates."""
@@ -140,8 +140,8 @@ def _text_table(runs: Sequence[Run]) -> PageTable:
         cells += [_side(number_in(sides, tag)) for tag in tags]
         lines.append((_named(run, language), cells))
     note = (
-        "CPU seconds are the teacher's. Verb-final: sentences end with their verbs. Mirrored: the text seems to "
-        "be written from its end. For each tag: the side of its head on which such a word stands, and the "
+        "CPU seconds are the teacher's. Verb-final: sentences end with their verbs. Mirrored: the text seems "
+        "to be written from its end. For each tag: the side of its head on which such a word stands, and the "
         "logarithm of how much more often sentences begin with the tag than end with it."
     )
     columns = ["", "sentences", "words", "CPU seconds", *_YES_OR_NO.values(), *tags]
