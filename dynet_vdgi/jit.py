@@ -18,6 +18,9 @@ PATIENCE = 2.0
 
 logger = logging.getLogger("dynet_vdgi")
 
+_without_cache: list[str] = []
+"""Functions that are compiled anew in each process, since numba has no folder to keep them in."""
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -29,14 +32,20 @@ def compiled(function: Function) -> Function:
     """
     try:
         return cast(Function, numba.njit(cache=True)(function))
-    except RuntimeError:  # no folder that could be written to; compiled anew in each process
+    except RuntimeError:  # no folder that could be written to
+        _without_cache.append(function.__name__)
         return cast(Function, numba.njit(function))
 
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
     """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long."""
-    message = f"compiling {what}, once for this computer; it may take half a minute"
+    how_often = (
+        "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours)"
+        if _without_cache
+        else "once for this computer"
+    )
+    message = f"compiling {what}, {how_often}; it may take half a minute"
     timer = threading.Timer(PATIENCE, logger.info, [message])
     timer.daemon = True
     timer.start()

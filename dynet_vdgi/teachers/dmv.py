@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi import progress
 from dynet_vdgi.config import DmvSettings, checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.teachers.common import Heads, TagTeacher, best_trees
@@ -133,7 +134,7 @@ def fit(
     model, log = DmvModel.uniform(n_tags), list[Iteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
-        for _ in range(iterations):
+        for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model._counts(text)
             log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
@@ -214,14 +215,14 @@ class Dmv(TagTeacher[DmvModel]):
     """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
 
     Raises:
-        ConfigError: a number is unknown or out of its range.
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
     name = "DMV"
 
     def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
         super().__init__()
-        self.settings = settings or checked(DmvSettings, numbers)
+        self.settings = checked(DmvSettings, numbers, settings)
 
     def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> DmvModel:
         return fit(tags, potentials, n_tags, self.settings)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import ModelSettings, Settings
 from dynet_vdgi.data import conllu, files, treebank
@@ -277,7 +278,8 @@ def _read(
     protocol = protocol_named(settings.data.protocol)
     if is_gold:
         protocol, heads = replace(protocol, projective_only=True), "required"
-    prepared = treebank.prepare(given.read(settings.data.tags, heads), protocol, max_len, min_len)
+    sentences = progress.over(given.read(settings.data.tags, heads), "sentences")
+    prepared = treebank.prepare(sentences, protocol, max_len, min_len)
     n_sentences, n_words = len(prepared.sentences), prepared.n_words
     logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
     for dropped in prepared.dropped:

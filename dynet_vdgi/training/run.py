@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, without_effect
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.model_file import DataFile, ModelFile, differences
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.presets import refuse
@@ -87,9 +89,14 @@ def _warn(prepared: Preparation) -> None:
     if n_sentences < FEW:
         message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
         logger.warning(message, n_sentences)
-    if settings.is_neural and settings.learns_from_text and settings.posterior.dynamics != "off":
+    if "rules" in without_effect(settings, has_text=bool(material.sentences)):
+        return
+    counts = Counter(tag for sentence in material.sentences for tag in sentence.tags)
+    for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
+        logger.warning("%s", line)
+    if settings.is_neural and settings.learns_from_text:
         for rule in material.rules.unused(material.vocabulary.tags):
-            logger.warning("rule %s can never hold: the training text lacks a tag of it", rule)
+            logger.warning("rule %s cannot apply: the training text lacks one of its tags", rule)
 
 
 def _check_folder(out: Path, resume: bool) -> None:
