@@ -101,7 +101,9 @@ def test_an_ensemble_of_nobody_is_refused() -> None:
 SETTINGS: dict[str, Any] = {
     "dmv": DmvSettings(iterations=4),
     "convex-mst": ConvexMstSettings(iterations=3, ridge=0.01),
-    "ensemble": EnsembleSettings(dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)),
+    "ensemble": EnsembleSettings(
+        dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
+    ),
 }
 NAMES = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
 

@@ -693,7 +693,7 @@ def test_info(vdgi: Vdgi, small_model: Path) -> None:
     out = vdgi.good("info", small_model).out
     n_weights = model_file.load(small_model).parameters["linear/weights"].size
     assert "kind          perceptron\n" in out
-    assert f"weights       {n_weights:,}\n\nseed = 1\nrules = \"best\"\n\n[data]\n" in out
+    assert f'weights       {n_weights:,}\n\nseed = 1\nrules = "best"\n\n[data]\n' in out
     assert '\n[parser]\nkind = "perceptron"\n' in out
     assert "hidden_dim" not in out
     assert '"hidden_dim"' not in vdgi.good("info", small_model, "--json").out
