@@ -72,7 +72,7 @@ TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 
 # ------------------------------------------------------------------------------------------- parsers
 class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
-    """The linear parser, which learns from trees, see `students.perceptron`."""
+    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
@@ -193,10 +193,13 @@ class LanguageModelSettings(Section, frozen=True):
     dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.2
 
 
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")]
+
+
 class Settings(Section, frozen=True):
     """All settings of a run."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")] = 1
+    seed: Seed = 1
     rules: Annotated[
         str,
         Meta(description="of teacher, prior and posterior: a file, or a name in resources/rules"),

@@ -21,6 +21,7 @@ from dynet_vdgi.config import (
     PerceptronSettings,
     PosteriorSettings,
     Section,
+    Seed,
     Settings,
     TrainSettings,
     WordSettings,
@@ -78,13 +79,18 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(_with_kinds(values), Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(_explained(str(error), values)) from None
-    for key, value in leaves(msgspec.to_builtins(settings)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"config: '{key}' must be a finite number, not {value}")
-        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
-            raise ConfigError(f"config: '{key}' must be a text in UTF-8, not {value!r}")
+    _check_values(settings, "config")
     _check_together(settings)
     return settings
+
+
+def _check_values(settings: Section, owner: str) -> None:
+    """Raises: ConfigError for a number that is none, or a text that cannot be written."""
+    for key, value in leaves(msgspec.to_builtins(settings)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{owner}: '{key}' must be a finite number, not {value}")
+        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
+            raise ConfigError(f"{owner}: '{key}' must be a text in UTF-8, not {value!r}")
 
 
 def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,16 +105,43 @@ def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
 Numbers = TypeVar("Numbers", bound=Section)
 
 
-def checked(kind: type[Numbers], numbers: Mapping[str, Any]) -> Numbers:
-    """Settings of one kind, from the arguments of a constructor. Raises: ConfigError."""
+def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
+    """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; or both are there.
+    """
+    owner = str(kind.__struct_config__.tag)
     for name in numbers:
         if name not in kind.__struct_fields__:
-            message = f"{kind.__struct_config__.tag}: no setting '{name}'"
-            raise ConfigError(message + did_you_mean(name, kind.__struct_fields__))
+            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
+    if settings is not None:
+        if numbers:
+            raise ConfigError(
+                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
+            )
+        return settings
+    plain = {name: _plain(number) for name, number in numbers.items()}
     try:
-        return msgspec.convert(dict(numbers), kind)
+        found = msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), numbers, kind)) from None
+        raise ConfigError(_explained(str(error), plain, owner, kind)) from None
+    _check_values(found, owner)
+    return found
+
+
+def checked_seed(seed: int, owner: str) -> int:
+    """The seed of a constructor. Raises: ConfigError."""
+    try:
+        return msgspec.convert(_plain(seed), Seed)
+    except msgspec.ValidationError as error:
+        message = f"{error} - at `$.seed`"
+        raise ConfigError(_explained(message, {"seed": seed}, owner, Settings)) from None
+
+
+def _plain(number: Any) -> Any:
+    """Of a number from NumPy, the one of Python."""
+    return number.item() if hasattr(number, "item") else number
 
 
 # ------------------------------------------------------------------------------------------- names
@@ -149,8 +182,13 @@ _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _IN_WORDS = {"`int`": "a whole number", "`float`": "a number", "`bool`": "true or false", "`str`": "a text"}
 
 
-def _explained(message: str, values: Mapping[str, Any], kind: type[Section] | None = None) -> str:
-    """A message of the validation library in the words of this program; `kind`: of one section's values."""
+def _explained(
+    message: str, values: Mapping[str, Any], owner: str = "config", kind: type[Section] | None = None
+) -> str:
+    """A message of the validation library in the words of this program.
+
+    `owner` is whose values they are; `kind`: of one section's values.
+    """
     match = _PLACE.fullmatch(message)
     assert match is not None
     what, place = match[1], match[2] or ""
@@ -165,12 +203,12 @@ def _explained(message: str, values: Mapping[str, Any], kind: type[Section] | No
     choices = _choices(section, key, kinds)
     if choices and isinstance(value, str):
         listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-        return f"config: '{place}' must be {listed}, not {value!r}" + did_you_mean(value, choices)
+        return f"{owner}: '{place}' must be {listed}, not {value!r}" + did_you_mean(value, choices)
     if re.search(" (>=|<=|>) ", what) and not isinstance(value, str):
-        return f"config: '{place}' must be {_bounds(key, kinds)}, not {value!r}"
+        return f"{owner}: '{place}' must be {_bounds(key, kinds)}, not {value!r}"
     expected = re.sub(r", got .*", "", what.removeprefix("Expected "))
     expected = _IN_WORDS.get(expected, "a number of a usable size" if "out of range" in what else expected)
-    return f"config: '{place}' must be {expected}, not {value!r}"
+    return f"{owner}: '{place}' must be {expected}, not {value!r}"
 
 
 def _kinds(section: str) -> tuple[type[Section], ...]:

@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from dynet_vdgi import progress
-from dynet_vdgi.data import conllu, punctuation
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu import OnFault
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
+from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
@@ -32,6 +33,7 @@ class Summary:
     empty_nodes: int = 0
     with_trees: int = 0
     projective: int = 0
+    words_of_protocol: int = 0  # without what the protocol removes
     trained_sentences: int = 0
     trained_words: int = 0
     tags: Counter[str] = field(default_factory=Counter)
@@ -50,16 +52,17 @@ class Summary:
         self.words += len(sentence)
         self.tags.update(sentence.tags)
         self._count_other_tokens(sentence)
+        self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
             self.trained_words += len(trained)
-        kept, _ = punctuation.without_punctuation(sentence)
+        kept, _ = without_punctuation(sentence)
         self.lengths[len(kept)] += 1
         self.kept_tags.update(kept.tags)
         if sentence.heads is None or kept.heads is None:
             return
         self.with_trees += 1
-        self.projective += punctuation.is_projective(sentence.heads)
+        self.projective += is_projective(sentence.heads)
         self.arcs += len(kept)
         self.rule_arcs += sum(
             (kept.tags[head - 1] if head else "ROOT", tag) in self._pairs
@@ -99,9 +102,8 @@ class Summary:
             return result
         unused = self.rules.unused(sorted(self.tags))
         if unused:
-            result.append(
-                f"  rules that cannot apply (tag absent from this file): {' '.join(map(str, unused))}"
-            )
+            listed = " ".join(map(str, unused))
+            result.append(f"  rules that cannot apply (tag absent from this file): {listed}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
         return [*result, *(f"  {warning}" for warning in warnings)]
 
@@ -114,8 +116,9 @@ class Summary:
         universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
         if 2 * universal < self.words:
             return "not UD's"
-        version = ud_version(self.tags)
-        return version or "UD 1 or 2 (CONJ and CCONJ, which tell them apart, are both here or both absent)"
+        if {"CONJ", "CCONJ"} <= set(self.tags):
+            return "UD 1 and UD 2 mixed: CONJ and CCONJ are the same tag in these"
+        return ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
 
     def _bands(self) -> list[str]:
         cells, previous = [], 0
@@ -128,16 +131,18 @@ class Summary:
         return cells
 
     def _training(self) -> str:
-        share = 100 * self.trained_words / max(self.words, 1)
         limit = f"at most {self.max_len} words"
-        if self.protocol.removed_tags == UD_PUNCTUATION:
+        if self.protocol.removed_tags:
             limit += " without punctuation"
         if self.protocol.projective_only:
             limit += ", projective"
-        return (
-            f"uses {self.trained_sentences:,} sentences, {self.trained_words:,} words "
-            f"({share:.1f} %): those with {limit}"
-        )
+        sentences = _share(self.trained_sentences, self.sentences, "sentences")
+        words = _share(self.trained_words, self.words_of_protocol, "words")
+        return f"uses {sentences}, {words}: those with {limit}"
+
+
+def _share(part: int, whole: int, what: str) -> str:
+    return f"{part:,} of {whole:,} {what} ({100 * part / max(whole, 1):.1f} %)"
 
 
 def check(

@@ -32,7 +32,7 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
     lines = result.err.splitlines()
     assert lines[0] == "training: 12 sentences, 56 words (protocol standard)"
     assert lines[1] == "  dropped punctuation: 8 words"
-    assert "warning: rule NOUN>CONJ can never hold: the training text lacks a tag of it" in lines
+    assert "warning: rule NOUN>CONJ cannot apply: the training text lacks one of its tags" in lines
     assert "gold trees used: none" in lines
     assert lines[-1] == f"model: {Path('deep/er/run/model.vdgi')}"
     text = Path("deep/er/run/settings.toml").read_text(encoding="utf-8")
@@ -60,7 +60,9 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
 def test_quiet_training_only_warns(vdgi: Vdgi, folder: Path) -> None:
     result = vdgi.good("-q", *training_arguments())
     assert result.out == ""
-    assert all(line.startswith("warning: rule ") for line in result.err.splitlines())
+    first, *rest = result.err.splitlines()
+    assert first.startswith("warning: only 12 sentences to learn from: ")
+    assert all(line.startswith("warning: rule ") for line in rest)
 
 
 def test_a_dry_run_writes_nothing(vdgi: Vdgi, folder: Path) -> None:
@@ -262,7 +264,8 @@ def test_n_best_trees_are_blocks_one_after_the_other(vdgi: Vdgi, model: Path, fo
             if sentence.source
         ]
         assert [values["tree"] for values in comments] == ["1 of 3", "2 of 3", "3 of 3"]
-        assert len({values["sent_id"] for values in comments}) == 1
+        first = comments[0]["sent_id"]
+        assert [values["sent_id"] for values in comments] == [first, f"{first}-tree2", f"{first}-tree3"]
         shares = [float(values["tree_prob"]) for values in comments]
         assert shares == sorted(shares, reverse=True)
         assert sum(shares) <= 1
@@ -285,8 +288,8 @@ def test_unknown_tags_are_told_once(vdgi: Vdgi, model: Path, folder: Path) -> No
     Path("a.conllu").write_text(text, encoding="utf-8")
     result = vdgi.good("-q", "parse", model, "a.conllu")
     assert sorted(result.err.splitlines()) == [
-        "warning: tag SYM (1 words) is unknown to the model: those words are parsed blindly",
-        "warning: tag X (3 words) is unknown to the model: those words are parsed blindly",
+        "warning: tag SYM (1 word) is unknown to the model; these words are parsed without tag information",
+        "warning: tag X (3 words) is unknown to the model; these words are parsed without tag information",
     ]
 
 
@@ -336,14 +339,14 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "wrong.conllu",
         "--baselines",
         "--by",
-        "tag,rule,distance,length",
+        "tag,rule,pair,distance,length",
         "--max-len",
         "4",
     ]
     text = vdgi.good("evaluate", *options).out
     data = json.loads(vdgi.good("evaluate", *options, "--json").out)
     assert data["gold"] == "gold.conllu"
-    assert data["rules"] == "ud.txt"
+    assert data["rules"] == "best.txt"
     assert data["policy"] == text.splitlines()[0]
     assert list(data["systems"]) == [
         "wrong.conllu",
@@ -353,7 +356,7 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "rules only",
     ]
     blocks = {block.split()[0]: block.splitlines() for block in text.split("\n\n")[1:]}
-    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "distance", "length"}
+    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "pair", "distance", "length"}
 
     def percent(value: float | None) -> str:
         return "-" if value is None else f"{100 * value:.1f}"
@@ -420,7 +423,7 @@ def test_the_other_protocol(vdgi: Vdgi, scored: Path) -> None:
         ),
         (
             lambda gold: tiny.treebank(6, heads=False),
-            "parse.conllu:2: column 7 (HEAD) is missing (a treebank with",
+            "parse.conllu:2: column 7 (HEAD) is missing (trees are needed",
         ),
         (lambda gold: gold + tiny.TWO_ROOTS, "parse.conllu:"),
         (lambda gold: "", "parse.conllu: no sentences (file is empty; a Git LFS or partial checkout?)"),
@@ -464,10 +467,41 @@ def test_a_sound_file(vdgi: Vdgi, folder: Path) -> None:
     assert lines[1].split() == ["sentences", "12"]
     assert lines[2].split() == ["words", "64"]
     assert lines[3] == "  tags       NOUN 18 VERB 12 DET 10 PUNCT 8 ADJ 8 ADV 4 AUX 2 NUM 2"
-    assert lines[4].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
-    assert lines[5] == "  trees      12 sentences, 100.0 % projective"
-    assert lines[6] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
-    assert lines[7] == "  rules that can never hold, for want of a tag: NOUN>CONJ NOUN>ADP"
+    assert lines[4] == "  tag set    UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+    assert lines[5].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
+    limits = "those with at most 15 words without punctuation"
+    assert lines[6] == f"  training   uses 12 of 12 sentences (100.0 %), 56 of 56 words (100.0 %): {limits}"
+    assert lines[7] == "  trees      12 sentences, 100.0 % projective"
+    assert lines[8] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
+    absent = vdgi.good("check", "good.conllu", "--rules", "ud").out.splitlines()[9]
+    assert absent == "  rules that cannot apply (tag absent from this file): NOUN>CONJ NOUN>ADP"
+
+
+def test_what_is_in_a_file_besides_words(vdgi: Vdgi, folder: Path) -> None:
+    def row(token: str, tag: str) -> str:
+        return f"{token}\tw\t_\t{tag}\t_\t_\t_\t_\t_\t_\n"
+
+    text = row("1-2", "_") + row("1", "VERB") + row("1.1", "NOUN") + row("2", "CCONJ") + "\n"
+    long = "".join(row(str(number), "NOUN") for number in range(1, 17)) + "\n"
+    Path("a.conllu").write_text(text * 3 + long, encoding="utf-8")
+    out = vdgi.good("check", "a.conllu").out
+    assert "  words      22 (3 multiword tokens, 3 empty nodes)\n" in out
+    assert "  tag set    UD 2\n" in out
+    assert "  training   uses 3 of 4 sentences (75.0 %), 6 of 22 words (27.3 %)" in out
+    Path("b.conllu").write_text(text.replace("CCONJ", "CONJ"), encoding="utf-8")
+    assert "  tag set    UD 1\n" in vdgi.good("check", "b.conllu").out
+    Path("c.conllu").write_text(text.replace("CCONJ", "cconj"), encoding="utf-8")
+    assert "tag cconj (1 word): tags in lower case fit no rule" in vdgi.good("check", "c.conllu").out
+
+
+def test_rules_and_limits_are_those_of_a_model(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    used = model_file.load(model)
+    for name in (model, model.parent):
+        out = vdgi.good("check", "good.conllu", "--model", name).out
+        assert f"at most {used.settings.data.max_len} words" in out
+    status, _, err = vdgi("check", "good.conllu", "--model", model, "--rules", "ud")
+    assert (status, err) == (2, "--rules and --model both name rules: give one of them\n")
 
 
 def test_a_file_without_trees(vdgi: Vdgi, folder: Path) -> None:
@@ -486,7 +520,7 @@ def test_all_faults_are_listed(vdgi: Vdgi, folder: Path) -> None:
     lines = out.splitlines()
     last = Path("bad.conllu").read_text(encoding="utf-8").count("\n") - 1
     assert lines[0] == "bad.conllu:1: expected 10 tab-separated columns, found 9"
-    assert lines[1].startswith(f"bad.conllu:{last - 2}: 2 roots: words 1, 2")
+    assert lines[1].startswith(f"bad.conllu:{last - 3}: 2 roots: words 1, 2")
     assert lines[2] == f"bad.conllu:{last}: expected 10 tab-separated columns, found 9"
     assert lines[3] == "bad.conllu: 3 faults"
     assert lines[4] == "  sentences  3"
@@ -584,7 +618,7 @@ def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None)
     assert lines[0].startswith("DDA on 200 of 200 sentences, ")
     rows = [line.split("  ")[0] for line in first.out.split("\n\n")[1].splitlines()[3:]]
     assert rows[:2] == ["paper", "best"]
-    assert "left branching" in rows
+    assert "left branching (baseline)" in rows
     folders = f"{Path('runs/demo/paper')} and {Path('runs/demo/best')}"
     assert f"written to {folders}: model, log, settings and parse of each" in lines
     assert last_line(first.out).endswith(f" parse {Path('runs/demo/best')} YOUR.conllu -o YOUR.parsed.conllu")

@@ -43,7 +43,8 @@ def test_first_readme_command(environment, tmp_path):
     assert result.stdout.startswith("DDA on 200 of 200 sentences, 1714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
     dda = {line[:27].strip(): float(line.split()[-1]) for line in table[3:]}
-    assert list(dda) == ["paper", "best", "left branching", "right branching", "random", "rules only"]
+    assert list(dda)[:2] == ["paper", "best"]
+    assert {"left branching (baseline)", "random (baseline)"} < set(dda)
     assert dda["best"] == max(dda.values())
     assert dda["paper"] == sorted(dda.values())[-2]
     assert result.stderr.count("gold trees used: none") == 2
@@ -203,8 +204,8 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
         text = "".join(TREE.format(**pair) for pair in words)
         (folder / f"wsj_00{number:02}.mrg").write_text(text)
     plan = tmp_path / "plan.toml"
-    small = "'parser.hidden_dim=4', 'parser.tag_dim=4', 'train.samples=3', "
-    small += "'train.updates=2', 'finetune.updates=1'"
+    small = "'parser.hidden_dim=4', 'parser.tag_dim=4', 'train.samples=3', 'train.updates=2', "
+    small += "'finetune.updates=1'"
     treebank = (ROOT / "resources" / "experiments" / "paper-wsj.toml").read_text(encoding="utf-8")
     treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
     plan.write_text(

@@ -213,7 +213,7 @@ def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
     assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
     scored = score_runs({"penn": model_file.load(path)}, "both.conllu")
     kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
-    assert scored.trees["penn"] == [sentence.heads for sentence in kept]
+    assert scored.heads["penn"] == [sentence.heads for sentence in kept]
     # Of words alone, punctuation cannot be told.
     bare = without_punctuation(sentences[0])[0]
     assert parser.parse(bare.forms, bare.tags) == kept[0].heads

@@ -60,7 +60,7 @@ def block(number: int, tags: Sequence[str], heads: Sequence[int] | None) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-TWO_ROOTS = block(9, ["NOUN", "VERB"], [0, 0])
+TWO_ROOTS = block(9, ["NOUN", "VERB", "NOUN"], [0, 0, 1])
 """A sentence whose heads are no tree."""
 
 
