@@ -268,7 +268,7 @@ def _punctuation_or_none(xpos: str) -> str:
 
 def _known(column: tuple[str, ...]) -> tuple[str, ...]:
     """A column whose equal entries share their memory; empty if nothing is known."""
-    if column.count("_") == len(column):
+    if column[0] == "_" and column.count("_") == len(column):
         return ()
     return tuple(map(sys.intern, column))
 
