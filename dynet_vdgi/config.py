@@ -75,7 +75,7 @@ TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 
 # ------------------------------------------------------------------------------------------- parsers
 class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
-    """The linear parser, which learns from trees, see `students.perceptron`."""
+    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
@@ -196,10 +196,13 @@ class LanguageModelSettings(Section, frozen=True):
     dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.2
 
 
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")]
+
+
 class Settings(Section, frozen=True):
     """All settings of a run."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")] = 1
+    seed: Seed = 1
     rules: Annotated[
         str,
         Meta(description="of teacher, prior and posterior: a file, or a name in resources/rules"),
@@ -362,13 +365,18 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(_with_kinds(values), Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(_explained(str(error), values)) from None
-    for key, value in leaves(msgspec.to_builtins(settings)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"config: '{key}' must be a finite number, not {value}")
-        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
-            raise ConfigError(f"config: '{key}' must be a text in UTF-8, not {value!r}")
+    _check_values(settings, "config")
     _check_together(settings)
     return settings
+
+
+def _check_values(settings: Section, owner: str) -> None:
+    """Raises: ConfigError for a number that is none, or a text that cannot be written."""
+    for key, value in leaves(msgspec.to_builtins(settings)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{owner}: '{key}' must be a finite number, not {value}")
+        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
+            raise ConfigError(f"{owner}: '{key}' must be a text in UTF-8, not {value!r}")
 
 
 def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -447,8 +455,8 @@ def _check_names(values: Mapping[str, Any]) -> None:
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 
 
-def _explained(message: str, values: Mapping[str, Any]) -> str:
-    """A message of the validation library in the words of this program."""
+def _explained(message: str, values: Mapping[str, Any], owner: str = "config") -> str:
+    """A message of the validation library in the words of this program; `owner` is whose values they are."""
     match = _PLACE.fullmatch(message)
     assert match is not None
     what, place = match[1], match[2] or ""
@@ -462,12 +470,12 @@ def _explained(message: str, values: Mapping[str, Any]) -> str:
     choices = _choices(section, key)
     if choices and isinstance(value, str):
         listed = ", ".join(choices)
-        return f"config: '{place}' must be one of {listed}, not {value!r}" + did_you_mean(value, choices)
+        return f"{owner}: '{place}' must be one of {listed}, not {value!r}" + did_you_mean(value, choices)
     expected = what.removeprefix("Expected ")
     for theirs, ours in _IN_WORDS.items():
         expected = expected.replace(theirs, ours)
     expected = re.sub(r", got .*", "", expected)
-    return f"config: '{place}' must be {expected}, not {value!r}"
+    return f"{owner}: '{place}' must be {expected}, not {value!r}"
 
 
 _IN_WORDS = {
@@ -531,13 +539,38 @@ def _check_together(settings: Settings) -> None:
 Numbers = TypeVar("Numbers", bound=Section)
 
 
-def checked(kind: type[Numbers], numbers: Mapping[str, Any]) -> Numbers:
-    """Settings of one kind, from the arguments of a constructor. Raises: ConfigError."""
-    unknown = set(numbers) - set(kind.__struct_fields__)
-    for name in unknown:
-        message = f"{kind.__struct_config__.tag}: no setting '{name}'"
-        raise ConfigError(message + did_you_mean(name, kind.__struct_fields__))
+def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
+    """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; or both are there.
+    """
+    owner = str(kind.__struct_config__.tag)
+    for name in numbers:
+        if name not in kind.__struct_fields__:
+            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
+    if settings is not None:
+        if numbers:
+            raise ConfigError(
+                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
+            )
+        return settings
     try:
-        return msgspec.convert(dict(numbers), kind)
+        found = msgspec.convert({name: _plain(number) for name, number in numbers.items()}, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), numbers)) from None
+        raise ConfigError(_explained(str(error), numbers, owner)) from None
+    _check_values(found, owner)
+    return found
+
+
+def checked_seed(seed: int, owner: str) -> int:
+    """The seed of a constructor. Raises: ConfigError."""
+    try:
+        return msgspec.convert(_plain(seed), Seed)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explained(f"{error} - at `$.seed`", {"seed": seed}, owner)) from None
+
+
+def _plain(number: Any) -> Any:
+    """Of a number from NumPy, the one of Python."""
+    return number.item() if hasattr(number, "item") else number
