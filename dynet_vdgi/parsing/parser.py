@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
+from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
@@ -164,10 +164,15 @@ class Parser:
         """What the protocol keeps of each sentence, as ids, and where it stood."""
         encoded, positions = [], []
         for sentence in sentences:
-            bare = Sentence(sentence.forms, sentence.tags, upos=sentence.upos)
-            kept, places = without_punctuation(bare, self.protocol.removed_tags)
-            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
-            encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))
+            places = kept_positions(sentence, self.protocol.removed_tags)
+            forms, tags = sentence.forms, sentence.tags
+            if len(places) < len(sentence):
+                forms = tuple([forms[p - 1] for p in places])
+                tags = tuple([tags[p - 1] for p in places])
+            unknown = [tag for tag in tags if tag not in self._tags]
+            if unknown:
+                self.unknown_tags.update(unknown)
+            encoded.append(self.model.vocabulary.encode(forms, tags))
             positions.append(places)
         return encoded, positions
 
