@@ -118,6 +118,11 @@ class ModelFile:
         """The provenance, ready for JSON."""
         return self.provenance.to_dict()
 
+    @property
+    def n_weights(self) -> int:
+        """How many numbers training finds."""
+        return sum(array.size for array in self.parameters.values() if array.dtype.kind == "f")
+
 
 def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     # One entry named by a list, because names such as encoder/state are no good as file names.
