@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
 DEV = str(DEMO / "demo-ud-dev.conllu")

@@ -605,6 +605,8 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "RANDOM_DRAWS", 2)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
     first = vdgi.good("demo", "--seed", "3")
     out = folder / "runs" / "demo"

@@ -191,6 +191,7 @@ def test_a_number_too_large_is_no_number(digits: int) -> None:
 
 
 @given(st.text(), st.text())
+@pytest.mark.slow
 def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
     for name in (key, "train.lr", "posterior.rules", "model.mask_illegal"):
         with suppress(ConfigError):

@@ -88,6 +88,8 @@ def test_every_kind_teaches_its_own_trees() -> None:
     assert found["dmv"] != found["convex-mst"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, capsys) -> None:
     names = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
     for kind in LEARNERS:
