@@ -47,7 +47,7 @@ RUNS = {
             *("--language", "xx", DEV, DEV, "--tables", "text", "--seeds", "1", "--max-len", "6"),
             *("--orders", "mirror", "head-final"),
         ],
-        ["| language | order | rules | DMV teacher | linear student |", "| xx | mirror | text |"],
+        ["| language | order | rules | DMV teacher | student |", "| xx | mirror | text |"],
     ),
     "choice_of_settings": (
         [
