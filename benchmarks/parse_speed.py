@@ -231,8 +231,8 @@ def print_speeds(title: str, result: dict[str, Any]) -> None:
 
 def from_file_to_file(model: Path, files: Sequence[str], n_words: int, repeats: int) -> list[dict[str, Any]]:
     """`Parser.parse_all` and `vdgi parse`, with punctuation, on the files' sentences over and over."""
-    from dynet_vdgi.commands.parse import parse_files
     from dynet_vdgi.parsing import parser as parsing
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
     parser = parsing.load(model)

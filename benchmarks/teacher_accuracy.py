@@ -38,6 +38,7 @@ from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
+KINDS = ("dmv", "convex-mst", "ensemble")
 TABLES = ("strict", "text", "best")
 
 
@@ -141,9 +142,7 @@ def main() -> None:
     """Prints the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
-    parser.add_argument(
-        "--teachers", nargs="*", default=["dmv"], choices=("dmv", "convex-mst", "ensemble"), metavar="KIND"
-    )
+    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
     parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)

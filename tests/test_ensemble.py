@@ -130,16 +130,10 @@ def test_every_kind_teaches_its_own_trees() -> None:
     assert found["dmv"].predict(TEXT) != found["convex-mst"].predict(TEXT)
 
 
-<<<<<<< HEAD
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, capsys) -> None:
-    names = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
-    for kind in LEARNERS:
-=======
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
     for kind, name in NAMES.items():
->>>>>>> origin/main
         out = tmp_path / kind
         options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
         assert f"teacher: {name}, " in vdgi.good("train", "--train", DEMO, *options, "--out", out).err
