@@ -112,20 +112,19 @@ def read(path: str, order: str, max_len: int) -> list[Sentence]:
 
 def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet, seeds: int) -> list[str]:
     """DDA of the teacher, and of its linear student, in per cent for each length limit."""
-    tagged = [sentence.tags for sentence in train]
-    teacher = dmv.learn(tagged, Prior.of_text(rules, tagged))
+    teacher = dmv.learn(train, Prior.of_text(rules, train))
     vocabulary = build_vocabulary(train, lexicalised=False)
 
     def encoded(sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
         return [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in sentences]
 
-    trees, students = teacher.parse(tagged), []
+    trees, students = teacher.parse(train), []
     for seed in range(1, seeds + 1):
         settings = perceptron.LinearSettings(seed=seed)
         parser = perceptron.train(encoded(train), trees, len(vocabulary.tags), settings)
         students.append(dda(test, parser.parse(encoded(test))))
     return [
-        cell(dda(test, teacher.parse(sentence.tags for sentence in test))),
+        cell(dda(test, teacher.parse(test))),
         cell([statistics.mean(values) for values in zip(*students)]),
     ]
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.projective import eisner
 from dynet_vdgi.model_file import ModelFile
@@ -23,6 +22,8 @@ from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.arena import Arena, SampledTrees
 from dynet_vdgi.run_folder import model_path
+from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.students.learner import told
 from dynet_vdgi.students.perceptron import PerceptronModel
 
 PIPE_WINDOW = 1000
@@ -68,6 +69,7 @@ class Parser:
         self.model = model
         self.protocol = protocol_named(model.settings.data.protocol)
         self._engine = _engine(model)
+        self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
@@ -107,8 +109,8 @@ class Parser:
 
     def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
         """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
-        encoded, positions = self._encode(sentences)
-        trees = self._greedy(encoded)
+        kept, positions = self._kept(sentences)
+        trees = self._greedy(kept)
         return [
             Parse(restore_punctuation(heads, kept, len(sentence)))
             for sentence, kept, heads in zip(sentences, positions, trees)
@@ -129,18 +131,19 @@ class Parser:
                 "this model is a perceptron, which gives one tree and no probabilities: "
                 "--probs, --mbr and --nbest need a neural model"
             )
-        encoded, positions = self._encode(sentences)
+        kept, positions = self._kept(sentences)
+        encoded = [self.model.vocabulary.encode(s.forms, s.tags) for s in kept]
         rng = np.random.default_rng([sampling.seed, stream])
         samples = self._engine.draw(encoded, sampling.n_samples, rng)
-        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(encoded)
+        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(kept)
         result = []
-        for sentence, kept, drawn, heads in zip(sentences, positions, samples, greedy):
+        for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy):
             times = Counter(map(tuple, drawn.heads.tolist()))
             if sampling.n_best:
                 trees = _ranked(times, drawn)[: sampling.n_best]
             else:
                 trees = [_most_probable_heads(drawn.heads) if sampling.mbr else heads]
-            full = {tree: restore_punctuation(tree, kept, len(sentence)) for tree in {*times, *trees}}
+            full = {tree: restore_punctuation(tree, places, len(sentence)) for tree in {*times, *trees}}
             all_heads = np.array([full[tree] for tree in times])
             weights = np.array(list(times.values())) / sampling.n_samples
             result.append(
@@ -155,21 +158,22 @@ class Parser:
             )
         return result
 
-    def _greedy(self, encoded: Sequence[Encoded]) -> list[tuple[int, ...]]:
+    def _greedy(self, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
         if isinstance(self._engine, PerceptronModel):
-            return self._engine.parse([sentence.tags for sentence in encoded])
-        return self._engine.parse(encoded)
+            return self._engine.parse([told(s, self.model.vocabulary, self._codes) for s in sentences])
+        return self._engine.parse([self.model.vocabulary.encode(s.forms, s.tags) for s in sentences])
 
-    def _encode(self, sentences: Sequence[Sentence]) -> tuple[list[Encoded], list[tuple[int, ...]]]:
-        """What the protocol keeps of each sentence, as ids, and where it stood."""
-        encoded, positions = [], []
-        for sentence in sentences:
-            bare = Sentence(sentence.forms, sentence.tags, upos=sentence.upos)
-            kept, places = without_punctuation(bare, self.protocol.removed_tags)
-            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
-            encoded.append(self.model.vocabulary.encode(kept.forms, kept.tags))
+    def _kept(self, sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[tuple[int, ...]]]:
+        """What the protocol keeps of each sentence, and where it stood."""
+        kept, positions = [], []
+        for s in sentences:
+            # Without its tree and its lines, which nobody asks for.
+            bare = Sentence(s.forms, s.tags, None, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+            short, places = without_punctuation(bare, self.protocol.removed_tags)
+            self.unknown_tags.update(tag for tag in short.tags if tag not in self._tags)
+            kept.append(short)
             positions.append(places)
-        return encoded, positions
+        return kept, positions
 
 
 def _engine(model: ModelFile) -> Arena | PerceptronModel:
@@ -177,7 +181,7 @@ def _engine(model: ModelFile) -> Arena | PerceptronModel:
     if model.settings.is_neural:
         return Arena(model.parameters, model.settings.model)
     parser = PerceptronModel.from_arrays(model.parameters)
-    if parser.n_tags != len(model.vocabulary.tags):
+    if model.symbols is None and parser.n_tags != len(model.vocabulary.tags):
         raise ModelError(
             f"the perceptron has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
         )
