@@ -6,9 +6,10 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
-PACKAGE = (HERE / "dynet_vdgi" / "__init__.py").read_text(encoding="utf-8")
-VERSION = re.search(r'__version__ = "(.+?)"', PACKAGE)
+VERSION = re.search(r'"(.+?)"$', (HERE / "dynet_vdgi" / "_version.py").read_text(encoding="utf-8").rstrip())
+AUTHOR = re.search(r"^  - name: (.+)$", (HERE / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
 assert VERSION is not None
+assert AUTHOR is not None
 
 setup(
     name="dynet_vdgi",
@@ -16,16 +17,25 @@ setup(
     description="Learns to parse a language from part-of-speech-tagged sentences, without trees",
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    author=AUTHOR[1],
+    keywords=[
+        *("dependency parsing", "grammar induction", "unsupervised parsing", "low-resource languages"),
+        *("Universal Dependencies", "CoNLL-U", "DMV", "RNNG", "treebank", "computational linguistics"),
+    ],
+    project_urls={"Paper": "https://doi.org/10.1609/aaai.v33i01.33016658"},
     license="MIT",
     license_files=["LICENSE"],
     # dyNET38 is the maintained wheel of DyNet (module `dynet`), built for these versions of Python. The name
     # `dynet` would fetch a source distribution that no longer compiles.
-    python_requires=">=3.9,<3.14",
+    python_requires=">=3.10,<3.14",
     install_requires=[
         "dyNET38>=2.2",
         "numpy>=1.24",
+        "msgspec>=0.18",
+        "wcwidth>=0.2",
         "gensim>=4.3",
         "conllu>=5.0",
+        "wcwidth>=0.2.6",
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
         "numba>=0.58",
@@ -33,14 +43,18 @@ setup(
     ],
     extras_require={
         "report": ["jinja2>=3.1", "matplotlib>=3.7"],
+        "completion": ["argcomplete>=3.0"],
         "cluster": ["distributed>=2023.5"],
         "dev": [
             "pytest>=8.0",
             "pytest-cov>=5.0",
+            "pytest-timeout>=2.3",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.14",
-            "udtools>=0.2.9; python_version >= '3.10'",
+            "import-linter>=2.1",
+            "udtools>=0.2.9",
+            "argcomplete>=3.0",
             "distributed>=2023.5",
             "jinja2>=3.1",
             "matplotlib>=3.7",
@@ -50,7 +64,8 @@ setup(
     # The resources lie at the top of the repository, for people to edit, and inside the installed package.
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
-        "dynet_vdgi.evaluation": ["*.j2"],
+        "dynet_vdgi": ["py.typed"],
+        "dynet_vdgi.reports": ["*.j2"],
         "dynet_vdgi.resources": [
             *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),
             "labels/*.txt",
@@ -62,7 +77,17 @@ setup(
         "Environment :: Console",
         "Intended Audience :: Science/Research",
         "License :: OSI Approved :: MIT License",
+        "Intended Audience :: Education",
+        "Natural Language :: English",
+        "Operating System :: MacOS",
+        "Operating System :: POSIX :: Linux",
         "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
         "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
     ],
 )

@@ -10,7 +10,6 @@ one. Gold trees of the scored files choose; so name development files.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import re
@@ -19,14 +18,14 @@ from dataclasses import dataclass
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from languages import LIMITS_SHOWN, argument_parser, read
 from measuring import cell, conditions, print_conditions, print_table
 from numpy.typing import NDArray
-from teacher_accuracy import LIMITS, read, teacher
+from teacher_accuracy import teacher
 
-from dynet_vdgi import config
-from dynet_vdgi.evaluation import attachment
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.teachers import dmv
+from dynet_vdgi.teachers.dmv import Dmv
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Choice:
 
     def rules(self) -> RuleSet:
         """The table with these settings."""
-        text = load_rules(config.rules_path(self.table)).text
+        text = load_rules(rules_path(self.table)).text
         for name, value in (("rule strength", self.strength), ("short arcs", self.short_arcs)):
             if value is not None:
                 text, found = re.subn(rf"(?m)^{name} = \S+", f"{name} = {value:g}", text)
@@ -65,12 +64,7 @@ def leave_one_out(figures: NDArray[np.float64]) -> list[int]:
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--table", default="best", metavar="RULES")
     parser.add_argument("--strengths", nargs="*", type=float, default=(2.0, 3.0))
     parser.add_argument("--short-arcs", nargs="*", type=float, default=(0.1, 0.3))
@@ -84,13 +78,12 @@ def main() -> None:
     print_conditions(conditions())
     figures = np.array(
         [
-            [teacher(language, choice.rules(), dmv.learn, choice.max_len).dda for language in languages]
+            [teacher(language, choice.rules(), Dmv, choice.max_len).dda for language in languages]
             for choice in choices
         ]
     )
-    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
     rows = [[str(choice), cell(means)] for choice, means in zip(choices, figures.mean(axis=1))]
-    print_table(f"DDA {limits}, mean over languages:", ["settings", "DMV teacher"], rows)
+    print_table(f"DDA {LIMITS_SHOWN}, mean over languages:", ["settings", "DMV teacher"], rows)
     best_of_all = int(figures.mean(axis=(1, 2)).argmax())
     without = leave_one_out(figures)
     left_out = figures[without, range(len(languages))]
@@ -106,7 +99,7 @@ def main() -> None:
         f"chosen on all: {choices[best_of_all]}",
         "shipped",
     ]
-    print_table(f"DDA {limits}, leave one language out:", header, [*rows, ["mean", "", *means]])
+    print_table(f"DDA {LIMITS_SHOWN}, leave one language out:", header, [*rows, ["mean", "", *means]])
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from dynet_vdgi.config import ModelSettings
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Array
-from dynet_vdgi.model.per_sentence import Network
+from dynet_vdgi.model.network import Network, forcing, new_graph, sampling
 from dynet_vdgi.model.samples import Floats
 
 SAMPLES = 20
@@ -42,8 +42,8 @@ def one_by_one(autobatch: bool) -> Callable[[Network, Encoded, Actions, Floats],
     """The reference engine."""
 
     def score(network: Network, sentence: Encoded, actions: Actions, weights: Floats) -> Result:
-        per_sentence.new_graph(autobatch)
-        drawn = per_sentence.draw(network, sentence, SAMPLES, per_sentence.forcing(actions), training=False)
+        new_graph(autobatch)
+        drawn = per_sentence.draw(network, sentence, SAMPLES, forcing(actions), training=False)
         per_sentence.backward(drawn, weights, weights[::-1])
         return np.concatenate([drawn.samples.log_q, drawn.samples.log_p]), gradients(network)
 
@@ -54,7 +54,7 @@ def in_lockstep(merge: bool) -> Callable[[Network, Encoded, Actions, Floats], Re
     """The lockstep engine."""
 
     def score(network: Network, sentence: Encoded, actions: Actions, weights: Floats) -> Result:
-        choose = per_sentence.forcing(actions)
+        choose = forcing(actions)
         drawn = lockstep.draw(network, [sentence], SAMPLES, choose, training=False, merge=merge)
         lockstep.backward(drawn, weights, weights[::-1])
         samples = drawn.samples[0]
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=50)
     parser.add_argument("--word-dim", type=int, default=0)
     arguments = parser.parse_args()
-    sentences = treebank.prepare(conllu.read(arguments.treebank), treebank.STANDARD, 10, 2).sentences
+    sentences = treebank.prepare(conllu.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
     rng = np.random.default_rng(0)
     chosen = [sentences[k] for k in rng.choice(len(sentences), arguments.sentences, replace=False)]
     vocabulary = build_vocabulary(sentences, lexicalised=arguments.word_dim > 0)
@@ -85,8 +85,8 @@ def main() -> None:
     worst = {name: [0.0, 0.0] for name in engines}
     for sentence in chosen:
         encoded = vocabulary.encode(sentence.forms, sentence.tags)
-        per_sentence.new_graph(autobatch=True)
-        sampled = per_sentence.derive(network.encoder, encoded, SAMPLES, per_sentence.sampling(rng))
+        new_graph(autobatch=True)
+        sampled = per_sentence.derive(network.encoder, encoded, SAMPLES, sampling(rng))
         actions, weights = [d.actions for d in sampled], rng.normal(size=SAMPLES)
         scores, exact = one_by_one(False)(network, encoded, actions, weights)
         for name, engine in engines.items():

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dynet_vdgi.experiments import provenance
+
 VDGI = [sys.executable, "-m", "dynet_vdgi"]
 
 _PEAK = """
@@ -79,20 +81,12 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "?")
-
-
 def conditions() -> dict[str, Any]:
     """Where and when the figures were measured; folders are the reader's own and left out."""
     return {
         "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *_names(sys.argv[1:])]),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "processor": _processor(),
+        "date": provenance.today(),
+        "processor": provenance.processor(),
         "cores": os.cpu_count(),
         "load": [round(load, 1) for load in os.getloadavg()],
         "python": platform.python_version(),

@@ -24,15 +24,16 @@ from typing import Any
 import measuring
 import numpy as np
 
-from dynet_vdgi.config import ModelSettings, Settings, rules_path
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data import conllu, protocols, punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import ModelFile
+from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.presets import load_settings
 
 REFERENCE, NAIVE, AUTOBATCH = "reference engine", "DyNet", "DyNet autobatch"
 TORCH, ARENA = "PyTorch", "arena"
@@ -47,7 +48,7 @@ Parse = Callable[[Sequence[Encoded]], "list[tuple[int, ...]]"]
 # ------------------------------------------------------------------------------------------ systems
 def load_network(model: ModelFile) -> Any:
     """The model's networks in DyNet; while a part of them is in use, the whole must not be given up."""
-    from dynet_vdgi.model.per_sentence import Network
+    from dynet_vdgi.model.network import Network
 
     network = Network(model.vocabulary, model.settings.model, np.random.default_rng(0))
     network.parameters.load(model.parameters)
@@ -136,9 +137,9 @@ if importlib.util.find_spec("torch") is None:
 # ------------------------------------------------------------------------------- models and sentences
 def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
     """A model whose random weights are large enough that its decisions vary."""
-    from dynet_vdgi.model.per_sentence import Network
+    from dynet_vdgi.model.network import Network
 
-    settings = Settings(model=ModelSettings(word_dim=80 if lexicalised else 0))
+    settings = load_settings("paper", changes={"parser": {"word_dim": 80 if lexicalised else 0}})
     vocabulary = build_vocabulary(sentences, lexicalised=lexicalised)
     rng = np.random.default_rng(5)
     parameters = Network(vocabulary, settings.model, rng).parameters.arrays()
@@ -146,13 +147,13 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
         if not name.endswith("vectors"):
             factor = 1.5 if value.ndim == 2 else 1.0
             parameters[name] = (factor * value + rng.normal(0.0, 0.4, value.shape)).astype(np.float32)
-    return ModelFile({}, settings, vocabulary, load_rules(rules_path("ud")), dict(parameters))
+    return ModelFile(Provenance(), settings, vocabulary, load_rules(rules_path("ud")), dict(parameters))
 
 
 def without_punctuation(sentences: Sequence[Sentence], model: ModelFile) -> list[Encoded]:
     """What the arena gets of these sentences in `vdgi parse`."""
-    removed = treebank.protocol_named(model.settings.data.protocol).removed_tags
-    bare = (treebank.without_punctuation(sentence, removed)[0] for sentence in sentences)
+    removed = protocols.protocol_named(model.settings.data.protocol).removed_tags
+    bare = (punctuation.without_punctuation(sentence, removed)[0] for sentence in sentences)
     return [model.vocabulary.encode(sentence.forms, sentence.tags) for sentence in bare if len(sentence)]
 
 
@@ -230,8 +231,8 @@ def print_speeds(title: str, result: dict[str, Any]) -> None:
 
 def from_file_to_file(model: Path, files: Sequence[str], n_words: int, repeats: int) -> list[dict[str, Any]]:
     """`Parser.parse_all` and `vdgi parse`, with punctuation, on the files' sentences over and over."""
-    from dynet_vdgi.commands.parse import parse_files
     from dynet_vdgi.parsing import parser as parsing
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
     parser = parsing.load(model)
@@ -276,7 +277,7 @@ def repeat_files(files: Sequence[str], target: Path, n_words: int) -> int:
 
 def parse_once(system: str, model: str, files: Sequence[str]) -> None:
     """What is done in a process of its own whose memory is measured; "nothing" parses nothing."""
-    loaded = checkpoint.load(model)
+    loaded = model_file.load(model)
     sentences = [sentence for name in files for sentence in conllu.read(name)]
     encoded = without_punctuation(sentences, loaded)
     if system != "nothing":
@@ -343,9 +344,9 @@ def main() -> None:
         else:
             for title in ("unlexicalised", "lexicalised"):
                 models[title] = Path(folder, f"{title}.vdgi")
-                checkpoint.save(models[title], random_model(sentences, title == "lexicalised"))
+                model_file.save(models[title], random_model(sentences, title == "lexicalised"))
         for title, path in models.items():
-            model = checkpoint.load(path)
+            model = model_file.load(path)
             result = compare(model, sentences, arguments.words, arguments.repeats)
             content["speed"][title] = result
             n_words = len(model.vocabulary.words)

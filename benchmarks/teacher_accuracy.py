@@ -18,38 +18,28 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
+from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi import config
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
-from dynet_vdgi.data import conllu, treebank
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.evaluation import attachment
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.learning.students import LEARNERS
-from dynet_vdgi.teachers import convex_mst, dmv, ensemble
+from dynet_vdgi.teachers.common import Teacher
+from dynet_vdgi.teachers.convex_mst import ConvexMst
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
-LIMITS = (15, 40)
+KINDS = ("dmv", "convex-mst", "ensemble")
 TABLES = ("strict", "text", "best")
-Trees = list[tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Language:
-    """Tags of the training text, and the sentences to be scored, without punctuation."""
-
-    name: str
-    train: list[Sentence]
-    test: list[Sentence]
 
 
 @dataclass(frozen=True)
@@ -59,20 +49,6 @@ class Result:
     dda: tuple[float, ...]
     learning: float
     parsing: float
-
-
-def read(name: str, train: str, test: str) -> Language:
-    """One language; no head of the training text is read."""
-    text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    train_text = treebank.prepare(text, treebank.STANDARD).sentences
-    gold = treebank.prepare(conllu.read(test, heads="required"), treebank.STANDARD, max_len=max(LIMITS))
-    return Language(name, train_text, gold.sentences)
-
-
-def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
-    """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
-    return tuple(100 * report.by_length[limit].dda for limit in LIMITS)
 
 
 def rules_only(language: Language, rules: RuleSet) -> Result:
@@ -90,14 +66,15 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
 
 
-def teacher(language: Language, rules: RuleSet, learn: ensemble.Learner, max_len: int) -> Result:
+def teacher(language: Language, rules: RuleSet, make: Callable[[], Teacher], max_len: int) -> Result:
     """A teacher, or an ensemble."""
     make_ready()
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
-    model = learn([sentence for sentence in language.train if len(sentence) <= max_len], prior)
+    learnt_from = [sentence for sentence in language.train if len(sentence) <= max_len]
+    made = make().fit(learnt_from, prior)
     learnt = time.process_time()
-    trees = model.parse(language.test)
+    trees = made.heads(language.test)
     parsed = time.process_time()
     return Result(dda(language.test, trees), learnt - start, parsed - learnt)
 
@@ -120,8 +97,9 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
     """Measures and prints."""
     results = {name: [system(language) for language in languages] for name, system in systems.items()}
     header = ["system", "avg", *(language.name for language in languages)]
-    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
-    print_table(f"DDA {limits}, protocol standard:", header, [accuracy_row(*row) for row in results.items()])
+    print_table(
+        f"DDA {LIMITS_SHOWN}, protocol standard:", header, [accuracy_row(*row) for row in results.items()]
+    )
     header = ["system", "learning, CPU s", "slowest language", "words parsed / CPU s"]
     rows = [time_row(name, languages, of_system) for name, of_system in results.items()]
     print_table("CPU time of a language:", header, rows)
@@ -129,31 +107,30 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
     """What is measured, by its name in the tables."""
-    settings = dmv.DmvSettings(arguments.iterations, arguments.valence_iterations)
-    learn_dmv = partial(dmv.learn, settings=settings)
-    learners: dict[str, ensemble.Learner] = {
-        "dmv": learn_dmv,
-        "convex-mst": convex_mst.learn,
-        "ensemble": partial(ensemble.learn, learners=(learn_dmv, convex_mst.learn)),
+    settings = DmvSettings(iterations=arguments.iterations, valence_iterations=arguments.valence_iterations)
+    makers: dict[str, Callable[[], Teacher]] = {
+        "dmv": lambda: Dmv(settings),
+        "convex-mst": ConvexMst,
+        "ensemble": lambda: Ensemble(Dmv(settings), ConvexMst()),
     }
     systems: dict[str, Callable[[Language], Result]] = {}
 
     def add_teachers(name: str, rules: RuleSet) -> None:
         for kind in arguments.teachers:
-            systems[f"{name}, {LEARNERS[kind][0]}"] = partial(
-                teacher, rules=rules, learn=learners[kind], max_len=arguments.max_len
+            systems[f"{name}, {makers[kind]().name}"] = partial(
+                teacher, rules=rules, make=makers[kind], max_len=arguments.max_len
             )
 
     def add_rules_only(name: str, rules: RuleSet) -> None:
         systems[name] = lambda language: rules_only(language, rules)
 
-    tables = {table: load_rules(config.rules_path(table)) for table in arguments.tables}
+    tables = {table: load_rules(rules_path(table)) for table in arguments.tables}
     for table, rules in tables.items():
         add_rules_only(f"{Path(table).stem}, rules only", rules)
     for table, rules in tables.items():
         add_teachers(Path(table).stem, rules)
     if arguments.ablate:
-        whole = load_rules(config.rules_path(arguments.ablate))
+        whole = load_rules(rules_path(arguments.ablate))
         needed = {"rules", "kinds of words"}  # the first is the table, the second is worth nothing by itself
         for part in whole.parts:
             if part.name not in needed:
@@ -163,18 +140,13 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
-    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=list(LEARNERS), metavar="KIND")
+    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
-    parser.add_argument("--iterations", type=int, default=dmv.DmvSettings.iterations)
-    parser.add_argument("--valence-iterations", type=int, default=dmv.DmvSettings.valence_iterations)
+    parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)
+    parser.add_argument("--valence-iterations", type=int, default=DmvSettings().valence_iterations)
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     print_conditions(conditions())

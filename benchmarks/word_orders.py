@@ -11,7 +11,6 @@ a tree are left out.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 from collections.abc import Sequence
@@ -20,19 +19,17 @@ from itertools import chain
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
+from languages import LIMITS, LIMITS_SHOWN, argument_parser, dda
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi import config
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
-from dynet_vdgi.evaluation import attachment
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students import linear
-from dynet_vdgi.teachers import dmv
+from dynet_vdgi.students.perceptron import Perceptron
+from dynet_vdgi.teachers.dmv import Dmv
 
-LIMITS = (15, 40)
 ORDERS = ("original", "mirror", "verb-final", "head-final")
 STAYING = {"appos", "cc", "compound", "conj", "fixed", "flat", "goeswith", "list", "mwe", "name", "parataxis"}
 FUNCTION = {"aux", "auxpass", "case", "cop", "mark"}
@@ -109,42 +106,24 @@ def read(path: str, order: str, max_len: int) -> list[Sentence]:
     """The sentences of files (joined by commas) that have trees, in another order, without punctuation."""
     text = chain.from_iterable(conllu.read(name, heads="optional") for name in path.split(","))
     changed = (reordered(sentence, order) for sentence in text if sentence.heads)
-    return treebank.prepare(changed, treebank.STANDARD, max_len).sentences
+    return treebank.prepare(changed, protocols.STANDARD, max_len).sentences
 
 
 def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet, seeds: int) -> list[str]:
-    """DDA of the teacher, and of its linear student, in per cent for each length limit."""
-    teacher = dmv.learn(train, Prior.of_text(rules, train))
-    vocabulary = build_vocabulary(train, lexicalised=False)
-
-    def encoded(sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-        return [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in sentences]
-
-    trees, students = teacher.parse(train), []
-    for seed in range(1, seeds + 1):
-        settings = linear.LinearSettings(seed=seed)
-        parser = linear.train(encoded(train), trees, len(vocabulary.tags), settings)
-        students.append(dda(test, parser.parse(encoded(test))))
+    """DDA of the teacher, and of its student, in per cent for each length limit."""
+    teacher = Dmv().fit(train, Prior.of_text(rules, train))
+    trees = teacher.predict(train)
+    students = [Perceptron(seed=seed).fit(trees) for seed in range(1, seeds + 1)]
+    of_students = [dda(test, [s.heads or () for s in student.predict(test)]) for student in students]
     return [
-        cell(dda(test, teacher.parse(test))),
-        cell([statistics.mean(values) for values in zip(*students)]),
+        cell(dda(test, teacher.heads(test))),
+        cell([statistics.mean(values) for values in zip(*of_students)]),
     ]
-
-
-def dda(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]]) -> list[float]:
-    """In per cent, for each length limit."""
-    report = attachment.evaluate(sentences, trees, treebank.STANDARD, max_lens=LIMITS, by=())
-    return [100 * report.by_length[limit].dda for limit in LIMITS]
 
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
-    )
+    parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="+", default=("text", "best"), metavar="RULES")
     parser.add_argument("--orders", nargs="+", default=ORDERS, choices=ORDERS)
     parser.add_argument("--max-len", type=int, default=15, help="longest training sentence (default: 15)")
@@ -156,11 +135,10 @@ def main() -> None:
         for order in arguments.orders:
             train, test = read(train_path, order, arguments.max_len), read(test_path, order, max(LIMITS))
             for table in arguments.tables:
-                rules = load_rules(config.rules_path(table))
+                rules = load_rules(rules_path(table))
                 rows.append([name, order, table, *figures(train, test, rules, arguments.seeds)])
-    limits = " / ".join(attachment.length_label(limit) for limit in LIMITS)
-    header = ["language", "order", "rules", "DMV teacher", "linear student"]
-    print_table(f"DDA {limits}, protocol standard; the student's is the mean over seeds:", header, rows)
+    header = ["language", "order", "rules", "DMV teacher", "student"]
+    print_table(f"DDA {LIMITS_SHOWN}, protocol standard; the student's is the mean over seeds:", header, rows)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,98 @@
 """dynet_vdgi: learns to parse a language from tagged sentences without trees, and parses in linear time.
 
->>> import dynet_vdgi as vdgi                                                  # doctest: +SKIP
->>> parser = vdgi.load("runs/my/model.vdgi")                                   # doctest: +SKIP
->>> parser.parse(["the", "dog", "barks"], ["DET", "NOUN", "VERB"])             # doctest: +SKIP
-(2, 3, 0)
->>> trees = [parser.parse(s.forms, s.tags) for s in vdgi.read("my.conllu")]    # doctest: +SKIP
+>>> import dynet_vdgi as vdgi
+>>> text = vdgi.read("my.conllu")                                              # doctest: +SKIP
+>>> parser = vdgi.train(text)                                                  # doctest: +SKIP
+>>> vdgi.write(parser.pipe(vdgi.read("new.conllu")), "new.parsed.conllu")      # doctest: +SKIP
+
+Names are loaded when they are first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi._version import __version__
 
 if TYPE_CHECKING:
-    from dynet_vdgi.parsing.parser import Parser
+    from dynet_vdgi.api import rules, train
+    from dynet_vdgi.config import Settings
+    from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+    from dynet_vdgi.data.conllu_writing import write
+    from dynet_vdgi.data.corpus import Corpus, read
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.drawing.sentences import draw
+    from dynet_vdgi.errors import VdgiError
+    from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
+    from dynet_vdgi.grammar.prior import Prior
+    from dynet_vdgi.grammar.rules import RuleSet
+    from dynet_vdgi.parsing.parser import Parser, load
+    from dynet_vdgi.students.learner import Perceptron
+    from dynet_vdgi.teachers.convex_mst import ConvexMst
+    from dynet_vdgi.teachers.dmv import Dmv
+    from dynet_vdgi.teachers.ensemble import Ensemble
+    from dynet_vdgi.variational.learner import Neural
 
-__version__ = "0.1.0"
-__all__ = ["Sentence", "__version__", "load", "read"]
+_HOMES = {
+    "Corpus": "data.corpus",
+    "ConvexMst": "teachers.convex_mst",
+    "Dmv": "teachers.dmv",
+    "Ensemble": "teachers.ensemble",
+    "Evaluation": "evaluation.attachment",
+    "Neural": "variational.learner",
+    "Parser": "parsing.parser",
+    "Perceptron": "students.learner",
+    "Prior": "grammar.prior",
+    "RuleSet": "grammar.rules",
+    "Sentence": "data.sentence",
+    "Settings": "config",
+    "VdgiError": "errors",
+    "draw": "drawing.sentences",
+    "evaluate": "evaluation.attachment",
+    "from_conllu": "data.conllu_objects",
+    "load": "parsing.parser",
+    "read": "data.corpus",
+    "rules": "api",
+    "to_conllu": "data.conllu_objects",
+    "train": "api",
+    "write": "data.conllu_writing",
+}
+
+__all__ = [
+    "ConvexMst",
+    "Corpus",
+    "Dmv",
+    "Ensemble",
+    "Evaluation",
+    "Neural",
+    "Parser",
+    "Perceptron",
+    "Prior",
+    "RuleSet",
+    "Sentence",
+    "Settings",
+    "VdgiError",
+    "__version__",
+    "draw",
+    "evaluate",
+    "from_conllu",
+    "load",
+    "read",
+    "rules",
+    "to_conllu",
+    "train",
+    "write",
+]
 
 
-def load(path: str | Path) -> Parser:
-    """The parser in a model file; imports DyNet.
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
-    Raises:
-        ModelError: no such file, damaged, or written by a newer version.
-    """
-    from dynet_vdgi.parsing.parser import load as load_parser
 
-    return load_parser(path)
+def __dir__() -> list[str]:
+    return __all__

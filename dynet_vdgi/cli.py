@@ -1,8 +1,9 @@
+# PYTHON_ARGCOMPLETE_OK
 """The `vdgi` command: verbs, exit statuses, messages.
 
 Exit statuses: 0 done; 1 a bug, or the system failed (disk full); 2 wrong use; 3 bad data; 4 bad settings,
-rules or model; 130 interrupted; 141 the reader of the output went away. Results go to standard output,
-everything else to standard error.
+rules or model; 130 interrupted; 141 output pipe closed. Results go to standard output, everything else to
+standard error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
 
 # Matrices here are small: more threads than one make NumPy ten times slower on a busy machine.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -22,6 +25,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
 from dynet_vdgi.errors import VdgiError  # noqa: E402
+from dynet_vdgi.names import did_you_mean  # noqa: E402
 
 VERBS = (
     "train",
@@ -50,16 +54,46 @@ class _Formatter(logging.Formatter):
         return prefix + record.getMessage()
 
 
+class ArgumentParser(argparse.ArgumentParser):
+    """The parser of one verb. Options may stand between positional arguments, on every version of Python;
+    an unknown option is told with this verb's usage and the option most like it."""
+
+    _is_inside = False
+
+    # Typed loosely: it takes and gives what argparse's own method does, whose overloads differ by version.
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The arguments; unlike the base class, never any that are not known."""
+        is_nested = any(action.nargs == argparse.PARSER for action in self._get_positional_actions())
+        if self._is_inside or is_nested:
+            return super().parse_known_args(args, namespace)
+        self._is_inside = True
+        try:
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_inside = False
+        if unknown:
+            self._refuse(unknown)
+        return found, unknown
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        options = [option for option in unknown if option.startswith("-") and option != "-"]
+        if not options:
+            self.error(f"unexpected arguments: {' '.join(unknown)}")
+        name = options[0].partition("=")[0]
+        known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
+        self.error(f"no option {name}{did_you_mean(name, known)}")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the command line; loads nothing heavy."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="vdgi",
-        description="Learns to parse a language from part-of-speech-tagged sentences, without trees.",
-        epilog="Every verb has its own help: vdgi VERB --help.",
+        description="Learns dependency parsers from part-of-speech-tagged text, without trees.",
+        epilog="`vdgi help VERB` explains a verb.",
     )
     parser.add_argument("--version", action="version", version=f"vdgi {__version__}")
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="only warnings and errors on standard error"
+        "-q", "--quiet", action="store_true", help="print only warnings and errors on standard error"
     )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -74,7 +108,36 @@ def build_parser() -> argparse.ArgumentParser:
         )
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
+    summary = "Explain a verb."
+    sub = verbs.add_parser("help", help=summary, description=f"{summary} The same as `vdgi VERB --help`.")
+    sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
+    sub.set_defaults(run=partial(_print_help, {"": parser, **verbs.choices}))
     return parser
+
+
+def _print_help(parsers: dict[str, argparse.ArgumentParser], arguments: argparse.Namespace) -> None:
+    parsers[arguments.topic or ""].print_help()
+
+
+def _check_verb(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Ends the program if there is no such verb; argparse would list them all. `argv` as of `main`."""
+    position, verb = next(
+        ((i, argument) for i, argument in enumerate(argv) if not argument.startswith("-")), (0, "")
+    )
+    if verb == "help" and len(argv) > position + 1:
+        verb = argv[position + 1]
+    if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
+        parser.error(f"no verb '{verb}'{did_you_mean(verb, VERBS)} (there are: {', '.join(VERBS)})")
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answers a shell that asks for completions of a command line, if argcomplete is installed."""
+    if "_ARGCOMPLETE" in os.environ:
+        try:
+            import argcomplete
+        except ImportError:
+            return
+        argcomplete.autocomplete(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,8 +147,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
+    parser = build_parser()
+    _complete(parser)
     try:
-        arguments = build_parser().parse_args(argv)
+        _check_verb(parser, sys.argv[1:] if argv is None else argv)
+        arguments = parser.parse_args(argv)
     except SystemExit as finished:  # after --help, --version or a wrong argument
         return int(finished.code or 0)
     handler = logging.StreamHandler(sys.stderr)

@@ -1,353 +1,364 @@
-"""Every setting of a run, typed, in one place; presets are TOML files of the same shape.
+"""Every setting of a run, typed, in one place; `presets` reads them from files and from the command line.
 
-A setting's name on the command line is `section.name`, as in `--set train.lr=0.02`.
+A setting's name is `section.name`, as in `--set teacher.iterations=30`; `seed` and `rules` have no section.
+`teacher` and `parser` are unions: their `kind` says which numbers there are. The sections in NEURAL_SECTIONS
+are for the neural parser; others leave them alone, and nobody may set them (`without_effect`).
+
+The defaults are the recommended recipe, the preset `best`.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-DEFAULT_PRESET = "default"
 
 # What a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
 
-
-def _at_least(low: float) -> dict[str, Any]:
-    return {"low": low, "high": float("inf")}
+NEURAL_SECTIONS = ("words", "posterior", "train", "finetune", "language_model")
 
 
-def _between(low: float, high: float) -> dict[str, Any]:
-    return {"low": low, "high": high}
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings that belong together."""
 
 
-def _one_of(*choices: str) -> dict[str, Any]:
-    return {"choices": choices}
-
-
-@dataclass(frozen=True)
-class DataSettings:
+class DataSettings(Section, frozen=True):
     """Which words and sentences are used."""
 
-    protocol: str = field(default="standard", metadata=_one_of("standard", "as_released"))
-    tags: str = field(default="upos", metadata=_one_of("upos", "xpos"))  # the column that tags are read from
-    max_len: int = field(default=10, metadata=_at_least(2))  # longest training sentence, in words
-    min_freq: int = field(default=2, metadata=_at_least(1))  # rarer words are unknown words
-    lowercase: bool = True
-    vectors: str = ""  # file of word vectors, for lexicalised models; none: random ones
-    clusters: str = ""  # file of word clusters, for lexicalised models; none: classes by frequency
+    protocol: Annotated[
+        Literal["standard", "as_released"], Meta(description="which words and trees count")
+    ] = "standard"
+    tags: Annotated[Literal["upos", "xpos"], Meta(description="column of the tags")] = "upos"
+    max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
 
 
-@dataclass(frozen=True)
-class ModelSettings:
-    """Shape of encoder and decoder; word_dim 0 is the unlexicalised model."""
-
-    word_dim: int = field(default=0, metadata=_at_least(0))  # size of the projected word vector
-    vector_dim: int = field(default=300, metadata=_at_least(1))  # of the word vectors; data.vectors sets it
-    tag_dim: int = field(default=80, metadata=_at_least(1))
-    hidden_dim: int = field(default=64, metadata=_at_least(1))  # token embeddings, LSTMs, state layer
-    forget_bias: float = 0.0  # start value of the LSTMs' forget bias
-    mask_illegal: bool = True  # illegal actions get no probability, so that q sums to one
-    encoder_dropout: float = field(default=0.5, metadata=_between(0, 0.99))
-    decoder_dropout: float = field(default=0.5, metadata=_between(0, 0.99))
+# ------------------------------------------------------------------------------------------- teachers
+class NoTeacher(Section, frozen=True, tag_field="kind", tag="none"):
+    """No teacher: the parser learns from the text itself, or from gold trees."""
 
 
-@dataclass(frozen=True)
-class PosteriorSettings:
-    """Posterior regularisation: the rules, and how lambda is found."""
+class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
+    """EM of the dependency model with valence, see `teachers.dmv`."""
 
-    rules: str = "ud"  # a file, or the name of one in resources/rules
-    features: str = field(
-        default="counts", metadata=_one_of("counts", "potentials")
-    )  # potentials: all that a rule table says of arcs, in one feature
-    expectations: str = field(
-        default="rules", metadata=_one_of("rules", "trees")
-    )  # trees: of the training text
-    dynamics: str = field(default="fixed", metadata=_one_of("fixed", "released", "off"))
-    strength: float = field(
-        default=2.0, metadata=_at_least(0)
-    )  # a fixed lambda: of rules where .5 is expected, or of the potentials
-    epsilon: float = field(default=0.1, metadata=_at_least(0))  # slack of the constraints
-    lr: float = field(default=0.1, metadata=_at_least(0))  # of lambda, in the released dynamics
-    momentum: float = field(default=0.9, metadata=_between(0, 1))
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="of EM, first stage")] = 20
+    valence_iterations: Annotated[int, Meta(ge=0, description="of EM, second stage")] = 10
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count of every parameter")] = 0.1
+    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts from stage one in stage two")] = 100.0
 
 
-@dataclass(frozen=True)
-class TrainSettings:
-    """How the networks are trained; number of updates, step and clipping are those of the first stage.
+class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"):
+    """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    prior_weight: Annotated[float, Meta(gt=0, description="of the rule table; mu in the paper")] = 0.3
+    ridge: Annotated[float, Meta(gt=0, description="penalty on weights; lambda in the paper")] = 0.001
+    iterations: Annotated[int, Meta(ge=0, description="of Frank-Wolfe")] = 20
+
+
+class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
+    """A DMV and Convex-MST with equal votes."""
+
+    dmv: DmvSettings = DmvSettings()
+    convex_mst: ConvexMstSettings = ConvexMstSettings()
+
+
+TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
+
+
+# ------------------------------------------------------------------------------------------- parsers
+class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
+    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
+
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
+    explore_from: Annotated[
+        int,
+        Meta(ge=1, le=10_001, description="from this epoch on, its own actions are followed"),
+    ] = 3
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
+    ] = 21
+    unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
+
+
+class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
+    """Shape of the neural parser's encoder and decoder."""
+
+    word_dim: Annotated[
+        int, Meta(ge=0, description="size of the projected word vector; 0: the parser sees tags only")
+    ] = 0
+    vector_dim: Annotated[int, Meta(ge=1, description="of the word vectors; words.vectors sets it")] = 300
+    tag_dim: Annotated[int, Meta(ge=1, description="of the tag embeddings")] = 80
+    hidden_dim: Annotated[int, Meta(ge=1, description="of token embeddings, LSTMs and the state layer")] = 64
+    forget_bias: Annotated[float, Meta(description="start value of the LSTMs' forget bias")] = 0.0
+    mask_illegal: Annotated[
+        bool, Meta(description="illegal actions get no probability, so that q sums to one")
+    ] = True
+    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.5
+    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.5
+
+
+ParserSettings = PerceptronSettings | ModelSettings
+
+
+# ------------------------------------------------------------------------------------------- neural parser
+class WordSettings(Section, frozen=True):
+    """What a parser with parser.word_dim above 0 knows of words."""
+
+    min_freq: Annotated[int, Meta(ge=1, description="rarer words are unknown words")] = 2
+    lowercase: Annotated[bool, Meta(description="words are lower-cased")] = True
+    vectors: Annotated[str, Meta(description="file of word vectors; none: random ones")] = ""
+    clusters: Annotated[str, Meta(description="file of word clusters; none: classes by frequency")] = ""
+
+
+class PosteriorSettings(Section, frozen=True):
+    """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
+
+    features: Annotated[
+        Literal["counts", "potentials"],
+        Meta(description="of the rules, or one for all that a rule table says of arcs"),
+    ] = "counts"
+    expectations: Annotated[
+        Literal["rules", "trees"], Meta(description="of the rule file, or counted in gold trees")
+    ] = "rules"
+    dynamics: Annotated[
+        Literal["fixed", "released", "off"], Meta(description="lambda stays, moves, or is 0")
+    ] = "fixed"
+    strength: Annotated[
+        float, Meta(ge=0, description="a fixed lambda: of rules where .5 is expected, or of the potentials")
+    ] = 2.0
+    epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
+    lr: Annotated[float, Meta(ge=0, description="of lambda")] = 0.1
+    momentum: Annotated[float, Meta(ge=0, le=1, description="of lambda")] = 0.9
+
+
+class TrainSettings(Section, frozen=True):
+    """How the networks are trained; updates, epochs, lr and clip are those of the first stage.
 
     The first stage is pretraining, in the paper's words, and what learns from trees. Without updates and
-    epochs it is left out.
+    epochs it is left out. A preset or an assignment that sets one of the two sets the other to 0.
     """
 
-    learner: str = field(default="neural", metadata=_one_of("neural", "linear"))  # linear: from trees only
-    seed: int = field(default=1, metadata=_at_least(0))
-    updates: int = field(default=400, metadata=_at_least(0))  # when training ends; 0: see epochs
-    epochs: int = field(
-        default=0, metadata=_at_least(0)
-    )  # when training ends, if that is sooner; 0: see updates
-    batch_size: int = field(default=16, metadata=_at_least(1))  # sentences an update
-    samples: int = field(default=20, metadata=_at_least(2))  # M, derivations a sentence
-    exponent: float = field(default=1.0, metadata=_between(0.01, 100))  # samples follow q to this power
-    lr: float = field(default=0.01, metadata=_at_least(0))
-    clip: float = field(default=0.5, metadata=_at_least(0))  # largest joint norm of the gradients; 0: off
-    l2: float = field(default=1e-4, metadata=_at_least(0))
-    average: float = field(default=0.997, metadata=_between(0, 0.999999))  # decay of averaged weights; 0: off
-    engine: str = field(default="lockstep", metadata=_one_of("lockstep", "per_sentence"))  # same results
-    select: str = field(
-        default="last", metadata=_one_of("last", "dev", "teacher")
-    )  # dev: best DDA on gold dev trees; teacher: best DDA on the text, as the teacher expects it
-    evaluate_every: int = field(default=50, metadata=_at_least(1))  # updates
-    dev_max_len: int = field(default=15, metadata=_at_least(1))
+    updates: Annotated[int, Meta(ge=0, description="of the first stage")] = 400
+    epochs: Annotated[int, Meta(ge=0, description="of the first stage, instead of updates")] = 0
+    lr: Annotated[float, Meta(ge=0, description="of the first stage")] = 0.01
+    clip: Annotated[
+        float, Meta(ge=0, description="largest joint norm of the gradients in the first stage; 0: off")
+    ] = 0.5
+    batch_size: Annotated[int, Meta(ge=1, description="sentences an update")] = 16
+    samples: Annotated[int, Meta(ge=2, description="M, derivations a sentence")] = 20
+    exponent: Annotated[float, Meta(ge=0.01, le=100, description="samples follow q to this power")] = 1.0
+    l2: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-4
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averages; 0: off")] = 0.997
+    engine: Annotated[
+        Literal["lockstep", "per_sentence"], Meta(description="the fast engine or the reference")
+    ] = "lockstep"
+    select: Annotated[
+        Literal["last", "dev", "teacher"],
+        Meta(description="which weights: the last; the best on gold dev trees, or for the teacher"),
+    ] = "last"
+    evaluate_every: Annotated[int, Meta(ge=1, description="updates")] = 50
+    dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
 
 
-@dataclass(frozen=True)
-class FinetuneSettings:
+class FinetuneSettings(Section, frozen=True):
     """The second stage, variational inference with a score function; without updates and epochs, none."""
 
-    updates: int = field(default=0, metadata=_at_least(0))
-    epochs: int = field(default=0, metadata=_at_least(0))
-    score: str = field(default="rl-pc", metadata=_one_of("rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"))
-    form: str = field(default="paper", metadata=_one_of("paper", "released"))  # of the score
-    objective: str = field(default="elbo", metadata=_one_of("elbo", "rules"))  # rules: + lambda . counts
-    decoder: str = field(default="plain", metadata=_one_of("score", "plain"))  # plain: as in pretraining
-    lr: float = field(default=0.002, metadata=_at_least(0))
-    clip: float = field(default=0.25, metadata=_at_least(0))
+    updates: Annotated[int, Meta(ge=0)] = 0
+    epochs: Annotated[int, Meta(ge=0, description="instead of updates")] = 0
+    score: Annotated[
+        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="the score function")
+    ] = "rl-pc"
+    form: Annotated[Literal["paper", "released"], Meta(description="of the score")] = "paper"
+    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: + lambda . counts")] = "elbo"
+    decoder: Annotated[
+        Literal["score", "plain"], Meta(description="its weights: the encoder's, or as in pretraining")
+    ] = "plain"
+    lr: Annotated[float, Meta(ge=0)] = 0.002
+    clip: Annotated[float, Meta(ge=0)] = 0.25
 
 
-@dataclass(frozen=True)
-class LanguageModelSettings:
+class LanguageModelSettings(Section, frozen=True):
     """The language model whose log p(x) is the baseline of the score rl-bl."""
 
-    hidden_dim: int = field(default=100, metadata=_at_least(1))
-    epochs: int = field(default=20, metadata=_at_least(1))
-    batch_size: int = field(default=64, metadata=_at_least(1))
-    lr: float = field(default=0.01, metadata=_at_least(0))
-    clip: float = field(default=0.25, metadata=_at_least(0))
-    dropout: float = field(default=0.2, metadata=_between(0, 0.99))
+    hidden_dim: Annotated[int, Meta(ge=1)] = 100
+    epochs: Annotated[int, Meta(ge=1)] = 20
+    batch_size: Annotated[int, Meta(ge=1)] = 64
+    lr: Annotated[float, Meta(ge=0)] = 0.01
+    clip: Annotated[float, Meta(ge=0)] = 0.25
+    dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.2
 
 
-@dataclass(frozen=True)
-class TeacherSettings:
-    """An exact learner, from whose trees the first stage learns instead of from the text itself."""
-
-    kind: str = field(default="none", metadata=_one_of("none", "dmv", "convex-mst", "ensemble"))
-    prior: str = "best"  # rule table: a file, or the name of one in resources/rules
-    max_len: int = field(default=0, metadata=_at_least(0))  # of sentences that EM learns from; 0: of all
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Section, frozen=True):
     """All settings of a run."""
 
-    data: DataSettings = field(default_factory=DataSettings)
-    model: ModelSettings = field(default_factory=ModelSettings)
-    posterior: PosteriorSettings = field(default_factory=PosteriorSettings)
-    train: TrainSettings = field(default_factory=TrainSettings)
-    finetune: FinetuneSettings = field(default_factory=FinetuneSettings)
-    language_model: LanguageModelSettings = field(default_factory=LanguageModelSettings)
-    teacher: TeacherSettings = field(default_factory=TeacherSettings)
+    seed: Seed = 1
+    rules: Annotated[
+        str,
+        Meta(description="of teacher, prior and posterior: a file, or a name in resources/rules"),
+    ] = "best"
+    data: DataSettings = DataSettings()
+    teacher: TeacherSettings = DmvSettings()
+    parser: ParserSettings = PerceptronSettings()
+    words: WordSettings = WordSettings()
+    posterior: PosteriorSettings = PosteriorSettings()
+    train: TrainSettings = TrainSettings()
+    finetune: FinetuneSettings = FinetuneSettings()
+    language_model: LanguageModelSettings = LanguageModelSettings()
 
-    def __post_init__(self) -> None:
-        is_neural = self.train.learner == "neural"
-        has_first = bool(self.train.updates or self.train.epochs)
-        if is_neural and not has_first and not self.finetunes:
-            raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-                "or epochs: nothing would be trained"
-            )
-        if is_neural and not has_first and self.teacher.kind != "none":
-            raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
-                "learn from its trees; set teacher.kind=none"
-            )
-        if is_neural and self.train.select == "teacher" and self.teacher.kind == "none":
-            raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
-        if self.posterior.features == "potentials":
-            for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
-                if getattr(self.posterior, key) == value:
-                    raise ConfigError(
-                        f"config: 'posterior.{key}' = {value} is for counts of rules; set "
-                        f"posterior.{key}={other}, or posterior.features=counts"
-                    )
-        for key in ("vectors", "clusters"):
-            if getattr(self.data, key) and not self.model.word_dim:
-                raise ConfigError(
-                    f"config: 'data.{key}' is for lexicalised models; set model.word_dim, to 80 for example"
-                )
+    @property
+    def is_neural(self) -> bool:
+        return isinstance(self.parser, ModelSettings)
+
+    @property
+    def model(self) -> ModelSettings:
+        """The shape of the neural parser. Raises: ConfigError, the parser is another."""
+        if not isinstance(self.parser, ModelSettings):
+            raise ConfigError("config: the parser is a perceptron; set parser.kind=neural")
+        return self.parser
+
+    @property
+    def has_teacher(self) -> bool:
+        return not isinstance(self.teacher, NoTeacher)
+
+    @property
+    def pretrains(self) -> bool:
+        """If the neural parser has a first stage."""
+        return self.is_neural and bool(self.train.updates or self.train.epochs)
 
     @property
     def finetunes(self) -> bool:
-        """If there is a second stage."""
-        return self.train.learner == "neural" and bool(self.finetune.updates or self.finetune.epochs)
+        """If the neural parser has a second stage."""
+        return self.is_neural and bool(self.finetune.updates or self.finetune.epochs)
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        return asdict(self)
+    @property
+    def learns_from_text(self) -> bool:
+        """If a stage learns from the text itself, under posterior regularisation."""
+        return self.finetunes or (self.pretrains and not self.has_teacher)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the parser."""
+        return "neural" if self.is_neural else "perceptron"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sections and keys that mean something for this parser, in the form of a preset."""
+        idle = without_effect(self)
+        values: dict[str, Any] = {
+            name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
+        }
+        for name in list(values):
+            section = values[name]
+            if isinstance(section, dict):
+                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in idle}
+                values[name] = _without_kinds(kept)
+                if not kept:
+                    del values[name]
+        return values
 
     def to_toml(self) -> str:
         """The settings as a preset file that gives them back."""
-        lines: list[str] = []
-        for section, values in self.to_dict().items():
-            lines += [
-                f"[{section}]",
-                *(f"{name} = {_toml(value)}" for name, value in values.items()),
-                "",
-            ]
-        return "\n".join(lines)
+        values = self.to_dict()
+        return "\n".join([*_toml_lines(values)]) + "\n"
 
 
-def _toml(value: Any) -> str:
-    """One value in TOML, whose literals are those of JSON but for two escapes."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
+    """Without the kinds of the teachers in an ensemble, which never change."""
+    result = dict(section)
+    for key, value in section.items():
+        if isinstance(value, dict):
+            result[key] = {name: number for name, number in value.items() if name != "kind"}
+    return result
 
 
-def resources() -> Path:
-    """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
-    package = Path(__file__).resolve().parent
-    inside = package / "resources"
-    return inside if inside.is_dir() else package.parent / "resources"
+def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if not isinstance(value, dict):
+            # The literals of TOML are those of JSON but for two escapes.
+            yield f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield f"\n[{prefix}{name}]"
+            yield from _toml_lines(value, f"{prefix}{name}.")
 
 
-def preset_names() -> list[str]:
-    """Names of the presets that come with the package."""
-    return sorted(path.stem for path in (resources() / "presets").glob("*.toml"))
+# ------------------------------------------------------------------------------------------- no effect
+def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool = True) -> dict[str, str]:
+    """Sections and keys that change nothing in a run with these settings, and why.
 
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
-
-
-def _checked(section: str, item: Any, value: Any) -> Any:
-    """The value in the type of the dataclass field `item`, checked against its bounds."""
-    key, kind = f"{section}.{item.name}", type(item.default)
-    if kind is float and type(value) is int:
-        with suppress(OverflowError):  # too large: no number for this purpose
-            value = float(value)
-    if type(value) is not kind:
-        names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-        raise ConfigError(f"config: '{key}' must be {names[kind]}, not {value!r}")
-    if kind is float and not math.isfinite(value):
-        raise ConfigError(f"config: '{key}' must be a finite number, not {value}")
-    if kind is str and value != value.encode("utf-8", "replace").decode():
-        raise ConfigError(f"config: '{key}' must be a text in UTF-8, not {value!r}")
-    choices = item.metadata.get("choices")
-    if choices and value not in choices:
-        raise ConfigError(
-            f"config: '{key}' must be one of {', '.join(choices)}, not {value!r}" + _nearest(value, choices)
-        )
-    if "low" in item.metadata and not item.metadata["low"] <= value <= item.metadata["high"]:
-        low, high = item.metadata["low"], item.metadata["high"]
-        span = f"at least {low}" if high == float("inf") else f"from {low} to {high}"
-        raise ConfigError(f"config: '{key}' must be {span}, not {value}")
-    return value
-
-
-def merge(settings: Settings, changes: Mapping[str, Mapping[str, Any]]) -> Settings:
-    """The settings with some of them changed.
-
-    Raises:
-        ConfigError: an unknown section or key (names the nearest one), a wrong type, a value out of bounds.
+    `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees.
     """
-    sections = {item.name: getattr(settings, item.name) for item in fields(settings)}
-    every_key = [f"{name}.{item.name}" for name, values in sections.items() for item in fields(values)]
-    for section, values in changes.items():
-        if section not in sections:
-            raise ConfigError(f"config: no section '{section}'" + _nearest(section, sections))
-        if not isinstance(values, Mapping):
-            raise ConfigError(f"config: '{section}' is a section, not a key; write '{section}.NAME'")
-        items = {item.name: item for item in fields(sections[section])}
-        for name in values:
-            if name not in items:
-                raise ConfigError(
-                    f"config: no key '{section}.{name}'" + _nearest(f"{section}.{name}", every_key)
-                )
-        checked = {name: _checked(section, items[name], value) for name, value in values.items()}
-        sections[section] = replace(sections[section], **checked)
-    return Settings(**sections)
+    idle: dict[str, str] = {}
+
+    def say(reason: str, *names: str) -> None:
+        idle.update(dict.fromkeys(names, reason))
+
+    if not has_text:
+        say("there is no text to learn from, only trees", "teacher", "rules")
+    if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
+        say("the text is cut at data.max_len already", "teacher.max_len")
+    if not settings.is_neural:
+        say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
+        if not settings.has_teacher:
+            say("there is no teacher to go by rules", "rules")
+        return idle
+    if not settings.model.word_dim:
+        say("the parser sees tags only; set parser.word_dim, to 80 for example", "words", "parser.vector_dim")
+    if not settings.pretrains:
+        say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
+    if not settings.finetunes:
+        keys = set(FinetuneSettings.__struct_fields__) - {"updates", "epochs"}
+        say("there is no fine-tuning; set finetune.updates", *(f"finetune.{key}" for key in keys))
+    if not settings.finetunes or settings.finetune.score != "rl-bl":
+        say("it is for finetune.score=rl-bl", "language_model")
+    if settings.finetune.score == "loo":
+        say("finetune.score=loo has one form", "finetune.form")
+    if not (has_text and settings.learns_from_text):
+        reason = "the parser learns from trees, not from the text itself"
+        say(reason, "posterior", "train.samples", "train.exponent")
+    if not has_dev:
+        say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
+    idle.update(_idle_regularisation(settings))
+    return idle
 
 
-def parse_assignment(text: str) -> dict[str, dict[str, Any]]:
-    """`section.key=value` as the nested mapping that `merge` takes; the value in TOML, quotes optional."""
-    key, equals, value = text.partition("=")
-    section, dot, name = key.strip().partition(".")
-    if not equals or not dot or not name:
-        raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in train.lr=0.02")
-    try:
-        parsed = tomllib.loads(f"x = {value.strip()}")["x"]
-    except ValueError:  # not TOML, or a number too long to be read
-        parsed = value.strip()
-    return {section: {name: parsed}}
+def _idle_regularisation(settings: Settings) -> dict[str, str]:
+    """The part of `without_effect` that is about the rules and lambda."""
+    idle: dict[str, str] = {}
+    dynamics = settings.posterior.dynamics
+    why = f"posterior.dynamics={dynamics} does without it"
+    if dynamics != "released":
+        idle.update(dict.fromkeys(("posterior.epsilon", "posterior.lr", "posterior.momentum"), why))
+    elif not settings.pretrains:
+        idle.update(dict.fromkeys(("posterior.lr", "posterior.momentum"), "lambda is moved by finetune.lr"))
+    if dynamics != "fixed":
+        idle["posterior.strength"] = why
+    if dynamics == "off":
+        idle["posterior.expectations"] = why
+        idle["finetune.objective"] = why
+        counts = settings.finetunes and settings.finetune.score in ("rl-c", "rl-pc")
+        if not counts:
+            idle["posterior.features"] = why
+            if not settings.has_teacher:
+                idle["rules"] = why
+    elif not settings.has_teacher and not settings.learns_from_text:
+        idle["rules"] = "nothing learns under them"
+    return idle
 
 
-def from_toml(text: str, where: str, base: Settings | None = None) -> Settings:
-    """Settings from the text of a preset or of a saved `settings.toml`."""
-    try:
-        changes = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where}: not a TOML file: {error}") from None
-    try:
-        return merge(base or Settings(), changes)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def load_settings(presets: str | Sequence[str] = DEFAULT_PRESET, assignments: Iterable[str] = ()) -> Settings:
-    """A preset (its name, or the path of a TOML file), or several one on top of the other, with single
-    settings changed on top.
-
-    Raises:
-        ConfigError: no such preset, or see `merge`.
-    """
-    settings = Settings()
-    for preset in [presets] if isinstance(presets, str) else presets:
-        settings = from_toml(*_preset_text(preset), settings)
-    changes: dict[str, dict[str, Any]] = {}
-    for assignment in assignments:
-        for section, values in parse_assignment(assignment).items():
-            changes.setdefault(section, {}).update(values)
-    return merge(settings, changes)
-
-
-def _preset_text(preset: str) -> tuple[str, str]:
-    """Text and path of a preset."""
-    path = Path(preset) if preset.endswith(".toml") else resources() / "presets" / f"{preset}.toml"
-    try:
-        return path.read_text(encoding="utf-8-sig"), str(path)
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
-    except OSError as error:
-        if preset.endswith(".toml"):
-            raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None
-        names = preset_names()
-        message = f"no preset '{preset}'{_nearest(preset, names)} (there are: {', '.join(names)})"
-        raise ConfigError(f"config: {message}") from None
-
-
-def rules_path(name: str) -> Path:
-    """The file that `posterior.rules` names: one of resources/rules, without its ending, or else a path.
-
-    So a file or folder called `ud` where the program is started does not stand in for the rules `ud`.
-    """
-    bundled = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
-    if name in bundled:
-        return bundled[name]
-    if not Path(name).suffix and not Path(name).exists():
-        there_are = f"(there are: {', '.join(sorted(bundled))})"
-        raise ConfigError(f"config: no rules '{name}'{_nearest(name, bundled)} {there_are}")
-    return Path(name)
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Full names and values of all settings in nested sections."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

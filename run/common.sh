@@ -7,20 +7,20 @@ VENV="${VDGI_VENV:-.venv}"
 # Matrices are small: one thread a process is fastest.
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-is_usable() { # INTERPRETER: Python 3.9 to 3.13, which DyNet has wheels for
+is_usable() { # INTERPRETER: Python 3.10 to 3.13, which DyNet has wheels for
     command -v "$1" >/dev/null 2>&1 &&
-        "$1" -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+        "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
 }
 
 find_python() {
     local candidate
-    for candidate in ${VDGI_PYTHON:-python3 python3.13 python3.12 python3.11 python3.10 python3.9 python}; do
+    for candidate in ${VDGI_PYTHON:-python3 python3.13 python3.12 python3.11 python3.10 python}; do
         if is_usable "$candidate"; then
             echo "$candidate"
             return
         fi
     done
-    echo "No Python 3.9 to 3.13 found (DyNet has wheels for these only; python3 here is" \
+    echo "No Python 3.10 to 3.13 found (DyNet has wheels for these only; python3 here is" \
         "$(python3 --version 2>&1 || true)). Install one, or name it: VDGI_PYTHON=/path/to/python3.12 bash run/..." >&2
     return 2
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv with the development tools, then lints, type-checks and tests.
+# Sets up .venv with the development tools, then lints, checks types and imports, and tests.
 #
 #   bash run/test.sh [PYTEST OPTIONS]
 #
@@ -11,6 +11,7 @@ install "[dev]"
 "$VENV/bin/ruff" check .
 "$VENV/bin/ruff" format --check .
 "$VENV/bin/mypy"
+"$VENV/bin/lint-imports" --no-cache
 if [ $# -eq 0 ]; then
     set -- --cov --cov-report=term
 fi

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,14 @@ def treebanks(data_dir: Path) -> list[Path]:
     return paths
 
 
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_arrive() -> Iterator[None]:
+    """Shells start background jobs with SIGINT ignored, and all that these start inherits it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(autouse=True)
 def logger_as_it_was() -> Iterator[None]:
     """The command sets the package's logger up for itself; other tests want to see its records."""
@@ -83,11 +92,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the tags ADJ ADV AUX DET NOUN NUM VERB."""
     import tiny
 
-    from dynet_vdgi.commands.train import train
+    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.run import run
 
     folder = tmp_path_factory.mktemp("model")
-    treebank = tiny.write(folder / "train.conllu", heads=False)
-    return train(train_files=[str(treebank)], out=folder / "run", settings=tiny.settings(), preset="mine")
+    text = Given((str(tiny.write(folder / "train.conllu", heads=False)),))
+    run(Inputs({"": text}), tiny.settings(), out=folder / "run", preset="mine")
+    return folder / "run" / "model.vdgi"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import tiny
 
 from dynet_vdgi import cli
-from dynet_vdgi.learning.training import Trainer
+from dynet_vdgi.variational.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,7 +66,7 @@ def finished(*arguments: str | Path, **options: Any) -> tuple[int, bytes | None,
 
 def wait_for(condition: Callable[[], object], running: subprocess.Popen[bytes]) -> None:
     """Waits until something is so, while a process runs."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 90
     while not condition():
         assert running.poll() is None, running.stderr.read() if running.stderr else ""
         assert time.monotonic() < end

@@ -17,7 +17,8 @@ from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.model import per_sentence
-from dynet_vdgi.model.per_sentence import Network, derive, draw, forcing, greedy, new_graph
+from dynet_vdgi.model.network import Network, forcing, new_graph
+from dynet_vdgi.model.per_sentence import derive, draw, greedy
 from dynet_vdgi.parsing import arena
 from dynet_vdgi.parsing.arena import Arena
 
@@ -144,7 +145,7 @@ def test_nothing_and_single_words():
     empty, one = parser.draw([Encoded((), ()), Encoded((1,), (0,))], 3, np.random.default_rng(0))
     assert (empty.heads.shape, empty.actions.shape, empty.log_q.tolist()) == ((3, 0), (3, 0), [0, 0, 0])
     assert (one.heads.tolist(), one.actions.tolist(), one.log_q.tolist()) == ([[0]] * 3, [[0]] * 3, [0, 0, 0])
-    assert parser.sample([sentence(4)], 0, np.random.default_rng(0))[0].shape == (0, 4)
+    assert parser.draw([sentence(4)], 0, np.random.default_rng(0))[0].heads.shape == (0, 4)
 
 
 def test_ids_outside_the_vocabulary():
@@ -223,7 +224,7 @@ def test_samples_follow_q(n, word_dim, exponent):
     q = stepwise_power(actions, np.exp(scored(network, text, actions)), exponent)
     expected = head_marginals([h for _, h in brute_force.derivations(n)], q, n)
     assert q.sum() == pytest.approx(1, abs=1e-4)
-    heads = parser.sample([text], times, np.random.default_rng(n), exponent)[0]
+    heads = parser.draw([text], times, np.random.default_rng(n), exponent)[0].heads
     shares = head_marginals(heads, np.full(times, 1 / times), n)
     assert np.all(np.abs(shares - expected) < 4.5 * np.sqrt(expected * (1 - expected) / times) + 1e-4)
     assert np.count_nonzero((expected > 0.03) & (expected < 0.97)) > n  # there is something to find
@@ -244,9 +245,9 @@ def test_log_q_is_that_of_the_reference(changes):
 def test_samples_are_projective_trees_and_repeat_with_their_seed(exponent):
     parser = model(1, 3.0, mask_illegal=exponent > 0)[1]
     texts = [sentence(n % 12, n) for n in range(30)]
-    first = parser.sample(texts, 10, np.random.default_rng(7), exponent)
-    again = parser.sample(texts, 10, np.random.default_rng(7), exponent)
-    other = parser.sample(texts, 10, np.random.default_rng(8), exponent)
+    first = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(7), exponent)]
+    again = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(7), exponent)]
+    other = [drawn.heads for drawn in parser.draw(texts, 10, np.random.default_rng(8), exponent)]
     assert all(np.array_equal(a, b) for a, b in zip(first, again))
     assert not all(np.array_equal(a, b) for a, b in zip(first, other))
     for text, heads in zip(texts, first):
@@ -257,7 +258,9 @@ def test_samples_are_projective_trees_and_repeat_with_their_seed(exponent):
 def test_a_high_exponent_is_greedy():
     parser = model(1)[1]
     texts = [sentence(n, 3) for n in range(2, 12)]
-    for drawn, heads in zip(parser.sample(texts, 3, np.random.default_rng(0), 1e6), parser.parse(texts)):
+    for (drawn, _, _), heads in zip(
+        parser.draw(texts, 3, np.random.default_rng(0), 1e6), parser.parse(texts)
+    ):
         assert drawn.tolist() == [list(heads)] * 3
 
 

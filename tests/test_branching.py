@@ -12,7 +12,8 @@ import pytest
 
 from dynet_vdgi.baselines.branching import left_branching, random_transitions, right_branching
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.treebank import prepare
 
 
 def test_branching_by_hand() -> None:

@@ -409,7 +409,7 @@ def test_more_clusters_than_types(vdgi: Vdgi, folder: Path) -> None:
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     result = vdgi.good("clusters", "a.txt", "-o", "a.paths")
     assert result.err.startswith(
-        "warning: there are fewer than 128 types: each is a cluster of its own\n8 types "
+        "warning: the text has fewer than 128 word types: each becomes its own cluster\n8 types "
     )
     assert brown.read("a.paths").n_clusters == 8
 
@@ -417,7 +417,7 @@ def test_more_clusters_than_types(vdgi: Vdgi, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: at least 1\n"),
+        (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: must be at least 1\n"),
         (["a.txt"], 2, "vdgi clusters: error: the following arguments are required: -o/--output"),
         (["nix.txt", "-o", "out"], 2, "no such file: 'nix.txt'"),
         (["a.txt", "-o", "no/where"], 2, "cannot write 'no/where': the directory "),

@@ -16,9 +16,9 @@ import tiny
 from shell import ROOT, Vdgi, finished, last_line, names_in, process, stop_at, training_arguments
 
 import dynet_vdgi
-from dynet_vdgi import cli
+from dynet_vdgi import cli, model_file
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.learning import checkpoint, training
+from dynet_vdgi.variational import trainer
 
 MALFORMED = ROOT / "tests" / "malformed"
 VERBS = dynet_vdgi.cli.VERBS
@@ -38,14 +38,14 @@ def test_help_of_everything(vdgi: Vdgi) -> None:
     ("arguments", "message"),
     [
         ([], "vdgi: error: the following arguments are required: VERB"),
-        (["prase"], "vdgi: error: argument VERB: invalid choice: 'prase'"),
+        (["prase"], "vdgi: error: no verb 'prase'; did you mean 'parse'?"),
         (["train", "--train", "x"], "vdgi train: error: the following arguments are required: --out"),
         (["train", "--train", "x", "--out", "y", "--seed", "z"], "--seed: invalid int value: 'z'"),
         (["parse"], "vdgi parse: error: the following arguments are required: MODEL"),
         (["evaluate"], "vdgi evaluate: error: the following arguments are required: GOLD"),
         (["check"], "vdgi check: error: the following arguments are required: FILE"),
         (["info"], "vdgi info: error: the following arguments are required: MODEL"),
-        (["check", "a", "--nonsense"], "vdgi: error: unrecognized arguments: --nonsense"),
+        (["check", "a", "--nonsense"], "vdgi check: error: no option --nonsense"),
     ],
 )
 def test_wrong_use(vdgi: Vdgi, arguments: list[str], message: str) -> None:
@@ -82,20 +82,20 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path, arguments: li
         (["parse", "MODEL", "good.conllu", "-o", "no/where"], "cannot write 'no/where': the directory "),
         (
             ["parse", "MODEL", "-", "-o", "{}.x"],
-            "{} in --output stands for the name of a file; standard input ",
+            "{} in --output stands for a file name, and standard input ",
         ),
-        (["parse", "MODEL", "good.conllu", "--jobs", "0"], "--jobs 0: at least 1"),
+        (["parse", "MODEL", "good.conllu", "--jobs", "0"], "--jobs 0: must be at least 1"),
         (
             ["parse", "MODEL", "good.conllu", "--samples", "0"],
-            "--samples and --nbest take whole numbers from 1 ",
+            "--samples and --nbest must be at least 1",
         ),
         (
             ["parse", "MODEL", "good.conllu", "--nbest", "-1"],
-            "--samples and --nbest take whole numbers from 1 ",
+            "--samples and --nbest must be at least 1",
         ),
         (
             ["parse", "MODEL", "good.conllu", "--mbr", "--nbest", "2"],
-            "--nbest and --mbr choose trees in two ways",
+            "--nbest and --mbr select trees in different ways",
         ),
         (["evaluate", "good.conllu"], "nothing to score: name a parse, or ask for --baselines"),
         (["evaluate", "-", "-"], "standard input (-) can be read only once"),
@@ -124,7 +124,17 @@ def test_what_is_heavy_is_imported_only_where_needed(folder: Path, arguments: li
             "cannot make the folder 'good.conllu/r': Not a directory",
         ),
         (
-            ["train", "--train", "good.conllu", "--out", "r", "--set", "train.select=dev"],
+            [
+                "train",
+                "--train",
+                "good.conllu",
+                "--preset",
+                "paper",
+                "--out",
+                "r",
+                "--set",
+                "train.select=dev",
+            ],
             "train.select=dev chooses the model by gold dev trees: name them with --dev FILE",
         ),
         (["train", "--train", "nix.conllu", "--out", "r"], "no such file: 'nix.conllu'"),
@@ -142,11 +152,14 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, arguments: lis
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "--preset", "defalt"], "config: no preset 'defalt'; did you mean 'default'?"),
+        (["train", "--preset", "beste"], "config: no preset 'beste'; did you mean 'best'?"),
         (["train", "--set", "train.lrate=1"], "config: no key 'train.lrate'; did you mean 'train.lr'?"),
-        (["train", "--set", "train.lr=-1"], "config: 'train.lr' must be at least 0, not -1.0"),
-        (["train", "--set", "lr"], "config: cannot read 'lr'; write section.key=value, as in train.lr=0.02"),
-        (["train", "--seed", "-1"], "config: 'train.seed' must be at least 0, not -1"),
+        (["train", "--set", "train.lr=-1"], "config: 'train.lr' must be at least 0, not -1"),
+        (
+            ["train", "--set", "lr"],
+            "config: cannot read 'lr'; write section.key=value, as in parser.epochs=5",
+        ),
+        (["train", "--seed", "-1"], "config: 'seed' must be from 0 to "),
         (["train", "--rules", "udd"], "config: no rules 'udd'; did you mean 'ud'?"),
         (["train", "--rules", "nix.txt"], "nix.txt: cannot read the rule file: No such file or directory"),
         (
@@ -165,7 +178,7 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, arguments: lis
             ["parse", "good.conllu", "good.conllu"],
             "good.conllu: not a vdgi model file (not a zip archive, or ",
         ),
-        (["info", "."], ".: cannot read the model file: Is a directory"),
+        (["info", "."], "model.vdgi: no such model file (is '.' the folder of a run?)"),
         (["info", "good.conllu"], "good.conllu: not a vdgi model file (not a zip archive, or damaged)"),
     ],
 )
@@ -199,9 +212,7 @@ def test_training_with_a_malformed_dev_file(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(folder / "no-trees.conllu", heads=False)
     status, out, err = vdgi("train", "--train", "good.conllu", "--dev", "no-trees.conllu", "--out", "run")
     assert (status, out) == (3, "")
-    assert last_line(err) == (
-        "no-trees.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)"
-    )
+    assert last_line(err) == ("no-trees.conllu:2: column 7 (HEAD) is missing (trees are needed here)")
     assert names_in(folder) == ["good.conllu", "no-trees.conllu"]
 
 
@@ -216,10 +227,14 @@ def test_nothing_is_left_to_train_on(vdgi: Vdgi, folder: Path) -> None:
     assert names_in(folder) == ["good.conllu"]
 
 
+NEEDS_HEADS = ("head-required.conllu", "head-some-missing.conllu", "tree-all-roots.conllu")
+"""Files that are sound as text, and faulty where trees are needed."""
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in MALFORMED.iterdir()))
 def test_every_malformed_file_is_refused_with_its_place(vdgi: Vdgi, folder: Path, name: str) -> None:
     path = MALFORMED / name
-    needs_heads = name == "head-required.conllu"
+    needs_heads = name in NEEDS_HEADS
     status, out, err = vdgi("evaluate", path, path) if needs_heads else vdgi("check", path)
     message = last_line(err) if needs_heads else out.splitlines()[0]
     assert status == 3
@@ -258,10 +273,11 @@ def test_a_fault_in_standard_input(vdgi: Vdgi, model: Path, monkeypatch: pytest.
 # Interrupts, closed pipes, bugs
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_names_its_checkpoint(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     with monkeypatch.context() as patch:
         stop_at(patch, 3, KeyboardInterrupt())
         status, out, err = vdgi(*training_arguments())
@@ -270,7 +286,7 @@ def test_an_interrupted_training_names_its_checkpoint(
     result = vdgi.good(*training_arguments(), "--resume")
     assert "resuming after update 2" in result.err
     vdgi.good(*training_arguments("whole"))
-    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("run", "whole")]
+    ends = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("run", "whole")]
     for one, other in zip(ends[0].training.values(), ends[1].training.values()):
         assert one.tobytes() == other.tobytes()
 
@@ -292,10 +308,11 @@ def test_an_interrupt_elsewhere(
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint, "load", interrupted)
+    monkeypatch.setattr(model_file, "load", interrupted)
     assert vdgi("info", model) == (130, "", "interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_real_interrupt(model: Path) -> None:
     with process("parse", model) as running:
         assert running.stdin is not None
@@ -355,7 +372,7 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
     def broken(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("matrix is not a number")
 
-    monkeypatch.setattr(checkpoint, "load", broken)
+    monkeypatch.setattr(model_file, "load", broken)
     status, out, err = vdgi("info", model)
     assert (status, out) == (1, "")
     assert err == (
@@ -368,7 +385,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdg
     assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
     err = capsys.readouterr().err
     assert err.startswith("Traceback (most recent call last):\n")
-    assert "checkpoint.load(arguments.model)" in err
+    assert "model_file.load(" in err
     assert last_line(err) == "nix.vdgi: no such model file"
 
 
@@ -378,3 +395,66 @@ def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
     assert (status, out) == (1, b"")
     assert last_line(err.decode()).startswith("training diverged: ")
     assert b"Traceback" not in err
+
+
+# The order of arguments, help, hints
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["parse", "M", "--probs", "F"], {"model": "M", "files": ["F"], "probs": True}),
+        (["parse", "M", "-o", "O", "F", "G"], {"model": "M", "files": ["F", "G"], "output": "O"}),
+        (["parse", "-o", "O", "M"], {"model": "M", "files": ["-"], "output": "O"}),
+        (["parse", "M", "--", "-F"], {"model": "M", "files": ["-F"]}),
+        (["parse", "M", "F", "--jobs", "2", "-"], {"model": "M", "files": ["F", "-"], "jobs": 2}),
+        (["evaluate", "G", "--max-len", "10", "P"], {"gold": "G", "max_len": "10"}),
+        (["check", "A", "--max-faults", "3", "B"], {"files": ["A", "B"], "max_faults": 3}),
+        (["convert", "wsj", "--sections", "2", "D"], {"folder": "D", "sections": "2"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_options_may_stand_between_files(arguments: list[str], expected: dict[str, Any]) -> None:
+    found = vars(cli.build_parser().parse_args(arguments))
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "message"),
+    [
+        (["parse", "M", "--prbos", "F"], "usage: vdgi parse", "no option --prbos; did you mean '--probs'?"),
+        (["check", "F", "--quiet"], "usage: vdgi check", "vdgi check: error: no option --quiet"),
+        (["info", "M", "N"], "usage: vdgi info", "unexpected arguments: N"),
+        (["prase", "M"], "usage: vdgi [-h]", "no verb 'prase'; did you mean 'parse'? (there are: train, "),
+        (["help", "chekc"], "usage: vdgi [-h]", "no verb 'chekc'; did you mean 'check'?"),
+    ],
+)
+def test_wrong_use_shows_the_verbs_usage_and_what_was_meant(
+    vdgi: Vdgi, arguments: list[str], usage: str, message: str
+) -> None:
+    status, _, err = vdgi(*arguments)
+    assert status == 2
+    assert message in last_line(err)
+    assert err.startswith(usage)
+
+
+def test_help_of_a_verb(vdgi: Vdgi) -> None:
+    assert vdgi.good("help").out == vdgi.good("--help").out
+    for verb in VERBS:
+        assert vdgi.good("help", verb).out == vdgi.good(verb, "--help").out
+
+
+def test_shells_are_told_the_completions(tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+    completions = tmp_path / "completions"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(completions),
+        "COMP_LINE": "vdgi parse --pro",
+        "COMP_POINT": "16",
+    }
+    subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
+    assert completions.read_text().strip() == "--probs"

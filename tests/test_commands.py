@@ -7,7 +7,7 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ import pytest
 import tiny
 from shell import Vdgi, last_line, names_in, stop_at, training_arguments
 
-from dynet_vdgi import config
-from dynet_vdgi.commands import evaluate
+from dynet_vdgi import config, model_file
+from dynet_vdgi.baselines import trees
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.commands import demo
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.learning import checkpoint
+from dynet_vdgi.presets import from_toml
 
 # train
 
@@ -30,11 +32,11 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
     lines = result.err.splitlines()
     assert lines[0] == "training: 12 sentences, 56 words (protocol standard)"
     assert lines[1] == "  dropped punctuation: 8 words"
-    assert "warning: rule NOUN>CONJ can never hold: the training text lacks a tag of it" in lines
+    assert "warning: rule NOUN>CONJ cannot apply: the training text lacks one of its tags" in lines
     assert "gold trees used: none" in lines
     assert lines[-1] == f"model: {Path('deep/er/run/model.vdgi')}"
     text = Path("deep/er/run/settings.toml").read_text(encoding="utf-8")
-    settings = config.from_toml(text, "settings.toml")
+    settings = from_toml(text, "settings.toml")
     assert settings == tiny.settings({"train": {"average": 0.5}})
     again = vdgi.good(
         *(
@@ -49,7 +51,7 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
         )[:-1]
     )
     assert again.out == ""
-    models = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")]
+    models = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")]
     assert [array.tobytes() for array in models[0].training.values()] == [
         array.tobytes() for array in models[1].training.values()
     ]
@@ -58,7 +60,9 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
 def test_quiet_training_only_warns(vdgi: Vdgi, folder: Path) -> None:
     result = vdgi.good("-q", *training_arguments())
     assert result.out == ""
-    assert all(line.startswith("warning: rule ") for line in result.err.splitlines())
+    first, *rest = result.err.splitlines()
+    assert first.startswith("warning: only 12 sentences to learn from: ")
+    assert all(line.startswith("warning: rule ") for line in rest)
 
 
 def test_a_dry_run_writes_nothing(vdgi: Vdgi, folder: Path) -> None:
@@ -77,7 +81,7 @@ def test_train_refuses_to_overwrite(vdgi: Vdgi, folder: Path) -> None:
     )
     status, out, err = vdgi(*training_arguments("run", "--seed", "2", "--resume"))
     assert (status, out) == (4, "")
-    assert "its settings (train.seed was 1, now 2) differ from those asked for now" in err
+    assert "its settings (seed was 1, now 2) differ from those asked for now" in err
     assert Path("run/model.vdgi").read_bytes() == before
 
 
@@ -87,7 +91,7 @@ def test_files_patterns_and_gz(vdgi: Vdgi, folder: Path) -> None:
         handle.write(tiny.treebank(7, heads=False))
     result = vdgi.good("train", "--train", "xx-train*", "--out", "run", *tiny.SMALL_OPTIONS, "--seed", "7")
     assert result.err.startswith("training: 12 sentences, ")
-    meta = checkpoint.load("run/model.vdgi").meta
+    meta = model_file.load("run/model.vdgi").meta
     assert [item["name"] for item in meta["data"]] == ["xx-train-a.conllu", "xx-train-b.conllu.gz"]
     assert meta["seed"] == 7
 
@@ -104,16 +108,16 @@ def test_gold_trees_are_used_only_where_it_is_said(vdgi: Vdgi, folder: Path) -> 
     used = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
     assert f"gold trees used: {'; '.join(used)}\n" in chosen.err
     assert "  dropped not projective: 1 sentence, 4 words\n" in chosen.err
-    assert checkpoint.load("b/model.vdgi").meta["gold_trees"] == used
+    assert model_file.load("b/model.vdgi").meta["gold_trees"] == used
 
 
 def test_own_rules_with_an_odd_name(vdgi: Vdgi, folder: Path) -> None:
     name = 'my "rules" \\ \U0001f600.txt'
     Path(name).write_text("# mine\nROOT VERB 1\n", encoding="utf-8")
     vdgi.good(*training_arguments("run", "--rules", name))
-    loaded = checkpoint.load("run/model.vdgi")
+    loaded = model_file.load("run/model.vdgi")
     assert loaded.rules.text == "# mine\nROOT VERB 1\n"
-    assert loaded.settings.posterior.rules == name
+    assert loaded.settings.rules == name
 
 
 # parse
@@ -260,7 +264,8 @@ def test_n_best_trees_are_blocks_one_after_the_other(vdgi: Vdgi, model: Path, fo
             if sentence.source
         ]
         assert [values["tree"] for values in comments] == ["1 of 3", "2 of 3", "3 of 3"]
-        assert len({values["sent_id"] for values in comments}) == 1
+        first = comments[0]["sent_id"]
+        assert [values["sent_id"] for values in comments] == [first, f"{first}-tree2", f"{first}-tree3"]
         shares = [float(values["tree_prob"]) for values in comments]
         assert shares == sorted(shares, reverse=True)
         assert sum(shares) <= 1
@@ -283,8 +288,8 @@ def test_unknown_tags_are_told_once(vdgi: Vdgi, model: Path, folder: Path) -> No
     Path("a.conllu").write_text(text, encoding="utf-8")
     result = vdgi.good("-q", "parse", model, "a.conllu")
     assert sorted(result.err.splitlines()) == [
-        "warning: tag SYM (1 words) is unknown to the model: those words are parsed blindly",
-        "warning: tag X (3 words) is unknown to the model: those words are parsed blindly",
+        "warning: tag SYM (1 word) is unknown to the model; these words are parsed without tag information",
+        "warning: tag X (3 words) is unknown to the model; these words are parsed without tag information",
     ]
 
 
@@ -334,14 +339,14 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "wrong.conllu",
         "--baselines",
         "--by",
-        "tag,rule,distance,length",
+        "tag,rule,pair,distance,length",
         "--max-len",
         "4",
     ]
     text = vdgi.good("evaluate", *options).out
     data = json.loads(vdgi.good("evaluate", *options, "--json").out)
     assert data["gold"] == "gold.conllu"
-    assert data["rules"] == "ud.txt"
+    assert data["rules"] == "best.txt"
     assert data["policy"] == text.splitlines()[0]
     assert list(data["systems"]) == [
         "wrong.conllu",
@@ -351,7 +356,7 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "rules only",
     ]
     blocks = {block.split()[0]: block.splitlines() for block in text.split("\n\n")[1:]}
-    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "distance", "length"}
+    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "pair", "distance", "length"}
 
     def percent(value: float | None) -> str:
         return "-" if value is None else f"{100 * value:.1f}"
@@ -418,7 +423,7 @@ def test_the_other_protocol(vdgi: Vdgi, scored: Path) -> None:
         ),
         (
             lambda gold: tiny.treebank(6, heads=False),
-            "parse.conllu:2: column 7 (HEAD) is missing (a treebank with",
+            "parse.conllu:2: column 7 (HEAD) is missing (trees are needed",
         ),
         (lambda gold: gold + tiny.TWO_ROOTS, "parse.conllu:"),
         (lambda gold: "", "parse.conllu: no sentences (file is empty; a Git LFS or partial checkout?)"),
@@ -462,10 +467,41 @@ def test_a_sound_file(vdgi: Vdgi, folder: Path) -> None:
     assert lines[1].split() == ["sentences", "12"]
     assert lines[2].split() == ["words", "64"]
     assert lines[3] == "  tags       NOUN 18 VERB 12 DET 10 PUNCT 8 ADJ 8 ADV 4 AUX 2 NUM 2"
-    assert lines[4].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
-    assert lines[5] == "  trees      12 sentences, 100.0 % projective"
-    assert lines[6] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
-    assert lines[7] == "  rules that can never hold, for want of a tag: NOUN>CONJ NOUN>ADP"
+    assert lines[4] == "  tag set    UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+    assert lines[5].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
+    limits = "those with at most 15 words without punctuation"
+    assert lines[6] == f"  training   uses 12 of 12 sentences (100.0 %), 56 of 56 words (100.0 %): {limits}"
+    assert lines[7] == "  trees      12 sentences, 100.0 % projective"
+    assert lines[8] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
+    absent = vdgi.good("check", "good.conllu", "--rules", "ud").out.splitlines()[9]
+    assert absent == "  rules that cannot apply (tag absent from this file): NOUN>CONJ NOUN>ADP"
+
+
+def test_what_is_in_a_file_besides_words(vdgi: Vdgi, folder: Path) -> None:
+    def row(token: str, tag: str) -> str:
+        return f"{token}\tw\t_\t{tag}\t_\t_\t_\t_\t_\t_\n"
+
+    text = row("1-2", "_") + row("1", "VERB") + row("1.1", "NOUN") + row("2", "CCONJ") + "\n"
+    long = "".join(row(str(number), "NOUN") for number in range(1, 17)) + "\n"
+    Path("a.conllu").write_text(text * 3 + long, encoding="utf-8")
+    out = vdgi.good("check", "a.conllu").out
+    assert "  words      22 (3 multiword tokens, 3 empty nodes)\n" in out
+    assert "  tag set    UD 2\n" in out
+    assert "  training   uses 3 of 4 sentences (75.0 %), 6 of 22 words (27.3 %)" in out
+    Path("b.conllu").write_text(text.replace("CCONJ", "CONJ"), encoding="utf-8")
+    assert "  tag set    UD 1\n" in vdgi.good("check", "b.conllu").out
+    Path("c.conllu").write_text(text.replace("CCONJ", "cconj"), encoding="utf-8")
+    assert "tag cconj (1 word): tags in lower case fit no rule" in vdgi.good("check", "c.conllu").out
+
+
+def test_rules_and_limits_are_those_of_a_model(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    tiny.write(folder / "good.conllu")
+    used = model_file.load(model)
+    for name in (model, model.parent):
+        out = vdgi.good("check", "good.conllu", "--model", name).out
+        assert f"at most {used.settings.data.max_len} words" in out
+    status, _, err = vdgi("check", "good.conllu", "--model", model, "--rules", "ud")
+    assert (status, err) == (2, "--rules and --model both name rules: give one of them\n")
 
 
 def test_a_file_without_trees(vdgi: Vdgi, folder: Path) -> None:
@@ -484,7 +520,7 @@ def test_all_faults_are_listed(vdgi: Vdgi, folder: Path) -> None:
     lines = out.splitlines()
     last = Path("bad.conllu").read_text(encoding="utf-8").count("\n") - 1
     assert lines[0] == "bad.conllu:1: expected 10 tab-separated columns, found 9"
-    assert lines[1].startswith(f"bad.conllu:{last - 2}: 2 roots: words 1, 2")
+    assert lines[1].startswith(f"bad.conllu:{last - 3}: 2 roots: words 1, 2")
     assert lines[2] == f"bad.conllu:{last}: expected 10 tab-separated columns, found 9"
     assert lines[3] == "bad.conllu: 3 faults"
     assert lines[4] == "  sentences  3"
@@ -538,12 +574,12 @@ def test_info(vdgi: Vdgi, model: Path) -> None:
     assert facts["rules"].startswith("ROOT>VERB ROOT>NOUN ")
     assert facts["complete"] == "True"
     settings = "\n".join(lines[lines.index("") + 1 :])
-    assert config.from_toml(settings, "info") == tiny.settings()
+    assert from_toml(settings, "info") == tiny.settings()
 
 
 def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
     data = json.loads(vdgi.good("info", model, "--json").out)
-    loaded = checkpoint.load(model)
+    loaded = model_file.load(model)
     assert data["settings"] == loaded.settings.to_dict()
     assert data["vocabulary"]["tags"] == ["ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB"]
     assert data["rules"][0] == "ROOT>VERB"
@@ -558,38 +594,45 @@ def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with tiny networks and few updates."""
-    original = config.load_settings
+    original = demo.load_settings
+    neural = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"samples": 3, "updates": 6}}
+    neural["train"]["evaluate_every"] = 3
+    small = {"paper": neural, "best": {"parser": {"log2_buckets": 8}}}
 
-    def load_settings(preset: str = "default", assignments: Sequence[str] = ()) -> config.Settings:
-        smaller = [
-            *assignments,
-            "model.hidden_dim=6",
-            "model.tag_dim=6",
-            "train.samples=3",
-            "train.updates=6",
-        ]
-        return original(preset, [*smaller, "train.evaluate_every=3", "data.max_len=5"])
+    def load_settings(preset: str, changes: Mapping[str, Any]) -> config.Settings:
+        return original(preset, changes={**changes, **small[preset], "data": {"max_len": 5}})
 
-    monkeypatch.setattr(config, "load_settings", load_settings)
-    monkeypatch.setattr(evaluate, "RANDOM_DRAWS", 2)
+    monkeypatch.setattr(demo, "load_settings", load_settings)
+    monkeypatch.setattr(trees, "RANDOM_DRAWS", 2)
 
 
+FILES_OF_A_RUN = ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
     first = vdgi.good("demo", "--seed", "3")
     out = folder / "runs" / "demo"
-    assert names_in(out) == ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
-    assert first.out.startswith("DDA on 200 of 200 sentences, ")
-    assert "left branching" in first.out
-    assert "demo-ud-test.parsed.conllu" in first.out
-    assert last_line(first.out).startswith("written: ")
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert names_in(out) == ["best", "paper"]
+    assert names_in(out / "best") == names_in(out / "paper") == FILES_OF_A_RUN
+    lines = first.out.splitlines()
+    assert lines[0].startswith("DDA on 200 of 200 sentences, ")
+    rows = [line.split("  ")[0] for line in first.out.split("\n\n")[1].splitlines()[3:]]
+    assert rows[:2] == ["paper", "best"]
+    assert "left branching (baseline)" in rows
+    folders = f"{Path('runs/demo/paper')} and {Path('runs/demo/best')}"
+    assert f"written to {folders}: model, log, settings and parse of each" in lines
+    assert last_line(first.out).endswith(f" parse {Path('runs/demo/best')} YOUR.conllu -o YOUR.parsed.conllu")
+    before = {path: path.read_bytes() for path in out.rglob("*.*")}
     again = vdgi.good("demo", "--seed", "3")
-    assert "resuming after update 6" in again.err
+    for name in ("paper", "best"):
+        assert f"{Path('runs/demo', name)}: finished already, nothing to do" in again.err.splitlines()
     assert again.out == first.out
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert {path: path.read_bytes() for path in out.rglob("*.*")} == before
     other = vdgi("demo", "--seed", "4")
     assert other.status == 4
-    assert "its settings (train.seed was 3, now 4) differ" in other.err
+    assert "its settings (seed was 3, now 4) differ" in other.err
 
 
 def test_the_demo_goes_on_where_it_was_stopped(
@@ -599,5 +642,54 @@ def test_the_demo_goes_on_where_it_was_stopped(
         stop_at(patch, 4, KeyboardInterrupt())
         status, out, err = vdgi("demo", "--out", "here")
     assert (status, out) == (130, "")
-    assert last_line(err) == f"interrupted; last checkpoint {Path('here/model.vdgi')}"
+    assert last_line(err).startswith(f"interrupted; last checkpoint {Path('here/paper/model.vdgi')}; ")
     assert "resuming after update 3" in vdgi.good("demo", "--out", "here").err
+
+
+def test_the_demo_of_presets_that_are_named(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
+    result = vdgi.good("demo", "--preset", "best")
+    assert names_in(folder / "runs" / "demo") == ["best"]
+    assert "\npaper " not in result.out
+    assert model_file.load("runs/demo/best/model.vdgi").provenance.preset == "best"
+
+
+def test_a_treebank_folder(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
+    """LANG DIR...: several training files; run again, it does not train again."""
+    for name in ("UD_Demo", "more text"):
+        Path(name).mkdir()
+    blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
+    parts = {
+        "UD_Demo/xx_demo-ud-train-1.conllu": blocks[:50],
+        "more text/xx-ud-train-2.conllu": blocks[50:90],
+        "UD_Demo/xx_demo-ud-test.conllu": blocks[90:110],
+        "UD_Demo/xy-ud-train.conllu": blocks[110:120],  # of another language
+    }
+    for name, part in parts.items():
+        Path(name).write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    command = ["demo", "xx", "UD_Demo", "more text"]
+    first = vdgi.good(*command)
+    assert first.err.count("gold trees used: none") == 2
+    assert "rules only" in first.out
+    model = model_file.load("runs/xx/best/model.vdgi")
+    assert [item.name for item in model.provenance.data] == [
+        "xx_demo-ud-train-1.conllu",
+        "xx-ud-train-2.conllu",
+    ]
+    assert Path("runs/xx/paper/xx_demo-ud-test.parsed.conllu").exists()
+    again = vdgi.good(*command)
+    assert again.out == first.out
+    assert again.err.count("finished already, nothing to do") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["xx"], "xx: name the folders of its treebank, as in vdgi demo eu UD_Basque"),
+        (["xx", "."], "no xx-ud-train*.conllu in ."),
+        (["xx", "no/such"], "no xx-ud-train*.conllu in no/such"),
+    ],
+)
+def test_a_treebank_that_is_not_there(vdgi: Vdgi, folder: Path, arguments: list[str], message: str) -> None:
+    status, out, err = vdgi("demo", *arguments)
+    assert (status, out, err) == (2, "", f"{message}\n")
+    assert names_in(folder) == []

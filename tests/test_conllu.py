@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from conllu import parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu import Repair, read, render, token_list, write
+from dynet_vdgi.data import conllu, conllu_faults, conllu_writing
+from dynet_vdgi.data.conllu import Repair, read
+from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
+from dynet_vdgi.data.conllu_writing import render, write
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 
@@ -75,8 +78,8 @@ head-itself.conllu:8: word 1 is its own head
 head-leading-zero.conllu:8: HEAD '02' is not a valid number (expected 0 (root) or 1..2)
 head-negative.conllu:8: HEAD '-1' is not a valid number (expected 0 (root) or 1..2)
 head-outside.conllu:8: HEAD 9 is outside the sentence (1..2)
-head-required.conllu:8: column 7 (HEAD) is missing (a treebank with heads is needed here)
-head-some-missing.conllu:10: column 7 (HEAD) is missing, but others have one (give all words a head, or none)
+head-required.conllu:8: column 7 (HEAD) is missing (trees are needed here)
+head-some-missing.conllu:10: column 7 (HEAD) is missing for 1 of 3 words (trees are needed here)
 head-too-long.conllu:8: HEAD '77777777777777777777...' is not a valid number (expected 0 (root) or 1..2)
 head-word.conllu:8: HEAD 'glide' is not a valid number (expected 0 (root) or 1..2)
 id-foreign-digit.conllu:9: '٢' is not a valid ID (expected such as 1, 1-2 or 1.1)
@@ -89,7 +92,7 @@ id-starts-at-two.conllu:8: ID 2 where 1 was expected (is a line missing?)
 id-too-long.conllu:9: '22222222222222222222...' is not a valid ID (expected such as 1, 1-2 or 1.1)
 id-twice.conllu:10: ID 2 occurs twice (3 was expected)
 id-zero.conllu:8: '0' is not a valid ID (expected such as 1, 1-2 or 1.1)
-line-of-bracket-tree.conllu:1: line starts with '('; expected a token ID, '#' or an empty line
+line-of-bracket-tree.conllu:1: this is a bracketed tree, not CoNLL-U (convert it: vdgi convert wsj)
 line-of-markup.conllu:8: line starts with '<'; expected a token ID, '#' or an empty line
 line-of-text.conllu:8: line starts with 'T'; expected a token ID, '#' or an empty line
 nul-in-comment.conllu:8: NUL byte (a damaged or binary file, or UTF-16 text?)
@@ -115,12 +118,15 @@ space-only-column.conllu:8: stray white space in column 5 (XPOS): ' '
 space-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-tab-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-trailing-in-lemma.conllu:8: stray white space in column 3 (LEMMA): 'kite '
-tag-missing.conllu:9: column 4 (UPOS) is missing (part-of-speech tags are needed: tag the text first)
-tree-all-roots.conllu:9: 10 roots: words 1, 2, 3, 4, 5, 6, 7, 8, ... (exactly one word must have HEAD 0)
+tag-missing.conllu:9: column 4 (UPOS) is missing (tag the text first, e.g. with UDPipe, Stanza or spaCy)
+tree-all-roots.conllu:8: HEAD is 0 for every word of the sentence (trees are needed here)
 tree-cycle.conllu:9: cycle of heads through words 2, 3, 4
 tree-no-root.conllu:8: no root (exactly one word must have HEAD 0)
 tree-two-roots.conllu:9: 2 roots: words 1, 2 (exactly one word must have HEAD 0)
 """
+
+NEED_TREES = ("head-required.conllu", "head-some-missing.conllu", "tree-all-roots.conllu")
+"""Files whose fault is none where trees are not needed."""
 
 GOOD = """\
 # sent_id = kites-1
@@ -169,7 +175,7 @@ def test_every_malformed_file_is_in_the_table() -> None:
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     name = expected.split(":")[0]
-    policy: conllu.Heads = "required" if name == "head-required.conllu" else "optional"
+    policy: conllu.Heads = "required" if name in NEED_TREES else "optional"
     with pytest.raises(DataError) as caught:
         list(read(name, heads=policy))
     assert str(caught.value) == expected
@@ -209,7 +215,7 @@ def test_callbacks_may_raise(file_of: Callable[[str], str]) -> None:
 def test_a_sentence_without_end_is_given_up_early(
     file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conllu, "MAX_LINES", 9)
+    monkeypatch.setattr(conllu_faults, "MAX_LINES", 9)
     faults: list[DataError] = []
     path = file_of("# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
     assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [
@@ -342,6 +348,8 @@ def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> N
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> None:
     raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
         ("feats", "deps", "misc"), list.__getitem__
@@ -391,7 +399,7 @@ def sentences(draw: st.DrawFn) -> Sentence:
 @given(st.lists(sentences(), min_size=1, max_size=4))
 def test_read_undoes_write(file_of: Callable[[str], str], made: list[Sentence]) -> None:
     handle = io.StringIO()
-    assert write([(sentence, sentence.heads or ()) for sentence in made], handle) == len(made)
+    assert write(made, handle) == len(made)
     back = list(read(file_of(handle.getvalue()), heads="required", on_repair=no_repair))
     assert [(s.forms, s.tags, s.heads) for s in back] == [(s.forms, s.tags, s.heads) for s in made]
     again = "".join(render(sentence, sentence.heads or ()) for sentence in back)
@@ -480,7 +488,7 @@ def test_render_refuses_a_sentence_without_words() -> None:
 
 
 def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
-    tokens = [token_list(sentence) for sentence in read(file_of(GOOD))]
+    tokens = [to_conllu(sentence) for sentence in read(file_of(GOOD))]
     assert "".join(item.serialize() for item in tokens) == GOOD
     assert [token["head"] for token in tokens[0]] == [None, 2, 3, 0, None, 3]
     assert tokens[0].metadata["sent_id"] == "kites-1"
@@ -488,9 +496,9 @@ def test_token_list_keeps_everything(file_of: Callable[[str], str]) -> None:
 
 def test_token_list_of_a_made_sentence() -> None:
     made = Sentence(("Kites", "glide"), ("NOUN", "VERB"))
-    assert [token["head"] for token in token_list(made)] == [None, None]
+    assert [token["head"] for token in to_conllu(made)] == [None, None]
     with_heads = Sentence(made.forms, made.tags, (2, 0))
-    assert [(token["form"], token["head"]) for token in token_list(with_heads)] == [
+    assert [(token["form"], token["head"]) for token in to_conllu(with_heads)] == [
         ("Kites", 2),
         ("glide", 0),
     ]
@@ -498,7 +506,7 @@ def test_token_list_of_a_made_sentence() -> None:
 
 def test_token_list_of_a_sentence_read_without_regard_to_heads(file_of: Callable[[str], str]) -> None:
     (sentence,) = read(file_of(TREE.replace("\t2\t", "\t02\t")), heads="ignored")
-    assert [token["head"] for token in token_list(sentence)] == ["02", 0]
+    assert [token["head"] for token in to_conllu(sentence)] == ["02", 0]
 
 
 def test_the_library_is_imported_only_when_used() -> None:
@@ -524,7 +532,7 @@ def test_memory_does_not_grow_with_the_file(file_of: Callable[[str], str]) -> No
 
 
 def test_examples_in_docstrings() -> None:
-    results = doctest.testmod(conllu)
+    results = doctest.testmod(conllu_writing)
     assert results.attempted
     assert not results.failed
 
@@ -544,3 +552,119 @@ def test_columns_of_words_are_read_and_empty_where_nothing_is_known(file_of: Cal
 def test_known_columns_are_written_without_a_source() -> None:
     made = Sentence(("Dogs",), ("NOUN",), lemmas=("dog",), xpos=("NNS",), feats=("Number=Plur",))
     assert render(made, [0]).split("\n")[0] == "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\troot\t_\t_"
+
+
+# Text whose heads are no trees, or that is no CoNLL-U
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        (["0", "0", "0"], "HEAD is 0 for every word of the sentence"),
+        (["2", "_", "_"], "column 7 (HEAD) is filled for some words of the sentence only"),
+    ],
+)
+def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
+    file_of: Callable[[str], str], heads: list[str], message: str
+) -> None:
+    rows = [f"{k}\tw\t_\tNOUN\t_\t_\t{head}\tdep\t_\t_" for k, head in enumerate(heads, 1)]
+    path = file_of(("\n".join(rows) + "\n\n") * 3)
+    told: list[DataError] = []
+    found = list(read(path, on_repair=told.append))
+    assert [(sentence.heads, sentence.deprels) for sentence in found] == [(None, ())] * 3
+    assert [(fault.message, fault.hint) for fault in told] == [
+        (message, "read as text without trees, here and below")
+    ]
+    with pytest.raises(DataError, match="trees are needed here"):
+        list(read(path, heads="required"))
+    assert [s.heads for s in read(path, heads="ignored", on_repair=no_repair)] == [None] * 3
+    handle = io.StringIO()
+    write(found, handle)
+    assert handle.getvalue() == Path(path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("Dogs bark .", "this is plain text, not CoNLL-U (tag the text first, e.g. with UDPipe, "),
+        ("2016 was a year .", "this is plain text, not CoNLL-U"),
+        ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),
+        ("Dogs\tdog\tNNS", "this is a table of 3 columns"),
+        ("<s>", "this is XML or HTML, not CoNLL-U"),
+        (
+            "1\tDogs" + "\t_" * 12,
+            "(CoNLL-2009? convert the ",
+        ),
+        ("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_", "column 4 (UPOS) is missing (tag the text first, e.g. with "),
+        ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise tag "),
+    ],
+)
+def test_other_files_are_told_what_they_are(file_of: Callable[[str], str], line: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list(read(file_of(line + "\n\n")))
+    assert message in str(caught.value)
+    assert caught.value.line == 1
+
+
+def test_tags_from_xpos_need_no_upos(file_of: Callable[[str], str]) -> None:
+    xpos = ["NNS", ",", "VBP", "$", "-LRB-", "PUNCT|x", "``"]
+    rows = [f"{k}\tw\t_\t_\t{tag}\t_\t_\t_\t_\t_" for k, tag in enumerate(xpos, 1)]
+    path = file_of(("\n".join(rows) + "\n\n") * 2)
+    told: list[DataError] = []
+    found = list(read(path, tags="xpos", on_repair=told.append))
+    assert found[0].tags == tuple(xpos)
+    assert found[0].upos == ("_", "PUNCT", "_", "_", "PUNCT", "PUNCT", "PUNCT")
+    assert [str(fault).partition(" (")[0] for fault in told] == [f"{path}:1: column 4"]
+    assert len(told) == 1
+    assert "punctuation" in told[0].hint
+    handle = io.StringIO()
+    write([replace(found[0], source=None, heads=(3, 1, 0, 3, 3, 3, 3))], handle)
+    assert handle.getvalue().startswith("1\tw\t_\t_\tNNS\t_\t3\tdep\t_\t_\n")
+
+
+# Writing sentences, and objects of the library
+
+
+def test_a_file_is_written_as_it_was_read(file_of: Callable[[str], str], tmp_path: Path) -> None:
+    sentences = list(read(file_of(GOOD + TREE + BARE)))
+    assert write(sentences, tmp_path / "out.conllu") == 4
+    assert (tmp_path / "out.conllu").read_text(encoding="utf-8") == GOOD + TREE + BARE
+    other = replace(sentences[0], heads=(0, 1, 1, 1), deprels=())
+    assert write([other], tmp_path / "out.conllu.gz") == 1
+    with gzip.open(tmp_path / "out.conllu.gz", "rt", encoding="utf-8") as handle:
+        assert handle.read() == render(other, other.heads or ())
+
+
+def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "out.conllu").write_text("old")
+    good, bad = Sentence(("a",), ("NOUN",), (0,)), Sentence(("",), ("NOUN",), (0,))
+    with pytest.raises(ValueError, match="cannot be written in CoNLL-U"):
+        write([good, bad], tmp_path / "out.conllu")
+    assert (tmp_path / "out.conllu").read_text() == "old"
+
+
+def test_objects_of_the_library_come_back_as_they_were(file_of: Callable[[str], str]) -> None:
+    for sentence in read(file_of(GOOD + TREE + BARE)):
+        back = from_conllu(to_conllu(sentence))
+        assert sentence.source is not None
+        assert back.source is not None
+        assert back == replace(sentence, source=back.source)
+        assert (back.source.lines, back.source.rows) == (sentence.source.lines, sentence.source.rows)
+
+
+def test_objects_show_new_heads(file_of: Callable[[str], str]) -> None:
+    sentence = replace(next(read(file_of(GOOD))), heads=(0, 1, 1, 1), deprels=())
+    words = [token for token in to_conllu(sentence) if isinstance(token["id"], int)]
+    assert [(token["head"], token["deprel"]) for token in words] == [
+        (0, "root"),
+        (1, "dep"),
+        (1, "dep"),
+        (1, "dep"),
+    ]
+
+
+def test_an_object_that_is_no_sound_sentence_is_refused(file_of: Callable[[str], str]) -> None:
+    tokens = to_conllu(next(read(file_of(GOOD))))
+    tokens[1]["head"] = 77
+    with pytest.raises(DataError, match="<TokenList>:4: HEAD 77 is outside the sentence"):
+        from_conllu(tokens)

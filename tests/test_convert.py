@@ -117,7 +117,7 @@ def test_sections_and_files(vdgi: Vdgi, treebank: Path, options: str, expected: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("wsj --sections 1-4", "--sections 1-4: no file of section 3 in 'wsj' (there are 1, 2, 4)"),
+        ("wsj --sections 1-4", "--sections 1-4: no file of section 3 in 'wsj' (sections there: 1, 2, 4)"),
         ("wsj --sections 2-1", "--sections 2-1: expected numbers and ranges such as 2-21,23"),
         ("wsj --sections 2-", "--sections 2-: expected numbers and ranges such as 2-21,23"),
         ("wsj --sections 1,,2", "--sections 1,,2: expected numbers and ranges such as 2-21,23"),

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line, names_in, training_arguments
 
-from dynet_vdgi import cli, config
+from dynet_vdgi import cli
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -196,7 +197,7 @@ def test_all_values_of_the_released_definition(
 ) -> None:
     sentences = (sentence for name in names for sentence in conllu.read(data_dir / name, heads="required"))
     prepared = sentences_for_estimate(sentences)
-    result = estimate(prepared.sentences, load_rules(config.rules_path("ud")))
+    result = estimate(prepared.sentences, load_rules(rules_path("ud")))
     assert result.n_sentences == len(prepared.sentences) == n_sentences
     lines = (data_dir / expected).read_text(encoding="utf-8").split("\n")
     released = {tuple(line.split()[:2]): line.split()[2] for line in lines if line}
@@ -294,10 +295,10 @@ def test_the_estimates_can_be_trained_with(vdgi: Vdgi, folder: Path) -> None:
 
 
 def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from dynet_vdgi.commands.rules import estimated_rule_file
+    from dynet_vdgi.grammar.estimated_rules import estimated_rules
 
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        text = estimated_rule_file(["gold.conllu"], parse_rules(RULES), 10, "upos")
+        text = estimated_rules(["gold.conllu"], parse_rules(RULES), 10, "upos").text
     assert text == WRITTEN
     assert [record.levelname for record in caplog.records] == ["INFO"] * 6 + ["WARNING"]
 
@@ -319,7 +320,7 @@ def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> 
         (
             ["rules", "estimate", "plain.conllu"],
             3,
-            "plain.conllu:2: column 7 (HEAD) is missing (a treebank with heads is needed here)",
+            "plain.conllu:2: column 7 (HEAD) is missing (trees are needed here)",
         ),
         (["rules", "estimate", "gold.conllu", "roots.conllu"], 3, "roots.conllu:3: 2 roots: words 1, 2"),
         (["rules", "estimate", "empty.conllu"], 3, "empty.conllu: no sentences (file is empty;"),

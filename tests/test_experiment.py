@@ -9,17 +9,31 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
 from clusters import running_cluster
+from msgspec import structs
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
-from dynet_vdgi import config
-from dynet_vdgi.experiments import baseline_run, expand, locks, plan, published, runner, sources, tasks, work
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.experiments import (
+    baseline_run,
+    code_version,
+    expansion,
+    locks,
+    plan,
+    plan_files,
+    processes,
+    runner,
+    tasks,
+)
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.presets import load_settings
 
 SMALL = json.dumps(
     [f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()]
@@ -46,6 +60,7 @@ set = {LONGER.replace("updates=60", "updates=0").replace("]", ', "finetune.updat
 after = "first"
 [[system]]
 name = "first"
+presets = ["paper"]
 set = {LONGER}
 """
 """Four runs, of which two start from the other two."""
@@ -64,7 +79,7 @@ def write_plan(folder: Path, text: str = PLAN) -> Path:
 def tasks_of(path: Path, *only: str, out: str = "out", data: str | None = None) -> dict[str, Task]:
     """The tasks of a plan by their labels, in their order."""
     content = plan.load(path)
-    found = expand.expand(content, plan.select(content, only), plan.folders(path, data), out)
+    found = expansion.expand(content, plan.select(content, only), plan_files.folders(path, data), out)
     return {task.label: task for task in found}
 
 
@@ -122,7 +137,7 @@ def test_faults_in_a_plan(folder: Path, vdgi: Vdgi, old: str, new: str, message:
         ('"xx-test.conllu"', '"xx-tst.conllu"', 2, FIRST + "no such file: 'xx-tst.conllu' (did "),
         ('"xx-train*.conllu"', '"zz*"', 2, FIRST + "no file matches 'zz*'; --data names "),
         ('"xx-test.conllu"', '"xx-test.conllu", "b/xx-test.conllu.gz"', 4, FIRST + "two test "),
-        ("lengths = [4]", 'set = ["posterior.rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
+        ("lengths = [4]", 'set = ["rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
     ],
 )  # fmt: skip
 def test_faults_in_what_a_plan_names(
@@ -155,14 +170,40 @@ def test_impossible_wishes(folder: Path, vdgi: Vdgi, arguments: list[str], statu
     assert last_line(result.err).startswith(message)
 
 
-@pytest.mark.parametrize("name", ["demo", "paper-ud", "paper-wsj", "paper-wsj-released"])
+PLANS = sorted(path.stem for path in (resources() / "experiments").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_plans_that_come_with_the_package(name: str) -> None:
     content = plan.load(plan.path_of(name))
-    none = plan.Folders(("",))
+    named = expansion.protocols(content, plan_files.PlanFolders(("",)))  # reads all presets and settings
     for treebank in content.treebanks:
-        for system in content.systems:
-            config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-            assert expand.protocols(content, none)[treebank.name].get(system.name, "standard") is not None
+        assert set(named[treebank.name]) == {s.name for s in content.systems if s.covers(treebank.name)}
+
+
+def test_the_plan_of_score_functions(data_dir: Path) -> None:
+    """Each fine-tuning differs from the others, and starts from a pretraining with its rules and protocol."""
+    found = tasks_of(plan.path_of("score-functions"), data=str(data_dir))
+    runs = [task for task in found.values() if task.seed == 1]
+    assert len({(task.treebank, task.model_key) for task in runs}) == len(runs)
+    assert len(runs) == 2 * (2 + 2 * 11) + 2 * 2 * 5
+    for task in runs:
+        if task.after:
+            start, settings = found[f"{task.treebank}/{task.after}/1"].settings(), task.settings()
+            assert (start.posterior, start.model, start.data) == (
+                settings.posterior,
+                settings.model,
+                settings.data,
+            )
+            assert (settings.train.updates, settings.train.epochs) == (0, 0)
+            assert (start.finetune.updates, start.finetune.epochs) == (0, 0)
+
+
+def test_a_setting_for_each_treebank(folder: Path) -> None:
+    text = PLAN.replace('"finetune.updates=2"', '"finetune.updates=2", "rules={treebank}.txt"')
+    path = write_plan(folder, text)
+    Path("xx.txt").write_text("ROOT VERB 1\n", encoding="utf-8")
+    assert Path(tasks_of(path)["xx/fine/1"].settings().rules).name == "xx.txt"
 
 
 def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
@@ -207,17 +248,17 @@ def test_the_wsj_plan_has_every_row_of_the_paper() -> None:
     assert treebank.lengths == (10,)
     seen = []
     for system in content.systems:
-        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-        assert (settings.data.tags, settings.posterior.rules) == ("xpos", "wsj")
+        settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        assert (settings.data.tags, settings.rules) == ("xpos", "wsj")
         is_lexicalised = system.name.startswith("L-")
-        assert (settings.model.word_dim > 0) == is_lexicalised == bool(settings.data.clusters)
+        assert (settings.model.word_dim > 0) == is_lexicalised == bool(settings.words.clusters)
         is_weak = "Unsupervised" not in system.name and "Universal" not in system.name and system.published
         assert (settings.posterior.expectations == "trees") == bool(is_weak)
         if system.name.startswith("RL-"):
             assert settings.finetune.score == system.name.lower()
         if system.after:
             (start,) = (other for other in content.systems if other.name == system.after)
-            before = config.load_settings([*start.presets, *treebank.presets], start.set)
+            before = load_settings([*start.presets, *treebank.presets], start.set)
             assert before.finetune.updates == settings.train.updates == 0
             assert before.posterior == settings.posterior
         seen.append(settings)
@@ -229,25 +270,27 @@ def test_the_released_wsj_plan_has_a_rule_for_every_pair() -> None:
     (treebank,) = content.treebanks
     assert (treebank,) == plan.load(plan.path_of("paper-wsj")).treebanks  # so that tables can be joined
     for system in content.systems:
-        settings = config.load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
-        assert (settings.posterior.rules, settings.posterior.dynamics) == ("wsj-pairs", "released")
+        settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
+        assert (settings.rules, settings.posterior.dynamics) == ("wsj-pairs", "released")
         assert (settings.data.tags, settings.data.protocol) == ("xpos", "standard")
         assert bool(settings.finetune.epochs) == bool(system.after) != bool(settings.train.epochs)
 
 
 # ------------------------------------------------------------------------------------------- tasks and keys
 def test_presets_of_a_treebank_are_between_presets_and_settings_of_a_system(folder: Path) -> None:
-    text = PLAN.replace("lengths = [4]", 'presets = ["wsj", "more.toml"]\nset = ["train.clip=0"]', 1)
-    text = text.replace('"finetune.updates=2"', '"finetune.updates=2", "data.max_len=9", "train.clip=2"')
+    text = PLAN.replace("lengths = [4]", 'presets = ["wsj", "more.toml"]\nset = ["train.average=0.25"]', 1)
+    text = text.replace(
+        '"finetune.updates=2"', '"finetune.updates=2", "data.max_len=9", "train.average=0.75"'
+    )
     text = text.replace('presets = ["rl-pc"]', 'presets = ["rl-pc", "as_released"]')
     path = write_plan(folder, text)
-    Path("more.toml").write_text("[data]\nmax_len = 7\nmin_freq = 3\n", encoding="utf-8")
+    Path("more.toml").write_text("[data]\nmax_len = 7\n[train]\nsamples = 5\n", encoding="utf-8")
     found = tasks_of(path)
     fine, first, baselines = (found[f"xx/{name}"].settings() for name in ("fine/1", "first/1", "baselines"))
-    assert (fine.posterior.dynamics, fine.posterior.rules, fine.data.tags) == ("released", "wsj", "xpos")
-    assert (fine.data.max_len, fine.data.min_freq, fine.train.clip) == (9, 3, 0)
-    assert (first.posterior.rules, first.data.max_len) == ("wsj", 7)
-    assert (baselines.posterior.rules, baselines.data.tags) == ("wsj", "xpos")
+    assert (fine.posterior.dynamics, fine.rules, fine.data.tags) == ("released", "wsj", "xpos")
+    assert (fine.data.max_len, fine.train.samples, fine.train.average) == (9, 3, 0.25)
+    assert (first.rules, first.data.max_len) == ("wsj", 7)
+    assert (baselines.rules, baselines.data.tags) == ("wsj", "xpos")
     assert found["xx/baselines"].protocols == ("standard", "as_released")  # that of first before that of fine
 
 
@@ -255,16 +298,16 @@ def test_baselines_have_the_rules_and_tags_of_their_treebank(folder: Path) -> No
     keys = set()
     for line, expected in (
         ("lengths = [4]", ("ud", "upos")),
-        ('set = ["posterior.rules=ud-propn"]', ("ud-propn", "upos")),
-        ('set = ["posterior.rules=mine.txt", "data.tags = xpos"]', ("plans/mine.txt", "xpos")),
-        ('set = ["posterior.rules=mine.txt"]', ("plans/mine.txt", "upos")),
+        ('set = ["rules=ud-propn"]', ("ud-propn", "upos")),
+        ('set = ["rules=mine.txt", "data.tags = xpos"]', ("plans/mine.txt", "xpos")),
+        ('set = ["rules=mine.txt"]', ("plans/mine.txt", "upos")),
         ('presets = ["wsj"]', ("wsj", "xpos")),
     ):
         Path("plans").mkdir(exist_ok=True)
         Path("plans/mine.txt").write_text("ROOT VERB 0.5\n", encoding="utf-8")
         task = tasks_of(write_plan(Path("plans"), PLAN.replace("lengths = [4]", line, 1)))["xx/baselines"]
         settings = task.settings()
-        assert (settings.posterior.rules, settings.data.tags) == expected
+        assert (settings.rules, settings.data.tags) == expected
         keys.add(task.key)
     assert len(keys) == 5
 
@@ -281,7 +324,7 @@ def test_rules_only_parses_the_tags_that_its_rules_are_for(folder: Path) -> None
     right = {}
     for rules in ("ud.txt", "penn.txt"):
         for tags in ("upos", "xpos"):
-            assignments = (f"posterior.rules={rules}", f"data.tags={tags}")
+            assignments = (f"rules={rules}", f"data.tags={tags}")
             out = f"{rules}-{tags}"
             Path(out).mkdir()
             task = Task(out, "", set=assignments, test=("test.conllu",), protocols=("standard",))
@@ -338,9 +381,9 @@ def changed_parts(before: Task, after: Task) -> set[str]:
         ('["xx-test.conllu"]', '["xx-dev.conllu"]', {"scoring"}),
         ('["xx-train*.conllu"]', '["xx-dev.conllu"]', {"data"}),
         ('["xx-dev.conllu"]', '["xx-test.conllu"]', set()),
-        ("lengths = [4]", 'set = ["posterior.rules=ud-propn"]', {"rules"}),
-        ("lengths = [4]", 'set = ["posterior.rules=mine.txt"]', {"rules"}),
-        ("lengths = [4]", 'set = ["posterior.rules=ud.txt"]', set()),
+        ("lengths = [4]", 'set = ["rules=ud-propn"]', {"rules"}),
+        ("lengths = [4]", 'set = ["rules=mine.txt"]', {"rules"}),
+        ("lengths = [4]", 'set = ["rules=ud.txt"]', set()),
         ("lengths = [4]", 'set = ["train.select=dev"]', {"settings", "data"}),
         ("lengths = [4]", 'set = ["data.tags=xpos"]', {"settings"}),
         ("lengths = [4]", 'presets = ["wsj"]', {"settings", "rules"}),
@@ -353,7 +396,7 @@ def test_a_key_changes_with_what_the_result_follows_from(
 ) -> None:
     before = tasks_of(write_plan(folder))
     Path("mine.txt").write_text("ROOT VERB 0.5\n", encoding="utf-8")
-    Path("ud.txt").write_bytes(config.rules_path("ud").read_bytes())
+    Path("ud.txt").write_bytes(rules_path("ud").read_bytes())
     write_plan(folder, PLAN.replace(old, new, 1))
     after = tasks_of(folder / "plan.toml")
     for label in ("xx/first/1", "xx/fine/1"):
@@ -363,7 +406,7 @@ def test_a_key_changes_with_what_the_result_follows_from(
 
 
 def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
-    words = 'set = ["model.word_dim=4", "data.clusters=c.txt"]'
+    words = 'set = ["parser.word_dim=4", "words.clusters=c.txt"]'
     path = write_plan(folder, PLAN.replace("lengths = [4]", words))
     parts = []
     for name, content in (("c.txt", "0\tverb1\t9\n"), ("d.txt", "0\tverb1\t9\n"), ("c.txt", "1\tverb1\t9\n")):
@@ -374,9 +417,8 @@ def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
     assert parts[0]["settings"] != parts[2]["settings"]
 
 
-def test_a_key_changes_with_the_teachers_rule_table(folder: Path) -> None:
-    taught = 'name = "first"\nset = ["teacher.kind=dmv", "teacher.prior=table.txt", '
-    path = write_plan(folder, PLAN.replace('name = "first"\nset = [', taught))
+def test_a_key_changes_with_the_rule_table(folder: Path) -> None:
+    path = write_plan(folder, PLAN.replace('presets = ["paper"]\n', 'set = ["rules=table.txt"]\n#'))
     parts = []
     for weight in (1, 1, 2):
         Path("table.txt").write_text(f"[short arcs] (b)\nshort arcs = {weight}\n", encoding="utf-8")
@@ -386,17 +428,17 @@ def test_a_key_changes_with_the_teachers_rule_table(folder: Path) -> None:
 
 
 def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = sources.reachable("dynet_vdgi.commands.train")
-    assert {"dynet_vdgi", "dynet_vdgi.learning.training", "dynet_vdgi.errors"} <= set(training)
-    scoring = sources.reachable("dynet_vdgi.experiments.training_run")
+    training = code_version.reachable("dynet_vdgi.training.run")
+    assert {"dynet_vdgi", "dynet_vdgi.variational.trainer", "dynet_vdgi.errors"} <= set(training)
+    scoring = code_version.reachable("dynet_vdgi.experiments.training_run")
     assert set(training) < set(scoring)
-    shown = {"cli", "commands.table", "experiments.plan", "experiments.sheets", "experiments.runner"}
+    shown = {"cli", "commands.table", "experiments.plan", "experiments.tables.sheets", "experiments.runner"}
     assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
-    before = sources.code_version("dynet_vdgi.commands.train")
-    sources.code_version.cache_clear()
-    monkeypatch.setattr(sources, "__version__", "0.0.1")
-    assert sources.code_version("dynet_vdgi.commands.train") != before
-    sources.code_version.cache_clear()
+    before = code_version.code_version("dynet_vdgi.training.run")
+    code_version.code_version.cache_clear()
+    monkeypatch.setattr(code_version, "__version__", "0.0.1")
+    assert code_version.code_version("dynet_vdgi.training.run") != before
+    code_version.code_version.cache_clear()
 
 
 def test_the_rules_of_weak_supervision_are_counted_in_the_files_for_them(folder: Path) -> None:
@@ -408,8 +450,8 @@ def test_the_rules_of_weak_supervision_are_counted_in_the_files_for_them(folder:
     run = tasks_of(write_plan(folder, weak), "first")["xx/first/1"]
     run.folder.mkdir(parents=True)
     settings, used = training_run._settings(run)
-    assert settings.posterior.rules == str(Path("out/xx/first/1/rules.txt"))
-    assert "xx-dev.conllu" in Path(settings.posterior.rules).read_text(encoding="utf-8")
+    assert settings.rules == str(Path("out/xx/first/1/rules.txt"))
+    assert "xx-dev.conllu" in Path(settings.rules).read_text(encoding="utf-8")
     assert used == ["xx-dev.conllu: expectations of the rules counted in its trees"]
 
 
@@ -426,7 +468,7 @@ class Pretended:
         self.seen.append(task.label)
         if task.label in self.failing:
             return {"status": 1, "last": self.failing[task.label], "s": 0.0}
-        work.prepare_folder(task)
+        processes.prepare_folder(task)
         result = {
             "key": task.key,
             "parts": dict(task.parts),
@@ -448,7 +490,7 @@ class Pretended:
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pretended]:
     def pretend(**failing: str) -> Pretended:
         done = Pretended({f"xx/{label.replace('_', '/')}": reason for label, reason in failing.items()})
-        monkeypatch.setattr(work, "run_task", done)
+        monkeypatch.setattr(processes, "run_task", done)
         return done
 
     return pretend
@@ -549,7 +591,7 @@ def test_a_worker_that_does_not_see_the_files(
     folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_plan(folder)
-    monkeypatch.setattr(work, "run_task", lambda content, folder: {"status": 0, "last": "", "s": 0.0})
+    monkeypatch.setattr(processes, "run_task", lambda content, folder: {"status": 0, "last": "", "s": 0.0})
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
     assert (
@@ -565,7 +607,7 @@ def test_an_error_of_the_cluster_is_a_failure(
         raise ModuleNotFoundError("No module named 'dynet_vdgi'")
 
     write_plan(folder)
-    monkeypatch.setattr(work, "run_task", broken)
+    monkeypatch.setattr(processes, "run_task", broken)
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
     assert "failed: xx/first/1: ModuleNotFoundError: No module named 'dynet_vdgi'\n" in err
@@ -596,20 +638,23 @@ def test_last_words(folder: Path, status: int, said: str, log: str | None, last:
     if log is not None:
         task.folder.mkdir(parents=True)
         task.log.write_text(log, encoding="utf-8")
-    assert work._last_words(task, status, said, str(folder)) == last
+    assert processes._last_words(task, status, said, str(folder)) == last
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_what_was_begun_with_other_names_of_files_begins_again(
     whole: tuple[Path, str], folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
     shutil.copytree(whole[0], folder / "copy")
     monkeypatch.chdir(folder / "copy")
     run = Path("out/xx/first/1")
-    model = checkpoint.load(run / "model.vdgi", training=True)
-    model.meta["complete"], model.progress["update"] = False, 2
-    checkpoint.save(run / "model.vdgi", model)
+    model = model_file.load(run / "model.vdgi", training=True)
+    model.progress["update"] = 2
+    unfinished = replace(model, provenance=structs.replace(model.provenance, complete=False))
+    model_file.save(run / "model.vdgi", unfinished)
     (run / "result.json").unlink()
     Path("xx-train.conllu").rename("xx-train-renamed.conllu")
     result = vdgi.good("experiment", "plan.toml", "--out", "out")
@@ -641,6 +686,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, table_in(out)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
     folder, table = whole
     run = folder / "out" / "xx" / "fine" / "2"
@@ -669,14 +716,14 @@ def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
 def test_the_command_in_a_log_gives_the_same_model(
     whole: tuple[Path, str], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
 
     monkeypatch.chdir(whole[0])
     words = Path("out/xx/fine/2/log.txt").read_text(encoding="utf-8").splitlines()[0].split()[2:]
     vdgi.good(*words[:-1], "again")
-    ends = [checkpoint.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
+    ends = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
     assert tiny.same_arrays(ends[0].training, ends[1].training)
-    assert ends[0].meta["command"] == ["vdgi", *words]
+    assert ends[0].provenance.command == ("vdgi", *words)
 
 
 def test_other_test_sentences_are_scored_without_training(
@@ -700,6 +747,8 @@ def begun(run: Path) -> Callable[[], bool]:
     return lambda: (run / "model.vdgi").exists() and not (run / "result.json").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_interrupted_and_killed_it_goes_on_to_the_same_table(whole: tuple[Path, str], folder: Path) -> None:
     write_plan(folder)
     command = ("experiment", "plan.toml", "--out", "out")
@@ -724,8 +773,9 @@ def test_interrupted_and_killed_it_goes_on_to_the_same_table(whole: tuple[Path, 
     assert not Path("out/.replaced").exists()
 
 
+@pytest.mark.slow
 def test_a_real_failure_is_listed_with_its_log(folder: Path, vdgi: Vdgi) -> None:
-    diverging = f'[[system]]\nname = "wild"\nset = {WILD}\n'
+    diverging = f'[[system]]\nname = "wild"\npresets = ["paper"]\nset = {WILD}\n'
     write_plan(folder, PLAN.replace("seeds = [1, 2]", "seeds = [1]") + diverging)
     status, out, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "wild")
     assert status == 1
@@ -743,7 +793,7 @@ def test_a_real_failure_is_listed_with_its_log(folder: Path, vdgi: Vdgi) -> None
 def test_a_file_that_changes_meanwhile(folder: Path) -> None:
     task = tasks_of(write_plan(folder))["xx/first/1"]
     tiny.write(folder / "xx-train.conllu", 11)
-    outcome = work.run_task(task.to_dict(), str(folder))
+    outcome = processes.run_task(task.to_dict(), str(folder))
     assert outcome["status"] == 2
     assert outcome["last"].startswith(
         "xx/first/1: data changed since the experiment began, or differ on this "
@@ -770,6 +820,8 @@ def worker_of(run: Path) -> int | None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the worker of a task")
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_worker_of_a_cluster_is_killed(
     whole: tuple[Path, str], folder: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:

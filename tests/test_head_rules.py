@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import head_rules
 from dynet_vdgi.errors import ConfigError, UsageError
 
@@ -81,7 +81,7 @@ def test_constituents_analysed_by_hand(line: str) -> None:
 
 def by_reading(name: str, label: str, children: Sequence[str]) -> int:
     """The head, found from the table's text in another way: all children are ranked, the least rank wins."""
-    text = (config.resources() / "heads" / f"{name}.txt").read_text(encoding="utf-8")
+    text = (resources() / "heads" / f"{name}.txt").read_text(encoding="utf-8")
     lines = [line.split("#")[0].partition(":") for line in text.splitlines()]
     ranks: dict[int, tuple[int, int]] = {}
     end, item_number = "left", 0

@@ -13,27 +13,30 @@ from typing import Any
 
 import pytest
 import tiny
+from dynet_vdgi.learning import students
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
 from tiny import same_arrays
 
-from dynet_vdgi import cli, config
+from dynet_vdgi import cli, config, model_file
+from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.commands import train
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import STANDARD, prepare
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.experiments import expand, plan, tasks, training_run, work
+from dynet_vdgi.experiments import expansion, plan, plan_files, processes, tasks, training_run
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint, students
-from dynet_vdgi.learning.training import TrainingData
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.variational.trainer import TrainingData
 
-DEMO = config.resources() / "demo"
+DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
-RULES = load_rules(config.rules_path("best-tags"))
+RULES = load_rules(rules_path("best"))
 
 
 def demo(name: str, first: int, last: int) -> list[Sentence]:
@@ -70,9 +73,10 @@ def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
     every = [sentence for text in texts for sentence in text]
     vocabulary = build_vocabulary(every, lexicalised=False)
     data = TrainingData(every, [], vocabulary, RULES, sizes=[len(text) for text in texts])
-    return train._taught(data, config.load_settings("best")).taught
+    return train._taught(data, load_settings("best")).taught
 
 
+@pytest.mark.slow
 def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
     text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
     tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
@@ -111,14 +115,14 @@ def test_no_language_has_twice_as_many_sentences_as_another(sizes: list[int]) ->
 def test_one_language_is_learnt_as_without_a_label(folder: Path, vdgi: Vdgi) -> None:
     vdgi.good("train", "--preset", "best", "--train", DEV, "--out", "plain")
     vdgi.good("train", "--preset", "best", "--language", "xa", DEV, "--out", "labelled")
-    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
     assert same_arrays(plain.parameters, labelled.parameters)
     assert "languages" not in plain.meta
     assert labelled.meta["languages"] == {"xa": labelled.meta["trained_on"]}
 
 
 def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
-    meta = checkpoint.load(both).meta
+    meta = model_file.load(both).meta
     read = [prepare(conllu.read(name), STANDARD, 15, 2) for name in (TRAIN, DEV)]
     numbers = [{"sentences": len(part.sentences), "words": part.n_words} for part in read]
     assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
@@ -142,7 +146,7 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder: Path, vd
     vdgi.good("train", "--train", "a.conllu", "b.conllu", *tiny.SMALL_OPTIONS, "--out", "plain")
     languages = ["--language", "xa", "a.conllu", "--language", "xb", "b.conllu"]
     vdgi.good("train", *languages, *tiny.SMALL_OPTIONS, "--out", "labelled")
-    plain, labelled = (checkpoint.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
+    plain, labelled = (model_file.load(f"{name}/model.vdgi") for name in ("plain", "labelled"))
     assert same_arrays(plain.parameters, labelled.parameters)
     assert {label: found["sentences"] for label, found in labelled.meta["languages"].items()} == {
         "xa": 12,
@@ -157,19 +161,19 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder: Path, vd
 
 
 def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vdgi: Vdgi) -> None:
-    sizes = ["model.hidden_dim=8", "model.tag_dim=8", "train.epochs=1", "data.max_len=8"]
+    sizes = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.epochs=1", "data.max_len=8"]
     options = [word for size in sizes for word in ("--set", size)]
     languages = ["--language", "xa", DEV, "--language", "xb", TEST]
     err = vdgi.good("train", "--preset", "best-neural", *options, *languages, "--out", "run").err
     assert err.count("teacher: DMV, ") == 2
-    meta = checkpoint.load("run/model.vdgi").meta
+    meta = model_file.load("run/model.vdgi").meta
     assert list(meta["languages"]) == ["xa", "xb"]
     assert (meta["gold_trees"], meta["complete"]) == ([], True)
 
 
 def test_gold_trees_alone_need_no_teacher(folder: Path, vdgi: Vdgi) -> None:
     vdgi.good("train", "--preset", "best", "--trees", DEV, "--out", "run")
-    assert checkpoint.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
+    assert model_file.load("run/model.vdgi").meta["gold_trees"][0].endswith(" trees learnt from")
 
 
 TEXT = ["--language", "xa", "a.conllu"]
@@ -301,7 +305,8 @@ def tasks_of(folder: Path) -> Callable[..., dict[str, Task]]:
         content = plan.load(Path("plan.toml"))
         chosen = plan.select(content, only)
         return {
-            t.label: t for t in expand.expand(content, chosen, plan.folders(Path("plan.toml"), None), "out")
+            t.label: t
+            for t in expansion.expand(content, chosen, plan_files.folders(Path("plan.toml"), None), "out")
         }
 
     return found
@@ -314,6 +319,7 @@ ALL = {
 }
 
 
+@pytest.mark.slow
 def test_whose_text_a_run_learns_from(tasks_of: Callable[..., dict[str, Task]]) -> None:
     found = tasks_of()
     assert not [label for label in found if label.startswith("gone")]
@@ -392,7 +398,7 @@ def test_of_equal_runs_one_trains(
     models, results = {}, {}
     for label in ("xa/multilingual/1", "xb/multilingual/1", "xb/multilingual/2", "xb/zero-shot/1"):
         task = found[label]
-        work.prepare_folder(task)
+        processes.prepare_folder(task)
         training_run.perform(task)
         assert (task.folder in trained) == (label != "xb/multilingual/1")
         models[label] = task.folder / config.MODEL_NAME
@@ -400,25 +406,25 @@ def test_of_equal_runs_one_trains(
         assert tasks.state(task).name == "done"
     first, copied, other_seed, zero = models.values()
     assert first.read_bytes() == copied.read_bytes() != other_seed.read_bytes()
-    assert list(checkpoint.load(first).meta["languages"]) == ["xa", "xb", "xc"]
-    assert list(checkpoint.load(zero).meta["languages"]) == ["xa", "xc"]
+    assert list(model_file.load(first).meta["languages"]) == ["xa", "xb", "xc"]
+    assert list(model_file.load(zero).meta["languages"]) == ["xa", "xc"]
     # Each is scored on its own test sentences, the copied model as a trained one would be.
     assert [len(result["words"]) for result in results.values()] == [14, 15, 15, 15]
     vdgi.good("parse", first, "xb-test.conllu", "-o", "parsed.conllu")
     assert Path("parsed.conllu").read_bytes() == (copied.parent / "xb-test.parsed.conllu").read_bytes()
     # The command in a model file makes that model.
-    words = shlex.split(shlex.join(checkpoint.load(zero).meta["command"]))
+    words = shlex.split(shlex.join(model_file.load(zero).meta["command"]))
     words[words.index("--out") + 1] = "again"
     vdgi.good(*words[1:])
-    assert same_arrays(checkpoint.load("again/model.vdgi").parameters, checkpoint.load(zero).parameters)
+    assert same_arrays(model_file.load("again/model.vdgi").parameters, model_file.load(zero).parameters)
 
 
 def test_the_paper_plan_has_both(data_dir: Path) -> None:
     content = plan.load(plan.path_of("paper-ud"))
     languages = [treebank.name for treebank in content.treebanks]
     chosen = plan.select(content, ["nl", "multilingual", "zero-shot"])
-    folders = plan.folders(Path("."), str(data_dir))
-    found = {task.label: task for task in expand.expand(content, chosen, folders, "out")}
+    folders = plan_files.folders(Path("."), str(data_dir))
+    found = {task.label: task for task in expansion.expand(content, chosen, folders, "out")}
     assert list(found["nl/multilingual/1"].by_language()) == languages
     others = [name for name in languages if name != "nl"]
     assert list(found["nl/zero-shot/1"].by_language()) == others

@@ -11,8 +11,8 @@ import pytest
 
 from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.learning.optimiser import AdaGrad
 from dynet_vdgi.model.layers import Parameters
+from dynet_vdgi.variational.optimiser import AdaGrad
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 

@@ -14,11 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.commands.train import train
-from dynet_vdgi.data.treebank import is_projective
+from dynet_vdgi import model_file
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 
@@ -26,6 +28,13 @@ TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is
 @pytest.fixture
 def parser(model: Path) -> Parser:
     return vdgi.load(model)
+
+
+def trained(folder: Path, settings: Settings) -> Parser:
+    """A parser of the tiny treebank."""
+    text = Given((str(tiny.write(folder / "a.conllu")),))
+    run(Inputs({"": text}), settings, out=folder)
+    return vdgi.load(folder)
 
 
 def is_tree(heads: tuple[int, ...]) -> bool:
@@ -57,8 +66,13 @@ def test_parsing_needs_no_dynet(model: Path) -> None:
 
 
 def test_what_the_package_promises() -> None:
-    assert sorted(vdgi.__all__) == ["Sentence", "__version__", "load", "read"]
+    assert {"Parser", "Sentence", "__version__", "draw", "evaluate", "load", "read", "train", "write"} <= set(
+        vdgi.__all__
+    )
+    assert dir(vdgi) == vdgi.__all__ == sorted(vdgi.__all__)
     assert all(hasattr(vdgi, name) for name in vdgi.__all__)
+    with pytest.raises(AttributeError, match="module 'dynet_vdgi' has no attribute 'parse'"):
+        vdgi.parse  # noqa: B018
 
 
 def test_load_takes_a_path_or_its_name(model: Path) -> None:
@@ -133,9 +147,9 @@ def test_words_do_not_matter_to_an_unlexicalised_model(parser: Parser) -> None:
     ("words", "tags", "message"),
     [
         ([], [], "0 words, 0 tags"),
-        (["a"], [], "1 words, 0 tags"),
-        ([], ["NOUN"], "0 words, 1 tags"),
-        (["a", "b"], ["NOUN"], "2 words, 1 tags"),
+        (["a"], [], "1 word, 0 tags"),
+        ([], ["NOUN"], "0 words, 1 tag"),
+        (["a", "b"], ["NOUN"], "2 words, 1 tag"),
     ],
 )
 def test_words_and_tags_must_be_as_many(
@@ -154,19 +168,15 @@ def test_unknown_tags_are_counted(parser: Parser) -> None:
 
 def test_punctuation_is_a_word_where_the_protocol_keeps_it(tmp_path: Path) -> None:
     settings = tiny.settings({"data": {"protocol": "as_released"}})
-    parser = vdgi.load(
-        train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
-    )
+    parser = trained(tmp_path, settings)
     assert "PUNCT" in parser.model.vocabulary.tags
     assert is_tree(parser.parse([".", "."], ["PUNCT", "PUNCT"]))
     assert parser.unknown_tags == {}
 
 
 def test_a_lexicalised_model(tmp_path: Path) -> None:
-    settings = tiny.settings({"model": {"word_dim": 3, "vector_dim": 4}})
-    parser = vdgi.load(
-        train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
-    )
+    settings = tiny.settings({"parser": {"word_dim": 3, "vector_dim": 4}})
+    parser = trained(tmp_path, settings)
     assert "noun0" in parser.model.vocabulary.words
     assert is_tree(parser.parse(["noun0", "never-seen"], ["NOUN", "VERB"]))
 
@@ -177,9 +187,9 @@ def test_no_such_model(tmp_path: Path) -> None:
 
 
 def test_weights_that_do_not_fit_the_settings_name_the_file(model: Path, tmp_path: Path) -> None:
-    misfit = checkpoint.load(model)
-    misfit.settings = tiny.settings({"model": {"hidden_dim": 7}})
-    checkpoint.save(tmp_path / "model.vdgi", misfit)
+    misfit = model_file.load(model)
+    misfit.settings = tiny.settings({"parser": {"hidden_dim": 7}})
+    model_file.save(tmp_path / "model.vdgi", misfit)
     with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
         vdgi.load(tmp_path / "model.vdgi")
 

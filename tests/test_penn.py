@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.data import conllu, head_rules, penn
 from dynet_vdgi.data.penn import Tree, read
-from dynet_vdgi.data.treebank import STANDARD, is_projective, prepare
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parent / "malformed_penn"
@@ -357,6 +359,7 @@ def blocks(sample: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks: dict[str, str]) -> None:
     paths = sorted((sample / "dependency_treebank").glob("*.dp"))
     expected = [
@@ -385,6 +388,7 @@ def test_the_sample_keeps_every_form_and_tag(sample: Path, blocks: dict[str, str
     assert [row[3] for row in rows] == [penn.UPOS[tag] for _, tag in leaves]
 
 
+@pytest.mark.slow
 def test_branching_scores_of_the_sample(blocks: dict[str, str], tmp_path: Path) -> None:
     """Next to the paper's section 23: left 36.2 and 30.2, right 20.1 and 20.6."""
     path = tmp_path / "wsj.conllu"

@@ -10,22 +10,31 @@ from typing import Any
 
 import brute_force
 import dynet as dy
+import networks
 import numpy as np
 import pytest
 import tiny
-from test_per_sentence import gradients, network
+from networks import (
+    PARAMETERS,
+    SENTENCE,
+    assert_unbiased,
+    enumerated,
+    error_of_gradient,
+    estimates,
+    flat_network,
+    gradients,
+)
 
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning.baseline import Baseline
-from dynet_vdgi.learning.optimiser import AdaGrad
-from dynet_vdgi.learning.phases import Diagnostics, Finetuning, Pretraining, Supervised
-from dynet_vdgi.learning.posterior import Lambda, RuleCounts, dual, dual_gradient
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Parameters
-from dynet_vdgi.model.per_sentence import forcing, new_graph
 from dynet_vdgi.model.samples import Samples
+from dynet_vdgi.variational.critic import Baseline
+from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
+from dynet_vdgi.variational.posterior import Lambda, RuleCounts, dual, dual_gradient
 
 TAGS = ("DET", "NOUN", "VERB")
 RULES = parse_rules("ROOT VERB 0.75\nVERB NOUN 0.5\nNOUN DET 0.25\nNOUN NOUN 0.125")
@@ -480,58 +489,19 @@ def test_supervised_weights_are_one() -> None:
 
 # REINFORCE
 
-WORDS, COPIES = 3, 5
-NET_TAGS = ("ADJ", "NOUN", "VERB")
 NET_RULES = parse_rules("ROOT VERB 0.5\nROOT NOUN 0.25\nVERB NOUN 0.5\nNOUN ADJ 0.4")
-SENTENCE = Encoded((1, 2, 3), (0, 0, 0))
-ACTIONS = [actions for actions, _ in brute_force.derivations(WORDS)]
-
-
-def net() -> Any:
-    """Without dropout, and with a flat q, so that no derivation is too rare to be drawn."""
-    return network(seed=2, scale=0.6, hidden_dim=8, encoder_dropout=0.0, decoder_dropout=0.0)
-
-
-def enumerated(network_: Any) -> tuple[Any, Floats, Floats]:
-    """All derivations of the sentence, scored; q and l of each."""
-    new_graph(autobatch=False)
-    drawn = per_sentence.draw(network_, SENTENCE, len(ACTIONS), forcing(ACTIONS))
-    return drawn, np.exp(drawn.samples.log_q), drawn.samples.log_p - drawn.samples.log_q
 
 
 def rewards(lam: Floats) -> Floats:
     """lambda . counts of all derivations."""
-    tags = [NET_TAGS[tag - 1] for tag in SENTENCE.tags]
+    tags = [networks.TAGS[tag - 1] for tag in SENTENCE.tags]
     weight = {(rule.head, rule.dependent): float(value) for rule, value in zip(NET_RULES.rules, lam)}
     return np.array(
         [
             sum(weight.get((tags[h - 1] if h else "ROOT", tag), 0.0) for h, tag in zip(heads, tags))
-            for _, heads in brute_force.derivations(WORDS)
+            for _, heads in brute_force.derivations(len(SENTENCE))
         ]
     )
-
-
-def estimates(engine: Any, network_: Any, phase: Finetuning, times: int, batch: int) -> dict[str, Floats]:
-    """Gradients that `accumulate` gives, (times, ...) by name, each the mean of a batch of estimates."""
-    found: dict[str, list[Floats]] = {}
-    settings = TrainSettings(samples=COPIES, exponent=1.0)
-    for k in range(times):
-        engine.accumulate(network_, [SENTENCE] * batch, phase, np.random.default_rng([11, k]), settings)
-        for name, gradient in gradients(network_).items():
-            found.setdefault(name, []).append(gradient.astype(np.float64))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def assert_unbiased(found: dict[str, Floats], exact: dict[str, Floats], names: list[str]) -> None:
-    """Within four standard errors, which are small beside the gradient."""
-    for name in names:
-        mean, error = found[name].mean(axis=0), found[name].std(axis=0, ddof=1) / np.sqrt(len(found[name]))
-        assert (np.abs(mean - exact[name]) < 4 * error + 1e-5).all(), name
-        largest = np.unravel_index(np.abs(exact[name]).argmax(), exact[name].shape)
-        assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"  # 1 - 1/M would be seen
-
-
-PARAMETERS = ["state/actions", "state/actions_bias", "state/bias", "stack/compose_bias", "stack/lstm/bias"]
 
 
 def reinforce_case(objective: str, score: str = "loo") -> tuple[Any, Finetuning, Floats]:
@@ -539,8 +509,8 @@ def reinforce_case(objective: str, score: str = "loo") -> tuple[Any, Finetuning,
     dynamics = "fixed" if objective == "rules" else "off"
     lam = Lambda(PosteriorSettings(dynamics=dynamics, strength=1.2), NET_RULES.expectations, joint=True)
     settings = FinetuneSettings(score=score, objective=objective, decoder="plain")
-    phase = Finetuning(RuleCounts(NET_RULES, NET_TAGS), lam, settings, Baseline({SENTENCE: 4.0}))
-    return net(), phase, rewards(lam.value)
+    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS), lam, settings, Baseline({SENTENCE: 4.0}))
+    return flat_network(), phase, rewards(lam.value)
 
 
 def exact_gradients(network_: Any, reward: Floats) -> dict[str, Floats]:
@@ -558,22 +528,16 @@ def test_the_enumerated_gradient_is_that_of_the_enumerated_objective(objective: 
     exact = exact_gradients(network_, reward)
     if objective == "rules":
         assert reward.std() > 0.3
+
+    def objective_now() -> float:
+        _, q, elbo = enumerated(network_)
+        return -float(q @ (elbo + reward))
+
     for part, name in product(("encoder", "decoder"), (*PARAMETERS, "embed/from_tag")):
         full = f"{part}/{name}"
-        value = network_.parameters.get(full)
         for i in np.argsort(-np.abs(exact[full].ravel()))[:2].tolist():
-            errors = []
-            for step in (2e-2, 1e-2, 3e-3):
-                numeric = 0.0
-                for sign in (1, -1):
-                    changed = value.astype(np.float64).copy()
-                    changed.reshape(-1)[i] += sign * step
-                    network_.parameters.set(full, changed)
-                    _, q, elbo = enumerated(network_)
-                    numeric -= sign * float(q @ (elbo + reward)) / (2 * step)
-                errors.append(abs(numeric - exact[full].ravel()[i]))
-            network_.parameters.set(full, value)
-            assert min(errors) < 1e-2 * max(np.abs(exact[full]).max(), 0.1), (full, i, errors)
+            error = error_of_gradient(network_, full, i, float(exact[full].ravel()[i]), objective_now)
+            assert error < 1e-2 * max(np.abs(exact[full]).max(), 0.1), (full, i, error)
 
 
 @pytest.mark.parametrize(
@@ -603,7 +567,9 @@ def test_a_normalised_score_is_not_that_gradient() -> None:
     """RL-SN divides by the std: no estimate of the ELBO's gradient, so the tests above can fail."""
     network_, _, reward = reinforce_case("elbo")
     lam = Lambda(PosteriorSettings(dynamics="off"), NET_RULES.expectations, joint=True)
-    phase = Finetuning(RuleCounts(NET_RULES, NET_TAGS), lam, FinetuneSettings(score="rl-sn", form="released"))
+    phase = Finetuning(
+        RuleCounts(NET_RULES, networks.TAGS), lam, FinetuneSettings(score="rl-sn", form="released")
+    )
     found = estimates(lockstep, network_, phase, times=30, batch=30)
     with pytest.raises(AssertionError, match="encoder/state/actions"):
         assert_unbiased(found, exact_gradients(network_, reward), ["encoder/state/actions"])

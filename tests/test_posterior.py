@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.config import PosteriorSettings
-from dynet_vdgi.learning.posterior import Lambda, dual, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.variational.posterior import Lambda, dual, dual_gradient, effective_samples, gamma, log_z
 
 CASES = st.integers(0, 10_000)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
@@ -29,7 +29,7 @@ sentences = st.lists(st.sampled_from(UPOS), min_size=1, max_size=12)
 
 
 def shipped(name: str) -> RuleSet:
-    return load_rules(config.rules_path(name))
+    return load_rules(rules_path(name))
 
 
 def table(*lines: str) -> Prior:

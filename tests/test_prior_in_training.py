@@ -13,26 +13,34 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from dynet_vdgi.learning.students import taught, teacher_of
+from networks import (
+    PARAMETERS,
+    SENTENCE,
+    TAGS,
+    assert_unbiased,
+    enumerated,
+    estimates,
+    flat_network,
+    gradients,
+)
 from shell import Vdgi, last_line
-from test_per_sentence import gradients
-from test_phases import NET_TAGS, PARAMETERS, SENTENCE, WORDS, assert_unbiased, enumerated, estimates, net
 from tiny import Run, same_arrays
 
-from dynet_vdgi import config
+from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.phases import Finetuning, Pretraining
-from dynet_vdgi.learning.posterior import Lambda, Potentials
-from dynet_vdgi.learning.students import taught, teacher_of
-from dynet_vdgi.learning.training import Trainer, expected_dda, stages
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.presets import merge
+from dynet_vdgi.variational.phases import Finetuning, Pretraining
+from dynet_vdgi.variational.posterior import Lambda, Potentials
+from dynet_vdgi.variational.trainer import Trainer, expected_dda, stages
 
 Floats = Any
 
@@ -61,7 +69,7 @@ BY_HAND = {
 
 
 def potentials(rules: Any = TABLE) -> Potentials:
-    return Potentials(Prior(rules), NET_TAGS)
+    return Potentials(Prior(rules), TAGS)
 
 
 def lambda_of(strength: float, **changes: Any) -> Lambda:
@@ -78,7 +86,7 @@ def samples_of(trees: Sequence[tuple[int, ...]], seed: int = 0) -> Samples:
 
 
 def test_the_feature_is_the_sum_of_the_log_potentials_of_the_arcs() -> None:
-    assert set(BY_HAND) == set(brute_force.projective_trees(WORDS))
+    assert set(BY_HAND) == set(brute_force.projective_trees(len(SENTENCE)))
     found = potentials()(SENTENCE, list(BY_HAND))
     assert found.tolist() == [[value] for value in BY_HAND.values()]
 
@@ -88,11 +96,8 @@ def test_the_feature_holds_everything_that_the_best_table_says(n: int) -> None:
     rng, tags = np.random.default_rng(n), ("ADP", "CONJ", "NOUN", "PROPN", "SCONJ", "VERB")
     text = Encoded(tuple(rng.integers(1, 7, n).tolist()), (0,) * n)
     names = [tags[tag - 1] for tag in text.tags]
-    prior = Prior.of_text(
-        load_rules(config.rules_path("best-tags")),
-        [*map(Sentence.of_tags, (names, ["ADP", "NOUN"], ["SCONJ", "VERB"]))],
-    )
-    table, trees = prior.potentials(Sentence.of_tags(names)), brute_force.projective_trees(n)
+    prior = Prior.of_text(load_rules(rules_path("best")), [names, ["ADP", "NOUN"], ["SCONJ", "VERB"]])
+    table, trees = prior.potentials(names), brute_force.projective_trees(n)
     expected = [sum(table[head, word] for word, head in enumerate(tree, 1)) for tree in trees]
     assert Potentials(prior, tags)(text, trees)[:, 0] == pytest.approx(expected)
     assert np.std(expected) > 0.5
@@ -129,9 +134,9 @@ def exact_posterior(q: Floats, prior: Floats) -> Floats:
 
 def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
     """From draws of a network's q; the encoder's gradient of so many samples is that of the enumeration."""
-    network_ = net()
+    network_ = flat_network()
     drawn, q, _ = enumerated(network_)
-    trees = [heads for _, heads in brute_force.derivations(WORDS)]
+    trees = [heads for _, heads in brute_force.derivations(len(SENTENCE))]
     wanted = exact_posterior(q, np.array([BY_HAND[tree] for tree in trees]))
     assert 0.5 * np.abs(wanted - q / q.sum()).sum() > 0.3  # the prior matters
     per_sentence.backward(drawn, wanted, wanted)
@@ -151,7 +156,7 @@ def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
         found = gradients(network_)
         errors.append(max(np.abs(found[f"encoder/{n}"] - exact[f"encoder/{n}"]).max() for n in PARAMETERS))
         ((actions, given),) = weights
-        shares = dict.fromkeys((a for a, _ in brute_force.derivations(WORDS)), 0.0)
+        shares = dict.fromkeys((a for a, _ in brute_force.derivations(len(SENTENCE))), 0.0)
         for sampled, weight in zip(actions, given):
             shares[tuple(sampled)] += float(weight)
         distances.append(0.5 * np.abs(np.array([*shares.values()]) - wanted).sum())
@@ -162,11 +167,11 @@ def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
 
 def test_fine_tuning_maximises_the_bound_with_the_prior_in_it() -> None:
     """The mean of estimates is the enumerated gradient of -E_q[log p + lambda . prior - log q]."""
-    network_ = net()
+    network_ = flat_network()
     settings = FinetuneSettings(score="loo", objective="rules", decoder="plain")
     phase = Finetuning(potentials(), lambda_of(0.75), settings)
     drawn, q, elbo = enumerated(network_)
-    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(WORDS)])
+    reward = 0.75 * np.array([BY_HAND[heads] for _, heads in brute_force.derivations(len(SENTENCE))])
     per_sentence.backward(drawn, q * (elbo + reward - 1.0), q)
     exact = gradients(network_)
     found = estimates(lockstep, network_, phase, times=30, batch=50)
@@ -195,9 +200,9 @@ TAUGHT: dict[str, dict[str, Any]] = {
 
 
 def test_the_prior_is_that_of_the_training_text(tmp_path: Path) -> None:
-    data = replace(tiny.data(tmp_path), rules=load_rules(config.rules_path("best-tags")))
+    data = replace(tiny.data(tmp_path), rules=load_rules(rules_path("best")))
     trainer = Trainer(tiny.settings(UNDER_THE_PRIOR), data, {"data": []}, tmp_path)
-    of_text = Prior.of_text(data.rules, data.sentences)
+    of_text = Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences])
     unmeasured, tags = Prior(data.rules), data.vocabulary.tags
     differ = 0
     for sentence, encoded in zip(data.sentences, trainer.encoded):
@@ -229,13 +234,13 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool, list[int]]]:
 def in_parts(folder: Path, changes: Any, n_trees: int = 4) -> Trainer:
     """Twelve sentences, a teacher's trees of them, and some gold trees."""
     data = tiny.data(folder)
-    rules = load_rules(config.rules_path("best-tags"))
+    rules = load_rules(rules_path("best"))
     teacher = teacher_of(data.sentences, rules)
     made = taught(data.sentences, teacher)
-    settings = config.merge(tiny.settings({"train": {"batch_size": 2}}), changes)
+    settings = merge(tiny.settings({"train": {"batch_size": 2}}), changes)
     both = replace(data, rules=rules, taught=made, trees=data.sentences[:n_trees])
     if settings.train.select == "teacher":
-        both = replace(both, marginals=teacher.marginals(data.sentences))
+        both = replace(both, marginals=teacher.marginals(s.tags for s in data.sentences))
     return Trainer(settings, both, {"data": []}, folder)
 
 
@@ -272,7 +277,7 @@ def test_a_student_of_a_teacher_learns_as_from_any_trees(tmp_path: Path) -> None
     one = in_parts(tmp_path, {"teacher": {"kind": "dmv"}}, n_trees=4)
     (tmp_path / "other").mkdir()
     data = replace(one.data, sentences=[], taught=[], trees=[*one.data.taught, *one.data.trees])
-    other = Trainer(config.merge(one.settings, {"teacher": {"kind": "none"}}), data, {}, tmp_path / "other")
+    other = Trainer(merge(one.settings, {"teacher": {"kind": "none"}}), data, {}, tmp_path / "other")
     for trainer in (one, other):
         trainer.train()
     assert same_arrays(dict(one.optimiser.averaged()), dict(other.optimiser.averaged()))
@@ -283,7 +288,7 @@ def test_stages_with_and_without_a_teacher() -> None:
     per_epoch = {"text": 6, "teacher": 10}
     plain = stages(settings, per_epoch)
     assert [(s.source, s.first, s.last, s.origin) for s in plain] == [("text", 0, 12, 0), ("text", 12, 30, 0)]
-    with_teacher = stages(config.merge(settings, {"teacher": {"kind": "dmv"}}), per_epoch)
+    with_teacher = stages(merge(settings, {"teacher": {"kind": "dmv"}}), per_epoch)
     assert [(s.source, s.first, s.last, s.origin) for s in with_teacher] == [
         ("teacher", 0, 20, 0),
         ("text", 20, 38, 20),
@@ -295,7 +300,7 @@ def test_the_model_file_says_which_rules(tmp_path: Path) -> None:
     strict = {**TAUGHT, "teacher": {"kind": "dmv", "prior": "strict"}}
     alone = Run(tmp_path / "alone", {**strict, "finetune": {"updates": 0}}).train()
     both = Run(tmp_path / "both", strict).train()
-    texts = {name: load_rules(config.rules_path(name)).text for name in ("strict", "best")}
+    texts = {name: load_rules(rules_path(name)).text for name in ("strict", "best")}
     assert (alone.rules.text, both.rules.text) == (texts["strict"], texts["best"])
     assert [item["role"] for item in alone.meta["data"]] == ["train"]
     assert [(item["role"], item["name"]) for item in both.meta["data"]] == [
@@ -341,11 +346,11 @@ def test_fine_tuning_is_kept_only_if_the_teacher_expects_more(
         weights[self.updates] = {name: np.array(array) for name, array in self._present().items()}
         return original(self)
 
-    monkeypatch.setattr("dynet_vdgi.learning.training.expected_dda", lambda *_: next(figures))
+    monkeypatch.setattr("dynet_vdgi.variational.trainer.expected_dda", lambda *_: next(figures))
     monkeypatch.setattr(Trainer, "_scores", scores)
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         trainer.train()
-    model = checkpoint.load(tmp_path / "model.vdgi", training=True)
+    model = model_file.load(tmp_path / "model.vdgi", training=True)
     assert same_arrays(model.parameters, weights[kept])
     best = max(0.8, *after)
     assert (model.meta["expected_dda"], model.meta["dev_dda"]) == (best, None)
@@ -408,8 +413,8 @@ def test_potentials_need_a_table(vdgi: Vdgi, folder: Path) -> None:
     assert (status, out) == (4, "")
     assert last_line(err) == (
         "config: 'posterior.features' = potentials needs a rule table with parts, and 'ud' has none; set "
-        "posterior.rules=best, for example"
+        "rules=best, for example"
     )
     assert not Path("run").exists()
-    vdgi.good("train", *options, *tiny.SMALL_OPTIONS, "--set", "posterior.rules=strict")
-    assert checkpoint.load("run/model.vdgi").rules.table is not None
+    vdgi.good("train", *options, *tiny.SMALL_OPTIONS, "--set", "rules=strict")
+    assert model_file.load("run/model.vdgi").rules.table is not None

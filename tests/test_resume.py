@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 import tiny
 from tiny import UPDATES, Changes, Run, same_arrays
 
-from dynet_vdgi import config
+from dynet_vdgi import model_file
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.learning import checkpoint, training
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.learning.training import Trainer
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.presets import merge
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.trainer import Trainer
 
 # Resuming
 
@@ -62,14 +64,14 @@ VARIANTS: dict[str, tuple[Changes, bool]] = {
     "released": (
         {
             "posterior": {"dynamics": "released"},
-            "model": {"mask_illegal": False},
+            "parser": {"mask_illegal": False},
             "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
         },
         True,
     ),
     "released, averaged": ({"posterior": {"dynamics": "released"}}, False),
     "the other engine": ({"train": {"engine": "per_sentence"}}, False),
-    "lexicalised": ({"model": {"word_dim": 3, "vector_dim": 4}}, False),
+    "lexicalised": ({"parser": {"word_dim": 3, "vector_dim": 4}}, False),
 }
 
 
@@ -77,7 +79,7 @@ VARIANTS: dict[str, tuple[Changes, bool]] = {
 def test_an_interrupted_run_ends_as_if_it_had_not_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     changes, dev = VARIANTS[variant]
     whole = Run(tmp_path / "whole", changes, dev=dev)
     expected = whole.train()
@@ -99,7 +101,7 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
 def test_an_interrupt_right_after_an_update_counts_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], at: int
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
     broken = Run(tmp_path / "broken")
     interrupt_at(monkeypatch, at, before=False)
     with pytest.raises(KeyboardInterrupt):
@@ -112,8 +114,8 @@ def test_an_interrupt_while_saving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], nth: int
 ) -> None:
     """The row is logged already then; it must not be there twice in the end."""
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = Run(tmp_path / "broken"), checkpoint.save, []
+    monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
+    broken, original, calls = Run(tmp_path / "broken"), model_file.save, []
 
     def save(path: Path, model: ModelFile) -> None:
         calls.append(model)
@@ -121,18 +123,22 @@ def test_an_interrupt_while_saving(
             raise KeyboardInterrupt
         original(path, model)
 
-    monkeypatch.setattr(checkpoint, "save", save)
+    monkeypatch.setattr(model_file, "save", save)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth
     assert_same_run(broken, broken.train(resume=True), *whole)
 
 
-def test_resuming_a_complete_run_changes_nothing(tmp_path: Path) -> None:
+def test_resuming_a_complete_run_changes_nothing_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = Run(tmp_path)
     run.train()
     before = {path.name: path.read_bytes() for path in run.out.iterdir()}
-    run.train(resume=True)
+    with caplog.at_level(logging.INFO, "dynet_vdgi"):
+        run.train(resume=True)
+    assert f"{run.out}: finished already, nothing to do" in caplog.messages
     assert {path.name: path.read_bytes() for path in run.out.iterdir()} == before
 
 
@@ -157,7 +163,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path, whole: tuple[Run, Mo
 
 
 def test_another_seed_gives_another_model(tmp_path: Path, whole: tuple[Run, ModelFile]) -> None:
-    model = Run(tmp_path, {"train": {"seed": 2}}).train()
+    model = Run(tmp_path, {"seed": 2}).train()
     assert not same_arrays(model.parameters, whole[1].parameters)
 
 
@@ -182,9 +188,9 @@ def refusal(run: Run) -> str:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run = finished(tmp_path)
-    run.settings = config.merge(run.settings, {"train": {"lr": 0.5}, "model": {"hidden_dim": 7}})
+    run.settings = merge(run.settings, {"train": {"lr": 0.5}, "parser": {"hidden_dim": 7}})
     assert refusal(run) == (
-        "its settings (model.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
+        "its settings (parser.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
         "for now, so it cannot be resumed; choose another folder"
     )
 
@@ -206,7 +212,7 @@ def test_dev_trees_from_now_on_are_refused(tmp_path: Path) -> None:
 def test_other_rules_under_the_same_name_are_refused(tmp_path: Path, other: str) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text("N = NOUN PROPN\nROOT VERB 1\nVERB N 0.5", encoding="utf-8")
-    run = Run(tmp_path, {"posterior": {"rules": str(rules)}})
+    run = Run(tmp_path, {"rules": str(rules)})
     run.train()
     rules.write_text(other, encoding="utf-8")
     assert refusal(run).startswith("its rules differ")
@@ -215,22 +221,27 @@ def test_other_rules_under_the_same_name_are_refused(tmp_path: Path, other: str)
 def test_other_comments_in_the_rules_are_welcome(tmp_path: Path) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text("ROOT VERB 1", encoding="utf-8")
-    run = Run(tmp_path, {"posterior": {"rules": str(rules)}})
+    run = Run(tmp_path, {"rules": str(rules)})
     run.train()
     rules.write_text("# mine\nROOT VERB 1", encoding="utf-8")
     run.train(resume=True)
 
 
 @pytest.mark.parametrize("lost", ["updates", "lambda", "square:encoder/lstm/bias", "best_score"])
-def test_a_checkpoint_that_lacks_something_is_refused(tmp_path: Path, lost: str) -> None:
-    run = finished(tmp_path)
-    model = checkpoint.load(run.out / "model.vdgi", training=True)
+def test_a_checkpoint_that_lacks_something_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    run = Run(tmp_path)
+    interrupt_at(monkeypatch, 4)
+    with pytest.raises(KeyboardInterrupt):
+        run.train()
+    model = model_file.load(run.out / "model.vdgi", training=True)
     names = [name for name in (*model.training, *model.progress) if name.endswith(lost.split("/")[-1])]
     assert names
     for name in names:
         model.training.pop(name, None)
         model.progress.pop(name, None)
-    checkpoint.save(run.out / "model.vdgi", model)
+    model_file.save(run.out / "model.vdgi", model)
     assert "it lacks '" in refusal(run)
 
 

@@ -7,8 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dynet_vdgi import config
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
@@ -20,14 +19,14 @@ UD = (
 
 
 def test_shipped_rules_are_the_thirteen():
-    rules = load_rules(config.rules_path("ud"))
+    rules = load_rules(rules_path("ud"))
     assert " ".join(map(str, rules.rules)) == UD
     assert set(rules.expectations) == {0.5}
     assert not rules.classes
 
 
 def test_shipped_variant_counts_proper_nouns_as_nouns():
-    rules = load_rules(config.rules_path("ud-propn"))
+    rules = load_rules(rules_path("ud-propn"))
     assert " ".join(map(str, rules.rules)) == UD
     assert rules.classes == {"NOUN": ("NOUN", "PROPN")}
     pairs = rules.pairs()
@@ -106,7 +105,7 @@ def test_unreadable_files_are_named(tmp_path):
 
 def test_potentials_are_rules_minus_distance():
     prior = Prior(parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)
-    potentials = prior.potentials(Sentence.of_tags(["VERB", "DET", "NOUN"]))
+    potentials = prior.potentials(["VERB", "DET", "NOUN"])
     assert potentials[0].tolist()[1:] == [1.0, 0.0, 0.0]  # no distance term for the root
     assert potentials[1, 3] == pytest.approx(1 - 0.1)
     assert potentials[3, 1] == pytest.approx(-0.1)

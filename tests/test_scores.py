@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.learning.scores import leave_one_out, rl_c, rl_pc, rl_sn
+from dynet_vdgi.variational.scores import leave_one_out, rl_c, rl_pc, rl_sn
 
 FORMS = ("paper", "released")
 EITHER = pytest.mark.parametrize("form", FORMS)

@@ -12,12 +12,13 @@ import tiny
 from shell import Vdgi
 from tiny import Changes, Run, same_arrays
 
-from dynet_vdgi import config
+from dynet_vdgi import model_file
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.learning import checkpoint, training
-from dynet_vdgi.learning.checkpoint import ModelFile
-from dynet_vdgi.learning.phases import Finetuning, Pretraining
-from dynet_vdgi.learning.training import Stage, Trainer, stages
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.presets import merge
+from dynet_vdgi.variational import trainer as trainer_module
+from dynet_vdgi.variational.phases import Finetuning, Pretraining
+from dynet_vdgi.variational.trainer import Stage, Trainer, stages
 
 # Which stages there are
 
@@ -114,7 +115,7 @@ def test_batches_go_on_where_the_first_stage_ended(tmp_path: Path, monkeypatch: 
 def test_samples_are_drawn_anew_in_the_second_stage(tmp_path: Path) -> None:
     """Its random numbers are those of its own updates, not those of the first ones once more."""
     drawn: list[Any] = []
-    original = training.lockstep.accumulate
+    original = trainer_module.lockstep.accumulate
     trainer = tiny.trainer(tmp_path, {"finetune": {"updates": 2}})
     for update in (0, 4):
         if update:
@@ -126,11 +127,11 @@ def test_samples_are_drawn_anew_in_the_second_stage(tmp_path: Path) -> None:
             return original(network, sentences, phase, rng, settings)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(training.lockstep, "accumulate", accumulate)
+            patch.setattr(trainer_module.lockstep, "accumulate", accumulate)
             trainer.update(trainer._epoch(0)[0])
     assert drawn[0] != drawn[1]
-    seed = trainer.settings.train.seed
-    assert drawn == [np.random.default_rng([seed, training._SAMPLES, k]).random() for k in (0, 4)]
+    seed = trainer.settings.seed
+    assert drawn == [np.random.default_rng([seed, trainer_module._SAMPLES, k]).random() for k in (0, 4)]
 
 
 def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -193,7 +194,9 @@ def test_the_second_stage_starts_from_the_weights_of_the_first(
 def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
     """Evaluations on dev find these, one after the other."""
     left = iter(values)
-    monkeypatch.setattr(training, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})())
+    monkeypatch.setattr(
+        trainer_module, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})()
+    )
 
 
 def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(
@@ -242,7 +245,7 @@ SMALL_MODEL = {"hidden_dim": 4, "epochs": 1}
 
 RELEASED: dict[str, dict[str, Any]] = {
     "posterior": {"dynamics": "released"},
-    "model": {"mask_illegal": False},
+    "parser": {"mask_illegal": False},
     "train": {"average": 0.0, "exponent": 0.8, "select": "dev"},
     "finetune": {"form": "released", "decoder": "score"},
 }
@@ -250,7 +253,7 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "rl-pc as released": (RELEASED, {"dev": True}),
     "rl-bl, lexicalised": (
         {
-            "model": {"word_dim": 3, "vector_dim": 4},
+            "parser": {"word_dim": 3, "vector_dim": 4},
             "finetune": {"score": "rl-bl", "decoder": "score"},
             "language_model": SMALL_MODEL,
         },
@@ -271,7 +274,8 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "a teacher's trees, then the text under the prior": (
         {
             "teacher": {"kind": "dmv"},
-            "posterior": {"features": "potentials", "rules": "best"},
+            "rules": "best",
+            "posterior": {"features": "potentials"},
             "train": {"select": "teacher"},
         },
         {"trees": True},
@@ -315,7 +319,7 @@ def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFi
 def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
     changes, options = VARIANTS[variant]
     whole = two_stages(tmp_path / "whole", changes, **options)
     expected = whole.train()
@@ -337,7 +341,7 @@ def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
-    """A run as released that was not interrupted, and its model."""
+    """A run as released that was not interrupted, and its parser."""
     run = two_stages(tmp_path_factory.mktemp("whole"), RELEASED, dev=True)
     return run, run.train()
 
@@ -347,8 +351,8 @@ def test_an_interrupt_while_saving_in_either_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: tuple[Run, ModelFile], nth: int
 ) -> None:
     """The row is in the log already; it must not be there twice in the end. The second is at the border."""
-    monkeypatch.setattr(training, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = two_stages(tmp_path / "broken", RELEASED, dev=True), checkpoint.save, []
+    monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
+    broken, original, calls = two_stages(tmp_path / "broken", RELEASED, dev=True), model_file.save, []
 
     def save(path: Path, model: ModelFile) -> None:
         calls.append(model)
@@ -356,7 +360,7 @@ def test_an_interrupt_while_saving_in_either_stage(
             raise KeyboardInterrupt
         original(path, model)
 
-    monkeypatch.setattr(checkpoint, "save", save)
+    monkeypatch.setattr(model_file, "save", save)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth
@@ -371,7 +375,9 @@ def test_an_interrupt_while_the_language_model_is_trained(
     expected = whole.train()
     broken = two_stages(tmp_path / "broken", changes)
     with monkeypatch.context() as patch:
-        patch.setattr(training, "train_language_model", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            trainer_module, "train_language_model", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt, match=r"last checkpoint .*; go on with --resume"):
             broken.train()
     assert [row["update"] for row in broken.rows()] == [3, 4]
@@ -385,7 +391,7 @@ def test_the_border_is_a_checkpoint_that_is_not_complete(
     interrupt_at(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
         run.train()
-    model = checkpoint.load(run.out / "model.vdgi", training=True)
+    model = model_file.load(run.out / "model.vdgi", training=True)
     assert (model.meta["complete"], model.meta["updates"]) == (False, 4)
     assert (model.progress["update"], model.progress["stage"]) == (4, 0)
 
@@ -399,13 +405,16 @@ def test_resuming_a_complete_run_of_two_stages_changes_nothing(tmp_path: Path) -
 
 
 def test_what_is_resumed_after_is_told_in_updates_of_all_stages(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
     run = two_stages(tmp_path)
-    run.train()
+    interrupt_at(monkeypatch, 8)
+    with pytest.raises(KeyboardInterrupt):
+        run.train()
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         run.train(resume=True)
-    assert "resuming after update 9" in [record.getMessage() for record in caplog.records]
+    assert "resuming after update 7" in [record.getMessage() for record in caplog.records]
 
 
 @pytest.mark.parametrize(
@@ -414,7 +423,7 @@ def test_what_is_resumed_after_is_told_in_updates_of_all_stages(
 def test_other_stages_cannot_be_resumed(tmp_path: Path, change: Changes) -> None:
     run = two_stages(tmp_path)
     run.train()
-    run.settings = config.merge(run.settings, change)
+    run.settings = merge(run.settings, change)
     ((section, ((name, value),)),) = ((part, tuple(values.items())) for part, values in change.items())
     with pytest.raises(ModelError, match=f"{section}.{name} was .*, now {value}"):
         run.train(resume=True)
@@ -445,7 +454,7 @@ def test_init_starts_from_the_weights_and_the_vocabulary(
     trainers = started(monkeypatch)
     more = ["--set", "train.updates=0", "--set", "finetune.updates=3"] if stage == "finetune" else []
     vdgi.good(*init_arguments(model, "--seed", "5", *more))
-    loaded = checkpoint.load(model)
+    loaded = model_file.load(model)
     (trainer,) = trainers
     assert isinstance(trainer.phase, {"train": Pretraining, "finetune": Finetuning}[stage])
     ours = trainer.network.parameters.arrays()
@@ -458,14 +467,14 @@ def test_init_starts_from_the_weights_and_the_vocabulary(
     assert len(loaded.vocabulary.tags) == 7
     tags = [loaded.vocabulary.tags.index(tag) + 1 for tag in ("DET", "NOUN", "VERB")]
     assert [encoded.tags for encoded in trainer.encoded] == [tuple(tags), tuple(tags[1:])]
-    assert checkpoint.load("run/model.vdgi").vocabulary == loaded.vocabulary
+    assert model_file.load("run/model.vdgi").vocabulary == loaded.vocabulary
 
 
 @pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
 def test_both_engines_go_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path, engine: str) -> None:
     more = ["--set", f"train.engine={engine}", "--set", "finetune.updates=2"]
     result = vdgi.good(*init_arguments(model, *more))
-    old, new = checkpoint.load(model), checkpoint.load("run/model.vdgi")
+    old, new = model_file.load(model), model_file.load("run/model.vdgi")
     assert not same_arrays(old.parameters, new.parameters)
     for name in ("encoder/empty_buffer", "decoder/no_stack", "decoder/no_prefix"):  # never trained
         assert old.parameters[name].tobytes() == new.parameters[name].tobytes()
@@ -479,18 +488,18 @@ def test_both_engines_go_on_from_a_model(vdgi: Vdgi, model: Path, folder: Path, 
 
 def test_dropout_may_differ_from_the_models(vdgi: Vdgi, model: Path, folder: Path) -> None:
     vdgi.good(
-        *init_arguments(model, "--set", "model.encoder_dropout=0.1", "--set", "model.decoder_dropout=0")
+        *init_arguments(model, "--set", "parser.encoder_dropout=0.1", "--set", "parser.decoder_dropout=0")
     )
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("model.hidden_dim=7", "its model.hidden_dim is 6, not 7 as asked for"),
-        ("model.tag_dim=5", "its model.tag_dim is 6, not 5 as asked for"),
-        ("model.word_dim=3", "its model.word_dim is 0, not 3 as asked for"),
-        ("model.mask_illegal=false", "its model.mask_illegal is True, not False as asked for"),
-        ("model.forget_bias=1", "its model.forget_bias is 0.0, not 1.0 as asked for"),
+        ("parser.hidden_dim=7", "its parser.hidden_dim is 6, not 7 as asked for"),
+        ("parser.tag_dim=5", "its parser.tag_dim is 6, not 5 as asked for"),
+        ("parser.word_dim=3", "its parser.word_dim is 0, not 3 as asked for"),
+        ("parser.mask_illegal=false", "its parser.mask_illegal is True, not False as asked for"),
+        ("parser.forget_bias=1", "its parser.forget_bias is 0.0, not 1.0 as asked for"),
     ],
 )
 def test_a_model_of_another_shape_is_refused(
@@ -545,7 +554,7 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
         *("train", *options, "--out", "c", "--init", "a/model.vdgi"),
         *("--set", "train.updates=0", "--set", "finetune.updates=3"),
     )
-    one, two, three = (checkpoint.load(f"{out}/model.vdgi").parameters for out in "abc")
+    one, two, three = (model_file.load(f"{out}/model.vdgi").parameters for out in "abc")
     for name in one:  # steps of no length: all three have the weights of the first stage
         assert np.abs(one[name] - two[name]).max() < 1e-6
         assert np.abs(one[name] - three[name]).max() < 1e-6
@@ -553,14 +562,14 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
 
 # Lexicalised models
 
-LEXICALISED = ["--set", "model.word_dim=3", "--set", "data.min_freq=1"]
+LEXICALISED = ["--set", "parser.word_dim=3", "--set", "words.min_freq=1"]
 
 
 def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.write(Path("train.conllu"))
-    sizes = [*LEXICALISED, "--set", "model.vector_dim=4"]
+    sizes = [*LEXICALISED, "--set", "parser.vector_dim=4"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *sizes, "--out", "old")
-    old = checkpoint.load("old/model.vdgi")
+    old = model_file.load("old/model.vdgi")
     trainers = started(monkeypatch)
     vdgi.good(*init_arguments(Path("old/model.vdgi"), *sizes))
     assert trainers[0].data.vocabulary.words == old.vocabulary.words
@@ -571,9 +580,9 @@ def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pyt
 def test_the_size_of_the_word_vectors_is_that_of_the_model(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("train.conllu"))
     Path("vectors.txt").write_text("det0 1 2 3\nnoun0 4 5 6\n", encoding="utf-8")
-    vectors = ["--set", "data.vectors=vectors.txt"]
+    vectors = ["--set", "words.vectors=vectors.txt"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *LEXICALISED, *vectors, "--out", "old")
-    assert checkpoint.load("old/model.vdgi").settings.model.vector_dim == 3
+    assert model_file.load("old/model.vdgi").settings.model.vector_dim == 3
     result = vdgi(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))
     assert result.status == 0, result.err
-    assert checkpoint.load("run/model.vdgi").settings.model.vector_dim == 3
+    assert model_file.load("run/model.vdgi").settings.model.vector_dim == 3

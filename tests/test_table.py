@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from shell import Vdgi, last_line
 
-from dynet_vdgi.experiments import formats, plan, published, results, sheets
-from dynet_vdgi.experiments.sheets import Cell, Gap
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.experiments import plan
+from dynet_vdgi.experiments.tables import formats, grid, sheets
+from dynet_vdgi.experiments.tables.sheets import Gap, Measured
 
 PLAN: dict[str, Any] = {
     "seeds": [1, 2, 3],
@@ -49,7 +51,7 @@ def experiment(
     folder.mkdir()
     described = plan.from_dict(content or PLAN)
     named = {system.name: (protocols or {}).get(system.name, "standard") for system in described.systems}
-    results.write_plan(folder, described, {treebank.name: named for treebank in described.treebanks})
+    grid.write_plan(folder, described, {treebank.name: named for treebank in described.treebanks})
     for (treebank, system), runs in right.items():
         for seed, counts in zip(described.seeds, runs):
             path = folder / treebank / system / str(seed)
@@ -72,7 +74,7 @@ def experiment(
 
 
 def sheets_of(*folders: Path) -> list[sheets.Sheet]:
-    return sheets.overview(results.load(folders))
+    return sheets.overview(grid.load(folders))
 
 
 # ------------------------------------------------------------------------------------------- figures
@@ -85,31 +87,31 @@ def test_mean_best_and_deviation(tmp_path: Path) -> None:
     assert [row.label for row in upto15.rows] == [*BASELINES, "ours", "weak_50"]
     ours, weak = upto15.rows[4:]
     assert ours.entries == (
-        Cell(60, 70, 10, 3, 3),
-        Cell(40, 50, 10, 3, 3),
-        Cell(50, 60, 5, 3, 3),  # per seed 45, 55, 50; best: mean of 70 and 50
+        Measured(60, 70, 10, 3, 3),
+        Measured(40, 50, 10, 3, 3),
+        Measured(50, 60, 5, 3, 3),  # per seed 45, 55, 50; best: mean of 70 and 50
     )
     assert weak.entries == (
-        Cell(90, None, None, 1, 3),
+        Measured(90, None, None, 1, 3),
         Gap("not run"),
         Gap("average only over all treebanks"),
     )
     assert (ours.mark, weak.mark) == (False, True)
     assert upto40.rows[4].entries == every.rows[4].entries
     fr, eu, average = every.rows[4].entries
-    assert isinstance(fr, Cell)
+    assert isinstance(fr, Measured)
     assert (fr.mean, fr.best, fr.std) == (pytest.approx(170 / 3), 70, pytest.approx(11.547, abs=1e-3))
-    assert eu == Cell(20, 20, 0, 3, 3)
-    assert isinstance(average, Cell)
+    assert eu == Measured(20, 20, 0, 3, 3)
+    assert isinstance(average, Measured)
     assert (average.mean, average.best) == (pytest.approx(230 / 6), 45)
-    assert upto15.rows[3].entries == (Cell(50), Cell(50), Cell(50))
-    assert every.rows[2].entries == (Cell(15), Cell(15), Cell(15))
+    assert upto15.rows[3].entries == (Measured(50), Measured(50), Measured(50))
+    assert every.rows[2].entries == (Measured(15), Measured(15), Measured(15))
 
 
 def test_an_average_over_other_seeds_has_no_deviation(tmp_path: Path) -> None:
     right = {**RIGHT, ("eu", "ours"): [(4, 2), (5, 1)]}
     average = sheets_of(experiment(tmp_path / "x", right=right))[0].rows[4].entries[2]
-    assert average == Cell((60 + 45) / 2, (70 + 50) / 2, None, 2, 3)
+    assert average == Measured((60 + 45) / 2, (70 + 50) / 2, None, 2, 3)
 
 
 def test_markdown(tmp_path: Path, vdgi: Vdgi) -> None:
@@ -117,7 +119,7 @@ def test_markdown(tmp_path: Path, vdgi: Vdgi) -> None:
     assert out.startswith(
         "DDA, protocol standard, length <=15\n\n"
         "|  | fr | eu | average |\n"
-        "|---|---:|---:|---:|\n"
+        "| --- | ---: | ---: | ---: |\n"
         "| left branching | 10.0 | 10.0 | 10.0 |\n"
         "| right branching | 20.0 | 20.0 | 20.0 |\n"
         "| random | 15.0 | 15.0 | 15.0 |\n"
@@ -205,7 +207,7 @@ def test_latex(tmp_path: Path, vdgi: Vdgi) -> None:
 @pytest.mark.parametrize("character", [*"\\{}$&#%_~^<>|\"'[]", "±", "–", "†", "≤", "\n"])
 def test_every_character_is_fit_for_latex(character: str) -> None:
     sheet = sheets.Sheet(
-        "x", f"a{character}b", ((f"c{character}d", "all"),), (sheets.Row(character, (Cell(1),), ""),)
+        "x", f"a{character}b", ((f"c{character}d", "all"),), (sheets.SheetRow(character, (Measured(1),), ""),)
     )
     check_latex(formats.latex([sheet]))
 
@@ -243,8 +245,8 @@ def test_two_folders_make_one_table(tmp_path: Path, vdgi: Vdgi) -> None:
         experiment(tmp_path / "y", more, {("fr", "ours"): [(8, 8)], ("fr", "third"): [(1, 1)]}),
     ]
     rows = {row.label: row.entries for row in sheets_of(*both)[0].rows}
-    assert rows["ours"][0] == Cell(65, 80, pytest.approx(12.909944), 4, 4)  # type: ignore[arg-type]
-    assert rows["third"][0] == Cell(10, None, None, 1, 1)
+    assert rows["ours"][0] == Measured(65, 80, pytest.approx(12.909944), 4, 4)  # type: ignore[arg-type]
+    assert rows["third"][0] == Measured(10, None, None, 1, 1)
     status, out, err = vdgi("table", *both, both[0])
     assert (status, out) == (2, "")
     assert err.endswith("are of the same run: name one of the two folders\n")

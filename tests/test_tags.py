@@ -9,15 +9,18 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config
-from dynet_vdgi.commands import report
+from dynet_vdgi import config, model_file
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_writing import render
+from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import AS_RELEASED, STANDARD, prepare, without_punctuation
+from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.learning import checkpoint
 from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.presets import from_toml
+from dynet_vdgi.reports.scored_runs import score_runs
 
 XPOS = ["--set", "data.tags=xpos"]
 MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"
@@ -83,8 +86,8 @@ def test_the_column_must_be_filled(folder: Path) -> None:
     assert (len(told), len(kept)) == (3, 9)
     assert len(list(conllu.read("gap.conllu"))) == 12
     Path("gap.conllu").write_text(BOTH.replace("\tVERB\tVBD\t", "\t_\tVBD\t"), encoding="utf-8")
-    with pytest.raises(DataError, match="column 4 .UPOS. is missing"):  # it tells what is punctuation
-        list(conllu.read("gap.conllu", tags="xpos"))
+    with pytest.raises(DataError, match="column 4 .UPOS. is missing"):
+        list(conllu.read("gap.conllu"))
 
 
 def test_other_tokens_need_no_tag(folder: Path) -> None:
@@ -99,12 +102,12 @@ def test_other_tokens_need_no_tag(folder: Path) -> None:
 
 def test_sentences_made_by_programs_are_written_with_both_columns(folder: Path) -> None:
     made = Sentence(("it", "rains", "."), ("PRP", "VBZ", "."), (2, 0, 2), upos=("PRON", "VERB", "PUNCT"))
-    Path("made.conllu").write_text(conllu.render(made, (2, 0, 2)), encoding="utf-8")
+    Path("made.conllu").write_text(render(made, (2, 0, 2)), encoding="utf-8")
     (back,) = conllu.read("made.conllu", tags="xpos")
     assert replace(back, source=None, xpos=(), deprels=()) == made
     for bad in (replace(made, tags=("PRP", "_", ".")), replace(made, upos=("PRON", "", "PUNCT"))):
         with pytest.raises(ValueError, match="tag '_?' cannot be written in CoNLL-U"):
-            conllu.render(bad, (2, 0, 2))
+            render(bad, (2, 0, 2))
 
 
 def test_upos_tells_what_is_punctuation() -> None:
@@ -128,7 +131,7 @@ def test_a_model_is_that_of_a_file_with_these_tags_in_upos(vdgi: Vdgi, files: Pa
     """Bit for bit; and so are its trees, with punctuation told by UPOS in either file."""
     penn = train(vdgi, "both.conllu", "penn", *XPOS)
     same = train(vdgi, "swapped.conllu", "same")
-    mine, other = (checkpoint.load(path, training=True) for path in (penn, same))
+    mine, other = (model_file.load(path, training=True) for path in (penn, same))
     assert mine.settings.data.tags == "xpos"
     assert mine.vocabulary.tags == tuple(sorted(set(tiny.PENN.values()) - {"."}))
     assert mine.vocabulary == other.vocabulary
@@ -172,7 +175,7 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
 
 def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path) -> None:
     trees = ["--set", "posterior.expectations=trees"]
-    model = checkpoint.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
+    model = model_file.load(train(vdgi, "both.conllu", "weak", *XPOS, *trees))
     counted = vdgi.good("rules", "estimate", "both.conllu", "--rules", "rules.txt", "--tags", "xpos").out
     assert model.rules.text == counted
     other = vdgi.good("rules", "estimate", "swapped.conllu", "--rules", "rules.txt").out
@@ -183,20 +186,22 @@ def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path
 
 def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None:
     model = train(vdgi, "swapped.conllu", "same")
-    status, _, err = vdgi("train", "--train", "both.conllu", *XPOS, "--init", model, "--out", "run")
+    status, _, err = vdgi(
+        "train", "--train", "both.conllu", *tiny.SMALL_OPTIONS, *XPOS, "--init", model, "--out", "run"
+    )
     assert (status, last_line(err)) == (4, f"{model}: its tags are of column UPOS; set data.tags=upos")
     assert not Path("run").exists()
 
 
 def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> None:
     options = [*XPOS, "--set", "data.protocol=as_released", "--set", "data.max_len=20"]
-    assert "." in checkpoint.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
+    assert "." in model_file.load(train(vdgi, "both.conllu", "kept", *options)).vocabulary.tags
 
 
 def test_models_from_before_read_upos(files: Path) -> None:
     text = config.Settings().to_toml()
     assert 'tags = "upos"\n' in text
-    assert config.from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
+    assert from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
 
 
 def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
@@ -206,9 +211,9 @@ def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
     whole = [parse.heads for parse in parser.parse_all(sentences)]
     vdgi.good("parse", path, "both.conllu", "-o", "out.conllu")
     assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
-    scored = report.score({"penn": checkpoint.load(path)}, "both.conllu")
+    scored = score_runs({"penn": model_file.load(path)}, "both.conllu")
     kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
-    assert scored.trees["penn"] == [sentence.heads for sentence in kept]
+    assert scored.heads["penn"] == [sentence.heads for sentence in kept]
     # Of words alone, punctuation cannot be told.
     bare = without_punctuation(sentences[0])[0]
     assert parser.parse(bare.forms, bare.tags) == kept[0].heads

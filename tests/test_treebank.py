@@ -14,21 +14,10 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD, Protocol, protocol_named
+from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence, Source
-from dynet_vdgi.data.treebank import (
-    AS_RELEASED,
-    PROTOCOLS,
-    STANDARD,
-    Dropped,
-    Filter,
-    Protocol,
-    heads_without,
-    is_projective,
-    prepare,
-    protocol_named,
-    restore_punctuation,
-    without_punctuation,
-)
+from dynet_vdgi.data.treebank import Dropped, Filter, prepare
 from dynet_vdgi.errors import ConfigError
 
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")

@@ -38,7 +38,7 @@ def test_vectors_of_a_text(vdgi: Vdgi, text: Path) -> None:
     result = vdgi.good("vectors", text, "-o", "my.vec", *SMALL)
     assert result.out == ""
     lines = result.err.splitlines()
-    assert lines[0] == "text: 6 sentences, 30 words, 6 different; it is read 2 times"
+    assert lines[0] == "text: 6 sentences, 30 words, 6 different ones; 2 passes"
     assert re.fullmatch(r"vectors: 6 words, 4 dimensions, \d+\.\d s, my\.vec", lines[1])
     assert len(lines) == 2
     assert words_of("my.vec") == ["la", "de", "ville", ".", "paris", "vie"]
@@ -93,13 +93,13 @@ def test_treebanks_patterns_and_standard_input(
         (["my.text", "-o", "a.vec"], "no such file: 'my.text' (did you mean 'my.txt'?)"),
         (["my.txt", "-o", "no/a.vec"], "cannot write 'no/a.vec': the directory "),
         (["my.txt", "-o", "my.txt"], "--output my.txt: this is one of the texts"),
-        (["my.txt", "-o", "a.vec", "--dim", "0"], "--dim 0: at least 1"),
-        (["my.txt", "-o", "a.vec", "--epochs", "0"], "--epochs 0: at least 1"),
-        (["my.txt", "-o", "a.vec", "--min-count", "-1"], "--min-count -1: at least 1"),
-        (["my.txt", "-o", "a.vec", "--seed", "-1"], "--seed -1: from 0 to 4294967295"),
+        (["my.txt", "-o", "a.vec", "--dim", "0"], "--dim 0: must be at least 1"),
+        (["my.txt", "-o", "a.vec", "--epochs", "0"], "--epochs 0: must be at least 1"),
+        (["my.txt", "-o", "a.vec", "--min-count", "-1"], "--min-count -1: must be at least 1"),
+        (["my.txt", "-o", "a.vec", "--seed", "-1"], "--seed -1: must be from 0 to 4294967295"),
         (
             ["my.txt", "-o", "a.vec", "--min-count", "10"],
-            "--min-count 10: no word of the text occurs so often",
+            "--min-count 10: no word of the text occurs that often",
         ),
     ],
 )
@@ -114,8 +114,8 @@ def test_wrong_use(vdgi: Vdgi, text: Path, arguments: list[str], message: str) -
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.txt", b" \n\n", "a.txt: there is no word to learn from"),
-        ("a.conllu", tiny.block(1, ["PUNCT"], [0]).encode(), "a.conllu: there is no word to learn from"),
+        ("a.txt", b" \n\n", "a.txt: there are no words to learn from"),
+        ("a.conllu", tiny.block(1, ["PUNCT"], [0]).encode(), "a.conllu: there are no words to learn from"),
         ("a.conllu", tiny.NINE_COLUMNS.encode(), "a.conllu:1: expected 10 tab-separated columns, found 9"),
         ("a.txt", b"la vie\ncaf\xe9\n", "a.txt:2: byte 0xe9 is not UTF-8 (save the file as UTF-8)"),
         ("a.txt.gz", gzip.compress(TEXT.encode())[:-9], "a.txt.gz:"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shell import Vdgi
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.grammar import expectations
 from dynet_vdgi.grammar.rules import ROOT, count, load_rules
@@ -32,7 +32,7 @@ CLASSES = {
 }
 """As in the released evaluation code."""
 
-COARSE, PAIRS = (load_rules(config.rules_path(name)) for name in ("wsj", "wsj-pairs"))
+COARSE, PAIRS = (load_rules(rules_path(name)) for name in ("wsj", "wsj-pairs"))
 
 SIZES = (1, 6, 24, 24, 24, 36, 6, 12, 12, 16, 4, 4, 12)
 """Pairs of each rule, by hand from the classes."""

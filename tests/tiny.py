@@ -7,17 +7,19 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config
-from dynet_vdgi.commands import train
+from dynet_vdgi import model_file, presets
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.checkpoint import Arrays, ModelFile
-from dynet_vdgi.learning.runlog import RunLog
-from dynet_vdgi.learning.training import Trainer, TrainingData
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+from dynet_vdgi.variational.trainer import Trainer
 
 Changes = Mapping[str, Mapping[str, Any]]
 
@@ -35,12 +37,12 @@ NINE_COLUMNS = "1\tword\t_\tNOUN\t_\t_\t_\t_\t_\n\n"
 """A malformed sentence."""
 
 SMALL: Changes = {
-    "model": {"hidden_dim": 6, "tag_dim": 6},
+    "parser": {"kind": "neural", "hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
-"""Settings of the smallest runs, as `config.merge` takes them."""
+"""Settings of the smallest runs, on top of the preset `paper`, as `presets.merge` takes them."""
 
-SMALL_OPTIONS = [
+SMALL_OPTIONS = ["--preset", "paper"] + [
     option
     for section, values in SMALL.items()
     for name, value in values.items()
@@ -58,7 +60,7 @@ def block(number: int, tags: Sequence[str], heads: Sequence[int] | None) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-TWO_ROOTS = block(9, ["NOUN", "VERB"], [0, 0])
+TWO_ROOTS = block(9, ["NOUN", "VERB", "NOUN"], [0, 0, 1])
 """A sentence whose heads are no tree."""
 
 
@@ -78,16 +80,15 @@ def write(path: Path, n_sentences: int = 12, *, heads: bool = True) -> Path:
 
 def settings(changes: Changes | None = None) -> Settings:
     """Small settings with some changed."""
-    return config.merge(config.merge(Settings(), SMALL), changes or {})
+    return presets.merge(presets.load_settings("paper", changes=SMALL), changes or {})
 
 
-def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> TrainingData:
+def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> Material:
     """What a trainer needs, punctuation kept."""
     sentences: list[Sentence] = list(read(write(folder / "tiny.conllu", n_sentences)))
     vocabulary = build_vocabulary(sentences, lexicalised=False)
-    return TrainingData(
-        sentences, sentences[:6] if dev else [], vocabulary, load_rules(config.rules_path("ud"))
-    )
+    rules = load_rules(rules_path("ud"))
+    return Material({"": sentences}, vocabulary, rules, dev=sentences[:6] if dev else [])
 
 
 def trainer(
@@ -99,7 +100,7 @@ def trainer(
 ) -> Trainer:
     """A trainer whose run is in `folder`."""
     folder.mkdir(exist_ok=True)
-    return Trainer(settings(changes), data(folder, n_sentences, dev=dev), {"data": []}, folder)
+    return Trainer(settings(changes), data(folder, n_sentences, dev=dev), Provenance(), folder)
 
 
 UPDATES = 8
@@ -117,7 +118,7 @@ class Run:
     ) -> None:
         self.folder, self.out, self.dev, self.trees = folder, folder / "run", dev, trees
         every = {"train": {"batch_size": 2, "updates": UPDATES, "evaluate_every": 3}}
-        self.settings = config.merge(settings(every), changes or {})
+        self.settings = presets.merge(settings(every), changes or {})
 
     def train(self, *, resume: bool = False) -> ModelFile:
         """Trains to the end and gives the model file; files that are there already stay as they are."""
@@ -129,15 +130,15 @@ class Run:
         trees = self.folder / "trees.conllu"
         if self.trees and not trees.exists():
             write(trees, 6)
-        model = train.train(
-            train_files=[str(paths[0])],
-            dev_files=[str(path) for path in paths[1:]],
-            tree_files=[str(trees)] if self.trees else [],
+        dev = Given(tuple(str(path) for path in paths[1:]))
+        gold = Given((str(trees),)) if self.trees else Given()
+        run(
+            Inputs({"": Given((str(paths[0]),))}, trees=gold, dev=dev),
+            self.settings,
             out=self.out,
-            settings=self.settings,
             resume=resume,
         )
-        return checkpoint.load(model, training=True)
+        return model_file.load(self.out / "model.vdgi", training=True)
 
     def rows(self) -> list[dict[str, Any]]:
         """The log without the times."""

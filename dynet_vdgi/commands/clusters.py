@@ -1,8 +1,8 @@
-"""Make word clusters from text, for models with words.
+"""Make word clusters from text, for lexicalised models.
 
-Brown clustering: words with similar neighbours share a cluster. TEXT is plain text, one sentence a line,
-words between spaces, or CoNLL-U (a name in .conllu), whose punctuation is left out; either may be compressed
-(.gz). The output has a line for each word, as that of other programs for Brown clusters: bit string of the
+Brown clustering: words with similar neighbours share a cluster. TEXT is plain text (one sentence per line,
+words separated by spaces) or CoNLL-U (a name in .conllu), whose punctuation is left out; either may be
+gzipped (.gz). The output has the usual format of Brown clusters, one line per word: bit string of the
 cluster, word, count.
 
   vdgi clusters my.conllu -o my.paths
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 
+from dynet_vdgi import progress
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -36,16 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of clusters (default: %(default)s)",
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="where to write; - is standard output"
+        "-o", "--output", required=True, metavar="FILE", help="output file; - is standard output"
     )
-    parser.add_argument("--keep-case", action="store_true", help="do not turn words into lower case")
+    parser.add_argument("--keep-case", action="store_true", help="do not lower-case the words")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi clusters`."""
     names = files.expand(arguments.texts)
     if arguments.clusters < 1:
-        raise UsageError(f"-c {arguments.clusters}: at least 1")
+        raise UsageError(f"-c {arguments.clusters}: must be at least 1")
     cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
 
 
@@ -56,11 +56,8 @@ def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bo
         DataError: a text is malformed, or there are no words in any; the output is then as it was.
         UsageError: the output cannot be written.
     """
-    from tqdm import tqdm
-
     from dynet_vdgi.data import brown, text
 
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     start = time.perf_counter()
     with files.atomic_writer(output) as handle:
         sentences = list(text.sentences(names, lowercase=lowercase))
@@ -68,11 +65,10 @@ def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bo
             raise DataError(
                 ", ".join(map(files.shown, names)), None, "no words", "there is nothing to cluster"
             )
-        progress = partial(tqdm, unit=" types", disable=not shown, leave=False)
-        clusters = brown.induce(sentences, n_clusters, progress)
+        clusters = brown.induce(sentences, n_clusters, partial(progress.over, unit="types"))
         handle.writelines(brown.lines(clusters))
     if clusters.n_clusters < n_clusters:
-        logger.warning("there are fewer than %d types: each is a cluster of its own", n_clusters)
+        logger.warning("the text has fewer than %d word types: each becomes its own cluster", n_clusters)
     logger.info(
         "%d types in %d clusters, bigram mutual information %.4f nats, %.1f s",
         len(clusters),

@@ -1,11 +1,11 @@
-"""Turn bracketed trees of the Penn Treebank into CoNLL-U.
+"""Convert bracketed trees of the Penn Treebank to CoNLL-U.
 
-`vdgi convert wsj` reads the Wall Street Journal: files wsj_0001.mrg, ... in DIR, in its folders 00, 01, ...,
-or in its parsed/mrg/wsj, as on the LDC's disc. The first two digits are a file's section. Empty elements,
-function tags and indices are left out; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the treebank's tag,
-UPOS that of UD version 1 for it. Punctuation stays, as UPOS PUNCT, for the protocols to remove; with --policy
-wsj10, # and $ belong to it, as in Klein and Manning's WSJ-10. Heads follow a table: yamada-matsumoto (that of
-Penn2Malt, but infinitives head their "to") or collins (1999).
+`vdgi convert wsj` reads the Wall Street Journal section: files wsj_0001.mrg, ... in DIR, in its folders 00,
+01, ..., or in its parsed/mrg/wsj, as on the LDC's disc. The first two digits of a file are its section.
+Empty elements, function tags and indices are dropped; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the
+treebank's tag, UPOS its counterpart in UD version 1. Punctuation is kept as UPOS PUNCT, for the protocols to
+remove; with --policy wsj10 it includes # and $, as in Klein and Manning's WSJ-10. Heads follow a table:
+yamada-matsumoto (that of Penn2Malt, except that infinitives head their "to") or collins (1999).
 
   vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
   vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
@@ -39,12 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("folder", metavar="DIR", help="folder of the treebank")
     parser.add_argument(
-        "--sections", metavar="N-N,N", help="sections, all of which must be there (default: those there are)"
+        "--sections",
+        metavar="N-N,N",
+        help="sections to convert, all of which must exist (default: all that exist)",
     )
     parser.add_argument(
         "--files",
         metavar="N-N,N",
-        help="of the files in these sections, by name, the first is 1 (default: all)",
+        help="which files of these sections, numbered from 1 in order of their names (default: all)",
     )
     parser.add_argument(
         "--heads",
@@ -56,10 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--policy",
         choices=penn.POLICIES,
         default="standard",
-        help="which tags are punctuation (default: %(default)s)",
+        help="which tags count as punctuation (default: %(default)s)",
     )
     parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+        "-o", "--output", default="-", metavar="FILE", help="output file (default: standard output)"
     )
 
 
@@ -81,7 +83,9 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
         wanted = _numbers(sections, "--sections")
         if missing := wanted - set(there):
             lacking = f"no file of section {min(missing)} in {folder!r}"
-            raise UsageError(f"--sections {sections}: {lacking} (there are {', '.join(map(str, there))})")
+            raise UsageError(
+                f"--sections {sections}: {lacking} (sections there: {', '.join(map(str, there))})"
+            )
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:
         wanted = _numbers(numbers, "--files")

@@ -1,57 +1,168 @@
-"""Train, parse and evaluate on the demo treebank that comes with the package.
+"""Train, parse and evaluate on a treebank: the paper's neural parser and the recommended one, side by side.
 
-The treebank is of an invented language, made for this project (resources/demo). Takes about a minute; run
-again, it goes on where it was stopped.
+Without arguments it uses the demo treebank that comes with the package, of an invented language
+(resources/demo), and takes about a minute. LANG and folders name a UD treebank: LANG-ud-train*.conllu and
+LANG-ud-test*.conllu, or LANG_NAME-ud-..., are looked for in them. Prints accuracy beside parsers that learn
+nothing, and the published figures of that treebank where there are any. Run again, it goes on where it was
+stopped.
+
+  vdgi demo
+  vdgi demo eu UD_Basque --seed 2
+  vdgi demo fr UD_French more_text --preset as_released --preset best
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynet_vdgi import config
-from dynet_vdgi.commands import evaluate, train
-from dynet_vdgi.commands.parse import parse_files
-from dynet_vdgi.data import treebank
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.text_tables import aligned
+
+if TYPE_CHECKING:
+    from dynet_vdgi.reports.scored_runs import PublishedRow
 
 logger = logging.getLogger("dynet_vdgi")
+
+PRESETS = ("paper", "best")
+PUBLISHED_LENGTHS = ("<=15", "<=40")
+
+
+@dataclass(frozen=True)
+class TreebankFiles:
+    """The parts of a treebank, as paths."""
+
+    language: str
+    train: list[str]
+    dev: list[str]
+    test: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi demo`."""
     parser.add_argument(
-        "--out", default="runs/demo", metavar="DIR", help="folder for all results (default: %(default)s)"
+        "language", nargs="?", metavar="LANG", help="code of the treebank's language, such as eu"
     )
+    parser.add_argument("folders", nargs="*", metavar="DIR", help="folders with its files")
+    parser.add_argument("--out", metavar="DIR", help="folder for all results (default: runs/LANG)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (default: %(default)s)")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="seed of the training (default: %(default)s)"
+        "--preset", action="append", metavar="NAME", help=f"parsers to train (default: {', '.join(PRESETS)})"
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi demo`."""
+    treebank = treebank_files(arguments.language, arguments.folders)
+    out = Path(arguments.out or f"runs/{treebank.language}")
+    names = arguments.preset or list(PRESETS)
+    folders = {Path(name).stem: out / Path(name).stem for name in names}
+    for name, folder in zip(names, folders.values()):
+        trained(treebank, name, arguments.seed, folder)
+        parse(folder, treebank.test)
+    for test in treebank.test:
+        print(scored(test, folders, published_name(arguments.folders)))
+    print(f"\nwritten to {' and '.join(map(str, folders.values()))}: model, log, settings and parse of each")
+    print(f"next: {_program()} parse {folders[Path(names[-1]).stem]} YOUR.conllu -o YOUR.parsed.conllu")
+
+
+def _program() -> str:
+    """How this program can be called again."""
+    return "vdgi" if shutil.which("vdgi") else sys.argv[0]
+
+
+def treebank_files(language: str | None, folders: list[str]) -> TreebankFiles:
+    """The files of a treebank; without a language, of the demo. Raises: UsageError, a part is missing."""
+    if language is None:
+        language, folders = "demo", [str(resources() / "demo")]
+    elif not folders:
+        raise UsageError(f"{language}: name the folders of its treebank, as in vdgi demo eu UD_Basque")
+    found = {
+        part: sorted(
+            str(path)
+            for folder in folders
+            for pattern in (f"{language}-ud-{part}*.conllu*", f"{language}_*-ud-{part}*.conllu*")
+            for path in Path(folder).glob(pattern)
+        )
+        for part in ("train", "dev", "test")
+    }
+    for part in ("train", "test"):
+        if not found[part]:
+            raise UsageError(f"no {language}-ud-{part}*.conllu in {', '.join(folders)}")
+    return TreebankFiles(language, **found)
+
+
+def trained(treebank: TreebankFiles, preset: str, seed: int, folder: Path) -> None:
+    """Leaves a finished run in the folder."""
+    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.run import run as train
+
+    settings = load_settings(preset, changes={"seed": seed})
+    chooses = settings.is_neural and settings.train.select == "dev"
+    dev = treebank.dev if chooses else []
+    words = ["--train", *treebank.train, *(["--dev", *dev] if dev else []), "--preset", preset]
+    train(
+        Inputs({"": Given(tuple(treebank.train))}, dev=Given(tuple(dev))),
+        settings,
+        out=folder,
+        resume=True,
+        preset=preset,
+        command=["vdgi", "train", *words, "--seed", str(seed), "--out", str(folder)],
+    )
+
+
+def parse(folder: Path, tests: Sequence[str]) -> None:
+    """Leaves the parses of the test files in the folder."""
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
-    out, treebanks = Path(arguments.out), config.resources() / "demo"
-    test, parsed = treebanks / "demo-ud-test.conllu", out / "demo-ud-test.parsed.conllu"
-    settings = config.load_settings("demo", [f"train.seed={arguments.seed}"])
-    model = train.train(
-        train_files=[str(treebanks / "demo-ud-train.conllu")],
-        out=out,
-        settings=settings,
-        resume=True,
-        preset="demo",
-    )
-    with Stream(str(model)) as stream:
-        parse_files(stream, [str(test)], str(parsed))
-    protocol = treebank.protocol_named(settings.data.protocol)
-    reports, _ = evaluate.score_files(
-        str(test),
-        [str(parsed)],
-        protocol=protocol,
-        max_lens=[10, 15, None],
-        rules=settings.posterior.rules,
-        baselines=True,
-    )
-    print(evaluate.format_reports(reports))
-    print(f"\nwritten: {model}, {out / config.LOG_NAME}, {out / config.SETTINGS_NAME}, {parsed}")
+    with Stream(str(folder / config.MODEL_NAME)) as stream:
+        for test in tests:
+            output = folder / f"{Path(files.without_ending(test)).name}.parsed.conllu"
+            parse_files(stream, [test], str(output))
+
+
+def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
+    """Accuracy of the runs beside parsers that learn nothing, and published figures of the data set."""
+    from dynet_vdgi import model_file
+    from dynet_vdgi.evaluation import tables
+    from dynet_vdgi.reports.scored_runs import score_runs
+
+    models = {name: model_file.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
+    scores = score_runs(models, test, dataset=dataset)
+    parts = [tables.format_all(scores.evaluations)]
+    if scores.published:
+        parts.append(f"published, {dataset} (UD 1.4; DDA of the mean of several runs, the best in brackets)")
+        parts.append(aligned([["", *PUBLISHED_LENGTHS], *map(_published, scores.published)]))
+    return "\n\n".join(parts)
+
+
+def _published(row: PublishedRow) -> list[str]:
+    cells = []
+    for length in PUBLISHED_LENGTHS:
+        mean, best = row.figures.get(length, (None, None))
+        cells.append("-" if mean is None else f"{mean:.1f}" + (f" ({best:.1f})" if best else ""))
+    return [row.name, *cells]
+
+
+def published_name(folders: Sequence[str]) -> str | None:
+    """The data set of the published figures for one of these folders, such as UD1.4-Basque for UD_Basque."""
+    from dynet_vdgi.evaluation import published
+
+    known = {figure.dataset for figure in published.read() if figure.metric == "DDA"}
+    for folder in folders:
+        match = re.match(r"UD_([A-Za-z]+)", Path(folder).resolve().name)
+        if match and f"UD1.4-{match[1]}" in known:
+            return f"UD1.4-{match[1]}"
+    return None

@@ -1,13 +1,14 @@
 """Draw the trees of CoNLL-U files, in the terminal or as SVG or PNG.
 
-With --gold, every arc is marked: right, wrong (x), and the gold arc that was missed (o). The format follows
-the name of the output: text on standard output, .svg or .png for a picture; PNG needs the extra "report". A
-picture has all sentences one below the other; with {} in its name there is one file a sentence, and {} is
-the name of the input (without folder and .conllu) and the number of the sentence.
+With --gold, every arc is marked: right, wrong (x), or a gold arc that was missed (o). The count below each
+tree is that of `vdgi evaluate` under the same --protocol. The format follows the name of the output: text on
+standard output, .svg or .png for a picture (PNG needs the extra "report"). A picture shows all sentences one
+below the other. With {} in the name of the output, every sentence gets a file of its own: {} becomes the name
+of the input, without folder and .conllu, and the number of the sentence.
 
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
-  vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o trees.svg
+  vdgi draw parsed.conllu --gold gold.conllu --sentence 1-20 -o pictures.svg
   vdgi draw parsed.conllu -o 'trees/{}.svg'
 """
 
@@ -21,14 +22,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu, files, protocols
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.evaluation.trees import Tree
+    from dynet_vdgi.drawing.pictures import DrawnTree
 
 MAX_TREES = 100
 """In one picture."""
@@ -43,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
     parser.add_argument(
         "--gold", metavar="GOLD", help="CoNLL-U file with the right trees of the same sentences"
+    )
+    parser.add_argument(
+        "--protocol",
+        default="standard",
+        metavar="NAME",
+        help="which heads the count below a tree is of, as in vdgi evaluate (default: %(default)s)",
     )
     parser.add_argument(
         "--sentence",
@@ -65,11 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class _Drawn(NamedTuple):
+class _Named(NamedTuple):
     """A tree to draw and how it is called."""
 
     name: str  # for {}
-    tree: Tree
+    tree: DrawnTree
 
 
 class _Choice:
@@ -121,7 +128,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("standard input (-) can be read only once")
     form = arguments.format or _format_by_name(arguments.output)
     choice = _Choice(arguments.sentence)
-    drawn = _chosen(names, gold[0], choice)
+    drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     else:
@@ -134,42 +141,47 @@ def _format_by_name(output: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------- reading
-def _chosen(names: Sequence[str], gold: str | None, choice: _Choice) -> Iterator[_Drawn]:
+def _chosen(
+    names: Sequence[str], gold: str | None, choice: _Choice, protocol: protocols.Protocol
+) -> Iterator[_Named]:
     """The trees asked for, one after the other.
 
     Raises:
         DataError: a file is malformed or has no trees, or the gold file has other sentences.
         UsageError: something asked for is in none of the files.
     """
+    from dynet_vdgi.drawing.sentences import tree_of
+
     for name in names:
-        for number, (sentence, gold_heads) in enumerate(_read(name, gold), 1):
+        stem = "stdin" if name == files.STANDARD else re.sub(r"\.conllu(\.gz)?$", "", Path(name).name)
+        for number, (sentence, right) in enumerate(_read(name, gold), 1):
             if choice.is_past(number):
                 break
             sent_id = _sent_id(sentence)
             if choice.takes(number, sent_id):
-                yield _drawn(name, number, sent_id, sentence, gold_heads)
+                caption = _caption(name, number, sent_id, sentence)
+                yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
     missing = choice.missing()
     if missing:
         raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))}")
 
 
-_Pair = tuple["Sentence", Optional["tuple[int, ...]"]]
+def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) -> str:
+    assert sentence.source is not None
+    place = f"{files.shown(name)}:{sentence.source.line}"
+    return f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
 
 
-def _read(name: str, gold: str | None) -> Iterator[_Pair]:
-    """Sentences with their gold heads, if there is a gold file."""
+def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
+    """Sentences, each with the gold one if there is a gold file."""
     sentences = conllu.read(name, heads="required")
     if gold is None:
         return ((sentence, None) for sentence in sentences)
-    return _paired(sentences, conllu.read(gold, heads="required"))
-
-
-def _paired(sentences: Iterable[Sentence], gold_sentences: Iterable[Sentence]) -> Iterator[_Pair]:
-    from dynet_vdgi.evaluation.attachment import EVERY_WORD, iterate_pairs
+    from dynet_vdgi.evaluation.pairing import matched
 
     parsed, drawn = tee(sentences)
-    for (gold, _), sentence in zip(iterate_pairs(gold_sentences, parsed, EVERY_WORD), drawn):
-        yield sentence, gold.heads
+    pairs = zip(matched(conllu.read(gold, heads="required"), parsed), drawn)
+    return ((sentence, right) for (right, _), sentence in pairs)
 
 
 def _sent_id(sentence: Sentence) -> str | None:
@@ -181,40 +193,24 @@ def _sent_id(sentence: Sentence) -> str | None:
     return None
 
 
-def _drawn(
-    name: str,
-    number: int,
-    sent_id: str | None,
-    sentence: Sentence,
-    gold: tuple[int, ...] | None,
-) -> _Drawn:
-    from dynet_vdgi.evaluation.trees import Tree
-
-    assert sentence.heads is not None
-    assert sentence.source is not None
-    place = f"{files.shown(name)}:{sentence.source.line}"
-    caption = f"sentence {number}{f' ({sent_id})' if sent_id else ''}, {place}"
-    stem = "stdin" if name == files.STANDARD else re.sub(r"\.conllu(\.gz)?$", "", Path(name).name)
-    return _Drawn(f"{stem}-{number}", Tree(sentence.forms, sentence.tags, sentence.heads, gold, caption))
-
-
 # ------------------------------------------------------------------------------------------- writing
-def _write_text(drawn: Iterable[_Drawn], output: str, width: int | None) -> None:
+def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None:
     """All drawings into one text, each under its caption."""
-    from dynet_vdgi.evaluation.tree_text import MIN_WIDTH, text
+    from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
+    from dynet_vdgi.drawing.text import MIN_WIDTH
 
     if "{}" in output:
         raise UsageError("{} in --output is for pictures (--format svg or png)")
     on_terminal = output == files.STANDARD and sys.stdout.isatty()
     if width is None:
-        width = max(MIN_WIDTH, shutil.get_terminal_size().columns) if on_terminal else 80
+        width = max(MIN_WIDTH, shutil.get_terminal_size().columns) if on_terminal else TEXT_WIDTH
     elif width < MIN_WIDTH:
         raise UsageError(f"--width {width}: text needs at least {MIN_WIDTH} columns")
     colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def blocks() -> Iterator[str]:
         for _, tree in drawn:
-            yield f"{tree.caption}\n{text(*tree[:4], width=width, colour=colour)}\n\n"
+            yield tree_text(tree, width, colour=colour) + "\n\n"
 
     if output == files.STANDARD:
         for block in blocks():
@@ -225,16 +221,16 @@ def _write_text(drawn: Iterable[_Drawn], output: str, width: int | None) -> None
 
 
 def _write_pictures(
-    drawn: Iterable[_Drawn],
+    drawn: Iterable[_Named],
     output: str,
     form: str,
     width: int | None,
 ) -> None:
     """One picture of all trees, or one of each."""
-    from dynet_vdgi.evaluation import trees
+    from dynet_vdgi.drawing import pictures
 
     if width is None:
-        width = trees.WIDTH
+        width = pictures.WIDTH
     elif width < 1:
         raise UsageError(f"--width {width}: a number of pixels")
     if "{}" in output:
@@ -248,7 +244,7 @@ def _write_pictures(
         return
     if form == "png" and output == files.STANDARD and sys.stdout.isatty():
         raise UsageError("PNG is not for a terminal: name a file with -o")
-    together: list[Tree] = []
+    together: list[DrawnTree] = []
     for _, tree in drawn:
         together.append(tree)
         if len(together) > MAX_TREES:
@@ -257,10 +253,10 @@ def _write_pictures(
     _write(output, _picture(together, form, width))
 
 
-def _picture(chosen: Sequence[Tree], form: str, width: int) -> str | bytes:
-    from dynet_vdgi.evaluation import trees
+def _picture(chosen: Sequence[DrawnTree], form: str, width: int) -> str | bytes:
+    from dynet_vdgi.drawing import pictures
 
-    return (trees.svg_document if form == "svg" else trees.png_document)(chosen, width=width)
+    return (pictures.svg_document if form == "svg" else pictures.png_document)(chosen, width=width)
 
 
 def _write(path: str, content: str | bytes) -> None:

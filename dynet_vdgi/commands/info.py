@@ -1,63 +1,64 @@
 """Show what a model file says about itself.
 
-How it was trained, on which files (with checksums), under which protocol, whether gold trees were used.
+Prints how and on which files the model was trained (with checksums), under which protocol, and whether gold
+trees were used; then its settings. MODEL may be the folder of a run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-NEURAL_SECTIONS = ("model", "posterior", "finetune", "language_model")
-"""Settings that say nothing about a linear parser."""
+if TYPE_CHECKING:
+    from dynet_vdgi.model_file import ModelFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi info`."""
-    parser.add_argument("model", metavar="MODEL", help="model file that vdgi train wrote")
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
-    from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi import model_file
+    from dynet_vdgi.run_folder import model_path
+    from dynet_vdgi.text_tables import aligned
 
-    model = checkpoint.load(arguments.model)
-    n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
-    hidden = NEURAL_SECTIONS if model.meta.get("kind") == "linear" else ()
+    path = model_path(arguments.model)
+    model = model_file.load(path)
     if arguments.json:
         everything = {
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
-            "weights": n_weights,
-            "settings": {
-                name: values for name, values in model.settings.to_dict().items() if name not in hidden
-            },
+            "weights": model.n_weights,
+            "settings": model.settings.to_dict(),
         }
         print(json.dumps(everything, indent=1))
         return
-    lines = [f"model         {arguments.model}"]
+    facts = [("model", str(path)), *_facts(model), ("weights", f"{model.n_weights:,}")]
+    print(f"{aligned(facts, left=2)}\n\n{model.settings.to_toml().rstrip()}")
+
+
+def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
+    """What is told about where the model comes from, and what it knows."""
     for key, value in model.meta.items():
         if key == "data":
-            lines += [f"{item['role']:13} {item['name']}  sha256 {item['sha256']}" for item in value]
+            yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
         elif key == "languages":
-            lines += [f"{'language':13} {label}: {_numbers(numbers)}" for label, numbers in value.items()]
+            yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
         elif isinstance(value, dict):
-            lines.append(f"{key:13} {_numbers(value)}")
-        elif isinstance(value, list):
-            joiner = " " if key == "command" else "; "
-            lines.append(f"{key:13} {joiner.join(map(str, value)) or 'none'}")
+            yield key, _numbers(value)
+        elif isinstance(value, (list, tuple)):
+            yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
         else:
-            lines.append(f"{key:13} {'-' if value is None else value}")
+            yield key, "-" if value is None else str(value)
     tags, words = model.vocabulary.tags, model.vocabulary.words
-    lines.append(f"vocabulary    {len(tags)} tags ({' '.join(tags)}), {len(words)} words")
-    lines.append(f"rules         {' '.join(map(str, model.rules.rules))}")
-    lines.append(f"weights       {n_weights:,}")
-    sections = model.settings.to_toml().rstrip().split("\n\n")
-    shown = [text for text in sections if text.partition("]")[0].lstrip("[") not in hidden]
-    print("\n\n".join(["\n".join(lines), *shown]))
+    yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
+    yield "rules", " ".join(map(str, model.rules.rules))
 
 
 def _numbers(numbers: Mapping[str, int]) -> str:

@@ -1,20 +1,25 @@
 """Parse CoNLL-U files with a trained model.
 
 Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
-Heads in the input are not needed; if there are any they must be trees, and are replaced. An output is written
-only if all of its input is sound. A parser of several languages says when it was not trained on that of the
-input, which --language names, or else a file name in UD's manner, such as fr_gsd-ud-test.conllu: French.
+Heads in the input are optional and replaced. If an input is malformed, its output is not written. A parser of
+several languages warns if it was not trained on the language of the input, which is read from --language or
+from a file name like UD's (fr_gsd-ud-test.conllu: French).
 
-  vdgi parse runs/my/model.vdgi new.conllu -o new.parsed.conllu
-  zcat raw.conllu.gz | vdgi parse runs/my/model.vdgi - > parsed.conllu
-  vdgi parse runs/my/model.vdgi a.conllu b.conllu -o '{}.vdgi.conllu'
+  vdgi parse runs/my new.conllu -o new.parsed.conllu
+  zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
+  vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
-With --scheduler, the workers of a Dask cluster parse. They are sent the model and the text and need no files,
-but they and the scheduler need this version of dynet_vdgi. For each of their threads two pieces of the text,
-of a megabyte or two, are on the way; memory does not grow with the text. A worker that dies loses nothing.
+To find attachments worth checking, use --probs: HeadProb= in MISC is the share of sampled trees that agree
+with the head. --nbest N writes the N most frequent trees of a sentence, the second with `-tree2` added to its
+sent_id, and so on. These need a neural model.
+
+With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
+but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
+work of a failed worker is retried. Memory does not grow with the text: a few megabytes are under way for each
+thread.
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
-  vdgi parse runs/my/model.vdgi large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
+  vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
 """
 
 from __future__ import annotations
@@ -22,25 +27,20 @@ from __future__ import annotations
 import argparse
 import logging
 import re
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
-
-if TYPE_CHECKING:
-    from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi parse`."""
-    parser.add_argument("model", metavar="MODEL", help="model file that vdgi train wrote")
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
     parser.add_argument(
         "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
     )
@@ -49,28 +49,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="where to write; with {} in it, one output a file, {} being the input's name without .conllu",
+        help="output file; with {} in its name, one per input: {} is the input's name without .conllu",
     )
     parser.add_argument(
-        "--probs", action="store_true", help="write HeadProb= into MISC: the head's share of sampled trees"
+        "--probs",
+        action="store_true",
+        help="write HeadProb= to MISC: the share of sampled trees with this head",
     )
     parser.add_argument(
-        "--mbr", action="store_true", help="the tree of the most probable heads; implies --probs"
+        "--mbr", action="store_true", help="output the tree of the most probable heads; implies --probs"
     )
     parser.add_argument(
         "--nbest",
         type=int,
         default=0,
         metavar="N",
-        help="the N most probable trees, a block each; implies --probs",
+        help="output the N most frequent trees, one block each; implies --probs",
     )
     parser.add_argument(
-        "--samples", type=int, default=100, metavar="N", help="trees drawn for the above (default: 100)"
+        "--samples", type=int, default=100, metavar="N", help="trees to sample (default: 100)"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the samples (default: 1)")
-    parser.add_argument("--language", metavar="LABEL", help="the input's language; changes no tree")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed for sampling (default: 1)")
+    parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers parse")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="parse on the Dask cluster with this scheduler"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -80,21 +84,20 @@ def run(arguments: argparse.Namespace) -> None:
         outputs = [(names, arguments.output)]
     else:
         if "-" in names:
-            raise UsageError("{} in --output stands for the name of a file; standard input has none")
-        outputs = [
-            ([name], arguments.output.replace("{}", re.sub(r"\.conllu(\.gz)?$", "", name))) for name in names
-        ]
+            raise UsageError("{} in --output stands for a file name, and standard input has none")
+        outputs = [([name], arguments.output.replace("{}", files.without_ending(name))) for name in names]
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
     if arguments.jobs < 1:
-        raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+        raise UsageError(f"--jobs {arguments.jobs}: must be at least 1")
     if arguments.jobs > 1 and arguments.scheduler:
-        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: take one of them")
+        raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
     if arguments.samples < 1 or arguments.nbest < 0:
-        raise UsageError("--samples and --nbest take whole numbers from 1 upwards")
+        raise UsageError("--samples and --nbest must be at least 1")
     if arguments.nbest and arguments.mbr:
-        raise UsageError("--nbest and --mbr choose trees in two ways: take one of them")
+        raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.parser import Sampling
     from dynet_vdgi.parsing.stream import Stream
 
@@ -105,9 +108,11 @@ def run(arguments: argparse.Namespace) -> None:
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output)
-    for tag, count in stream.unknown_tags.items():
+    for tag, number in stream.unknown_tags.items():
         logger.warning(
-            "tag %s (%d words) is unknown to the model: those words are parsed blindly", tag, count
+            "tag %s (%s) is unknown to the model; these words are parsed without tag information",
+            tag,
+            count(number, "word"),
         )
 
 
@@ -120,7 +125,7 @@ def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str |
     for language in dict.fromkeys(labels if known else ()):
         if _without_treebank(language) not in map(_without_treebank, known):
             logger.warning(
-                "the model was not trained on '%s' (it knows: %s): zero-shot", language, ", ".join(known)
+                "the model was not trained on '%s' (only on %s): zero-shot", language, ", ".join(known)
             )
 
 
@@ -131,31 +136,3 @@ _UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
 def _without_treebank(label: str) -> str:
     """The language of a label: `fr` of `fr_gsd`."""
     return label.partition("_")[0]
-
-
-def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
-    """Parses files one after the other into one output; memory does not grow with their size.
-
-    Raises:
-        DataError: an input is malformed; the output is then as it was.
-    """
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
-    start, n_sentences, n_words = time.perf_counter(), 0, 0
-    blocks = (block for name in names for block in conllu.blocks(name))
-    with files.atomic_writer(output) as handle, tqdm(
-        unit=" sentences", disable=not shown, leave=False
-    ) as progress:  # fmt: skip
-        for parsed in stream.parse(blocks):
-            handle.write(parsed.text)
-            n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
-            progress.update(parsed.n_sentences)
-    elapsed = max(time.perf_counter() - start, 1e-9)
-    logger.info(
-        "%d sentences, %d words parsed in %.1f s (%.0f words/s)",
-        n_sentences,
-        n_words,
-        elapsed,
-        n_words / elapsed,
-    )

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.grammar.rules import RuleSet
+    pass
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -58,38 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules estimate`, the only task."""
+    from dynet_vdgi.grammar.estimated_rules import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 
     if arguments.max_len < 1:
         raise UsageError(f"--max-len {arguments.max_len}: at least 1")
     names = files.expand(arguments.treebanks)
-    rules = load_rules(config.rules_path(arguments.rules))
+    rules = load_rules(rules_path(arguments.rules))
     with files.atomic_writer(arguments.output) as handle:
-        handle.write(estimated_rule_file(names, rules, arguments.max_len, arguments.tags))
-
-
-def estimated_rule_file(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> str:
-    """The text of a rule file with the expectations that the trees of these files give; `tags`: their column.
-
-    Raises:
-        DataError: a file is malformed or has no trees, or no sentence is left to count in.
-    """
-    from dynet_vdgi.grammar import expectations
-
-    sentences = (s for name in names for s in conllu.read(name, heads="required", tags=tags))
-    prepared = expectations.sentences_for_estimate(sentences, max_len)
-    logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
-    for dropped in prepared.dropped:
-        logger.info("  dropped %s", dropped)
-    if not prepared.sentences:
-        raise DataError(
-            ", ".join(map(files.shown, names)),
-            None,
-            "no sentence is left to count in",
-            "see what was dropped, and --max-len",
-        )
-    logger.info("gold trees used: expectations of the rules; sentences with crossing arcs left out")
-    estimate = expectations.estimate(prepared.sentences, rules)
-    for rule in estimate.without_pairs:
-        logger.warning("rule %s gets 0: no sentence has words that it could hold for", rule)
-    return estimate.rule_file([Path(files.shown(name)).name for name in names], max_len)
+        handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

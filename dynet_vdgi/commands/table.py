@@ -12,14 +12,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dynet_vdgi.errors import UsageError
-
-if TYPE_CHECKING:
-    from dynet_vdgi.experiments.sheets import Sheet
 
 DRAWS = 10_000
 
@@ -56,46 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi table`."""
-    from dynet_vdgi.experiments import formats
+    from dynet_vdgi.experiments.tables import build, formats
 
     if arguments.draws < 1:
         raise UsageError(f"--draws {arguments.draws}: at least 1")
     against = arguments.against if arguments.bootstrap else None
-    shown = tables(
+    shown = build.tables(
         [Path(folder) for folder in arguments.folders],
         like=arguments.like,
         against=against,
         draws=arguments.draws,
     )
     sys.stdout.write(formats.show(shown, arguments.format))
-
-
-def tables(
-    folders: Sequence[Path], *, like: str | None = None, against: str | None = None, draws: int = DRAWS
-) -> list[Sheet]:
-    """The tables of experiments' folders.
-
-    Raises:
-        UsageError: no experiment in a folder, an unknown table or system.
-        DataError: a file of an experiment is damaged.
-    """
-    from dynet_vdgi.experiments import beside, plan, published, results, sheets
-
-    grid = results.load(folders)
-    if like is None:
-        shown = sheets.overview(grid)
-    else:
-        figures = published.read()
-        names = ["paper", *dict.fromkeys(figure.table for figure in figures)]
-        if like not in names:
-            raise UsageError(f"--like {like}: no such table{plan.nearest(like, names)}")
-        shown = beside.beside(grid, figures, beside.PAPER if like == "paper" else like)
-    if against is None:
-        return shown
-    known = [*grid.systems, *sheets.BASELINES]
-    if against not in known:
-        raise UsageError(f"--against {against}: no such system{plan.nearest(against, known)}")
-    from dynet_vdgi.experiments import differences
-
-    compared = [differences.against(grid, sheet, against, draws) for sheet in sheets.overview(grid)]
-    return [*shown, *sheets.without_repetition(compared)]

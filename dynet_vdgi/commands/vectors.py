@@ -1,8 +1,8 @@
 """Learn word vectors from text.
 
-TEXT is plain text, one sentence a line with spaces between words, or CoNLL-U (names in .conllu); both also as
-.gz. Writes FastText vectors in the text format of word2vec, for data.vectors of vdgi train. The same text and
-seed give the same file.
+TEXT is plain text (one sentence per line, words separated by spaces) or CoNLL-U (a name in .conllu); either
+may be gzipped (.gz). Writes FastText vectors in word2vec's text format, for the setting words.vectors of
+`vdgi train`. The same text and seed give the same file.
 
   vdgi vectors my.txt -o my.vec
   vdgi vectors 'xx-ud-train*.conllu' more.txt.gz -o xx.vec.gz --dim 100
@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 
+from dynet_vdgi import progress
 from dynet_vdgi.data import files, text
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -27,18 +27,23 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi vectors`."""
     parser.add_argument("texts", nargs="+", metavar="TEXT", help="text to learn from; - is standard input")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="file of vectors, .vec or .vec.gz"
-    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="output file, .vec or .vec.gz")
     parser.add_argument("--dim", type=int, default=300, metavar="N", help="dimensions (default: 300)")
     parser.add_argument(
-        "--epochs", type=int, metavar="N", help="times the text is read (default: 50 for small texts to 5)"
+        "--epochs",
+        type=int,
+        metavar="N",
+        help="passes over the text (default: from 50 for small texts to 5 for large ones)",
     )
     parser.add_argument(
-        "--min-count", type=int, default=2, metavar="N", help="leave rarer words out (default: 2)"
+        "--min-count",
+        type=int,
+        default=2,
+        metavar="N",
+        help="ignore words that occur less often (default: 2)",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (default: 1)")
-    parser.add_argument("--keep-case", action="store_true", help="do not put the words into lower case")
+    parser.add_argument("--keep-case", action="store_true", help="do not lower-case the words")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -49,9 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
         ("--min-count", arguments.min_count),
     ):
         if value is not None and value < 1:
-            raise UsageError(f"{option} {value}: at least 1")
+            raise UsageError(f"{option} {value}: must be at least 1")
     if not 0 <= arguments.seed < 2**32:
-        raise UsageError(f"--seed {arguments.seed}: from 0 to {2**32 - 1}")
+        raise UsageError(f"--seed {arguments.seed}: must be from 0 to {2**32 - 1}")
     names = files.expand(arguments.texts)
     if any(os.path.realpath(name) == os.path.realpath(arguments.output) for name in names if name != "-"):
         raise UsageError(f"--output {arguments.output}: this is one of the texts")
@@ -84,31 +89,28 @@ def learn(
         DataError: a text is malformed, or there is no word in the texts.
         UsageError: no word occurs `min_count` times, or the output cannot be written.
     """
-    from tqdm import tqdm
-
     from dynet_vdgi.data import embeddings
 
     start = time.perf_counter()
-    shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
     with files.atomic_writer(output) as handle:
         sentences = list(text.sentences(names, lowercase=lowercase))
         counts = Counter(word for sentence in sentences for word in sentence)
         if not counts:
-            raise DataError(", ".join(map(files.shown, names)), None, "there is no word to learn from")
+            raise DataError(", ".join(map(files.shown, names)), None, "there are no words to learn from")
         if max(counts.values()) < min_count:
-            raise UsageError(f"--min-count {min_count}: no word of the text occurs so often")
+            raise UsageError(f"--min-count {min_count}: no word of the text occurs that often")
         n_words = sum(counts.values())
         epochs = epochs or embeddings.usual_epochs(n_words)
         logger.info(
-            "text: %d sentences, %d words, %d different; it is read %d times",
+            "text: %d sentences, %d words, %d different ones; %d passes",
             len(sentences),
             n_words,
             len(counts),
             epochs,
         )
-        with tqdm(total=epochs, unit=" epochs", disable=not shown, leave=False) as progress:
+        with progress.Bar("epochs", epochs) as bar:
             vectors = embeddings.train(
-                sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=progress.update
+                sentences, dim=dim, epochs=epochs, min_count=min_count, seed=seed, after_epoch=bar.update
             )
         n_written = embeddings.write(vectors, handle)
     elapsed = time.perf_counter() - start

@@ -2,8 +2,9 @@
 
 Formats that are read: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec
 binary, each also in .gz, and fastText's own binary format. Of all but the last only the rows of wanted words
-reach gensim, so that memory grows with the vocabulary and not with the file; fastText's own format needs some
-three times its size, and gives words that it lacks a vector made of their character n-grams.
+are kept, so that memory grows with the vocabulary and not with the file; fastText's own format is read by
+gensim, needs some three times its size, and gives words that it lacks a vector made of their character
+n-grams.
 
 Shapes: V words, D numbers of a vector.
 """
@@ -17,24 +18,24 @@ import logging
 import os
 import struct
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data import files, vector_rows
-from dynet_vdgi.data.vector_rows import BUFFER, Floats, counted
+from dynet_vdgi.data.vector_rows import BUFFER, Floats
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
-Guess = Callable[[str], Optional[Floats]]
+Guess = Callable[[str], Floats | None]
 
 CACHE_FORMAT = 1
 CACHE_ABOVE = 10_000_000  # bytes: smaller files are read at once
@@ -99,27 +100,8 @@ def _from_rows(path: str, words: Sequence[str], stream: io.BufferedReader) -> Em
     if words and not rows.vectors:
         raise _nothing_found(path, words, f" It begins with {', '.join(map(repr, rows.beginning))}")
     index = {word: row for row, word in enumerate(rows.vectors)}
-    matrix = _through_gensim(list(rows.vectors.values()), rows.dim)
+    matrix = np.array(list(rows.vectors.values()), np.float32).reshape(len(index), rows.dim)
     return _assembled(path, words, index, matrix, rows.notes)
-
-
-def _through_gensim(vectors: Sequence[Floats], dim: int) -> Floats:
-    """The vectors as a matrix (len(vectors), dim), by way of a small file in word2vec's format.
-
-    The words in it are numbers, because gensim would stumble at spaces in words.
-    """
-    if not vectors:
-        return np.zeros((0, dim), np.float32)
-    from gensim.models import KeyedVectors
-
-    with tempfile.TemporaryDirectory(prefix="vdgi-") as folder:
-        small = os.path.join(folder, "vectors.bin")
-        with open(small, "wb") as handle:
-            handle.write(b"%d %d\n" % (len(vectors), dim))
-            for row, vector in enumerate(vectors):
-                handle.write(b"%d " % row + vector.tobytes())
-        keyed = KeyedVectors.load_word2vec_format(small, binary=True)
-    return np.asarray(keyed[[str(row) for row in range(len(vectors))]], np.float32)
 
 
 def _assembled(

@@ -6,7 +6,6 @@ never leaves half a file, nor damages the one it was to replace.
 
 from __future__ import annotations
 
-import difflib
 import glob
 import gzip
 import hashlib
@@ -20,11 +19,12 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import BinaryIO, TextIO, Union, cast
+from typing import BinaryIO, TextIO, cast
 
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import near
 
-AnyPath = Union[str, "os.PathLike[str]"]
+AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 CHUNK = 1 << 16  # bytes
@@ -39,6 +39,21 @@ _NOT_TEXT = {  # first two bytes of files that are often taken for text
 def shown(path: AnyPath) -> str:
     """The name of an input in messages: `<stdin>` for `-`."""
     return "<stdin>" if path == STANDARD else os.fspath(path)
+
+
+def is_conllu(path: AnyPath) -> bool:
+    """Whether a file is CoNLL-U by its name."""
+    return os.fspath(path).endswith((".conllu", ".conllu.gz"))
+
+
+def without_ending(path: AnyPath) -> str:
+    """The path without `.conllu` or `.conllu.gz`.
+
+    >>> without_ending("ud/fr.conllu.gz"), without_ending("notes.txt.gz")
+    ('ud/fr', 'notes.txt.gz')
+    """
+    name = os.fspath(path)
+    return name.removesuffix(".gz").removesuffix(".conllu") if is_conllu(name) else name
 
 
 class _LineCounter(io.BufferedIOBase):
@@ -295,8 +310,9 @@ def _similar(path: AnyPath) -> str:
     """A hint with the existing names nearest to `path`, or an empty string."""
     directory, name = os.path.split(os.fspath(path))
     try:
-        names = sorted(os.listdir(directory or os.curdir))
+        existing = sorted(os.listdir(directory or os.curdir))
     except (OSError, ValueError):
         return f"there is no directory {directory!r}" if directory and not os.path.isdir(directory) else ""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(repr(os.path.join(directory, n)) for n in near)}?" if near else ""
+    similar = near(name, existing, cutoff=0.6)
+    paths = [repr(os.path.join(directory, name)) for name in similar]
+    return f"did you mean {' or '.join(paths)}?" if paths else ""

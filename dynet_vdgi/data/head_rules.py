@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dynet_vdgi.config import resources
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ConfigError, UsageError
 
 DEFAULT = "yamada-matsumoto"

@@ -56,3 +56,11 @@ class Sentence:
         """
         tags = tuple(tags)
         return cls(("_",) * len(tags), tags)
+
+    def _repr_svg_(self) -> str | None:
+        """The tree as a picture, for notebooks; the one place where `data` uses `drawing`."""
+        if self.heads is None:
+            return None
+        from dynet_vdgi.drawing.sentences import draw
+
+        return draw(self).svg()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.files import open_text
+from dynet_vdgi.data.files import is_conllu, open_text
 
 
 def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
@@ -19,7 +19,7 @@ def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[
         UsageError: there is no such file.
     """
     for name in names:
-        for words in _of_treebank(name) if name.endswith((".conllu", ".conllu.gz")) else _of_text(name):
+        for words in _of_treebank(name) if is_conllu(name) else _of_text(name):
             if words:
                 yield [word.lower() for word in words] if lowercase else words
 

@@ -13,17 +13,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Union, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.names import count as counted
 
 Floats = NDArray[np.float32]
 Row = tuple[int, bytes, bytes]  # its number (of the line in text), word, numbers
-Fields = Sequence[Union[float, bytes]]
+Fields = Sequence[float | bytes]
 
 BUFFER = 1 << 20  # bytes read at once; the format is told from the first of them
 SNIFFED_ROWS = 100
@@ -107,11 +108,6 @@ def wanted_rows(path: str, stream: io.BufferedReader, wanted: Collection[str]) -
         raise DataError(files.shown(path), malformed.number or None, message, _HINT)
     notes = _notes(layout, n_rows + malformed.count, malformed, not_utf8, repeated)
     return WantedRows(vectors, layout.dim, tuple(notes), tuple(beginning))
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and what it is of: 1 row, 2,000 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # Format

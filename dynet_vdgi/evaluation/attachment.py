@@ -1,4 +1,4 @@
-"""How many heads are right: totals by length, and break-downs. `tables` shows them.
+"""How many heads are right: `evaluate` scores a parse against gold trees under a protocol.
 
 Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
 micro-averages over words, in which the root arc counts like any other:
@@ -12,17 +12,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.treebank import Protocol, heads_without, is_projective, without_punctuation
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.evaluation.pairing import Heads, Parsed, gold_heads, matched, under
+from dynet_vdgi.text_tables import aligned
 
-EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
-"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
+if TYPE_CHECKING:
+    from dynet_vdgi.grammar.rules import RuleSet
 
-BREAKDOWNS = ("tag", "rule", "distance", "length")
+BREAKDOWNS = ("tag", "rule", "pair", "distance", "length")
 MAX_LENS: tuple[int | None, ...] = (10, 15, 40, None)
 
 _DISTANCES = (("1", 1), ("2", 2), ("3-6", 6), (">=7", math.inf))
@@ -78,10 +81,11 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Counts over whole sentences. Adds up: `sum(parts, Scores())`. Counts of what is right may be means.
+class SentenceTally:
+    """Counts over whole sentences. They add up, and counts of what is right may be means.
 
-    >>> (Scores(sentences=1, words=4, directed=3) + Scores(sentences=1, words=4, directed=1)).dda
+    >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
+    >>> sum(tallies, SentenceTally()).dda
     0.5
     """
 
@@ -91,8 +95,8 @@ class Scores:
     undirected: float = 0
     roots: float = 0
 
-    def __add__(self, other: Scores) -> Scores:
-        return Scores(
+    def __add__(self, other: SentenceTally) -> SentenceTally:
+        return SentenceTally(
             self.sentences + other.sentences,
             self.words + other.words,
             self.directed + other.directed,
@@ -129,38 +133,31 @@ def _or_null(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _gold_heads(sentence: Sentence) -> tuple[int, ...]:
-    if sentence.heads is None:
-        path, line = _place(sentence, "gold")
-        raise DataError(path, line, "the sentence has no heads", "gold trees are needed to score")
-    return sentence.heads
-
-
-def _is_right_undirected(gold_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:
+def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:
     """The predicted arc is a gold arc, or is one when reversed."""
-    return gold_heads[dependent - 1] == predicted_head or (
-        predicted_head > 0 and gold_heads[predicted_head - 1] == dependent
+    return right_heads[dependent - 1] == predicted_head or (
+        predicted_head > 0 and right_heads[predicted_head - 1] == dependent
     )
 
 
-def score_sentence(gold: Sentence, predicted: Sequence[int]) -> Scores:
+def score_sentence(gold: Sentence, predicted: Sequence[int]) -> SentenceTally:
     """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
-    gold_heads = _gold_heads(gold)
-    if len(predicted) != len(gold_heads):
+    right_heads = gold_heads(gold)
+    if len(predicted) != len(right_heads):
         raise ValueError(
-            f"{len(predicted)} predicted heads for {len(gold_heads)} words: {' '.join(gold.forms)}"
+            f"{len(predicted)} predicted heads for {len(right_heads)} words: {' '.join(gold.forms)}"
         )
     directed = undirected = 0
-    for dependent, (gold_head, head) in enumerate(zip(gold_heads, predicted), 1):
-        directed += gold_head == head
-        undirected += _is_right_undirected(gold_heads, dependent, head)
-    roots_agree = all((gold_head == 0) == (head == 0) for gold_head, head in zip(gold_heads, predicted))
-    return Scores(1, len(gold_heads), directed, undirected, int(roots_agree))
+    for dependent, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
+        directed += right_head == head
+        undirected += _is_right_undirected(right_heads, dependent, head)
+    roots_agree = all((right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted))
+    return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree))
 
 
-def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> Scores:
-    """Scores of all trees; both sides are consumed lazily. Raises: as `score_sentence`."""
-    return sum((score_sentence(*both) for both in _zip_equal(gold, predicted)), Scores())
+def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
+    """Scores of all trees, every word counted. Raises: as `score_sentence`."""
+    return sum((score_sentence(*both) for both in _zip_equal(gold, predicted)), SentenceTally())
 
 
 def _zip_equal(
@@ -172,34 +169,27 @@ def _zip_equal(
         yield sentence, heads
 
 
-# ------------------------------------------------------------------------------------------- report
-def policy_line(protocol: Protocol, kept_sentences: int, all_sentences: int, words: int) -> str:
-    """What was scored, in one line; figures without it cannot be compared."""
-    return (
-        f"DDA on {kept_sentences} of {all_sentences} sentences, {words} words; "
-        f"protocol {protocol.name}: {protocol.description}"
-    )
-
-
+# ------------------------------------------------------------------------------------------- evaluation
 @dataclass(frozen=True)
-class Report:
-    """All figures of one system on one treebank.
+class Evaluation:
+    """All figures of one system on one treebank; printed, it says first under which protocol.
 
     `by_length[m]` is over sentences of at most m words (None: all); `total` over all of them, and so are the
-    break-downs. `breakdowns["length"]` holds Scores, the others Tally. `per_sentence` are the words right and
-    the words of each sentence, for `significance`.
+    break-downs. `breakdowns["length"]` holds SentenceTally, the others Tally. `per_sentence` are the words
+    right and the words of each sentence, for `significance`.
     """
 
     protocol: Protocol
     all_sentences: int
-    total: Scores
-    by_length: dict[int | None, Scores]
-    breakdowns: dict[str, dict[str, Tally] | dict[str, Scores]] = field(default_factory=dict)
+    total: SentenceTally
+    by_length: dict[int | None, SentenceTally]
+    breakdowns: dict[str, dict[str, Tally] | dict[str, SentenceTally]] = field(default_factory=dict)
     per_sentence: tuple[tuple[float, int], ...] = ()
 
     @property
     def policy(self) -> str:
-        return policy_line(self.protocol, self.total.sentences, self.all_sentences, self.total.words)
+        """What was scored, in one line; figures without it cannot be compared."""
+        return _policy(self.protocol, self.total.sentences, self.all_sentences, self.total.words)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON: accuracies as fractions, null over nothing."""
@@ -208,12 +198,38 @@ class Report:
             "policy": self.policy,
             "all_sentences": self.all_sentences,
             "total": self.total.to_dict(),
-            "by_length": {length_label(m): scores.to_dict() for m, scores in self.by_length.items()},
+            "by_length": {length_label(m): tally.to_dict() for m, tally in self.by_length.items()},
             "by": {
                 name: {key: cell.to_dict() for key, cell in table.items()}
                 for name, table in self.breakdowns.items()
             },
         }
+
+    def __str__(self) -> str:
+        return f"{self.policy}\n\n{aligned(self._rows())}"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, with the policy as its caption."""
+        head, *rows = [[escape(cell) for cell in row] for row in self._rows()]
+        lines = [f"<tr><th></th>{''.join(f'<th>{cell}</th>' for cell in head[1:])}</tr>"]
+        lines += [f"<tr><th>{row[0]}</th>{''.join(f'<td>{c}</td>' for c in row[1:])}</tr>" for row in rows]
+        return f"<table><caption>{escape(self.policy)}</caption>\n" + "\n".join(lines) + "\n</table>"
+
+    def _rows(self) -> list[list[str]]:
+        tallies = list(self.by_length.values())
+        return [
+            ["per cent", *map(length_label, self.by_length)],
+            ["sentences", *(str(tally.sentences) for tally in tallies)],
+            ["words", *(str(tally.words) for tally in tallies)],
+            ["DDA", *(percent(tally.dda) for tally in tallies)],
+            ["UDA", *(percent(tally.uda) for tally in tallies)],
+            ["root", *(percent(tally.root_accuracy) for tally in tallies)],
+        ]
+
+
+def _policy(protocol: Protocol, n_sentences: int, n_all: int, n_words: int) -> str:
+    scored = f"{n_sentences} of {n_all} sentences, {n_words} words"
+    return f"DDA on {scored}; protocol {protocol.name}: {protocol.description}"
 
 
 def length_label(max_len: int | None) -> str:
@@ -225,49 +241,123 @@ def length_label(max_len: int | None) -> str:
     return "all" if max_len is None else f"<={max_len}"
 
 
+def percent(fraction: float) -> str:
+    """One decimal, as in every table of accuracies; "-" over nothing.
+
+    >>> percent(0.5187), percent(float("nan"))
+    ('51.9', '-')
+    """
+    return "-" if math.isnan(fraction) else f"{100 * fraction:.1f}"
+
+
 def evaluate(
-    gold_sentences: Iterable[Sentence],
-    predicted_heads: Iterable[Sequence[int]],
-    protocol: Protocol,
+    gold: Iterable[Sentence],
+    parsed: Iterable[Parsed],
+    *,
+    protocol: str | Protocol = STANDARD,
     max_lens: Sequence[int | None] = MAX_LENS,
     by: Sequence[str] = BREAKDOWNS,
-    rules: Iterable[tuple[str, str]] | None = None,
-    all_sentences: int | None = None,
-) -> Report:
-    """Scores by length and by tag of the dependent, rule, distance to the gold head and sentence length.
+    rules: RuleSet | None = None,
+) -> Evaluation:
+    """The scores of a parse of all gold sentences, word for word, once the protocol has prepared both sides.
 
-    The sentences must already be as `protocol` leaves them (`pair`, `treebank.prepare`); here it is only
-    named. `all_sentences` is how many there were before that (default: none was dropped). `rules` are pairs
-    (head tag, dependent tag), "ROOT" for the root; without them there is no break-down by rule, with them its
-    row "other" has the gold arcs of no rule. Both iterables are consumed lazily, once.
+    `parsed` are sentences with heads, or the heads alone. The arguments behind `protocol` are those of
+    `GoldTrees.evaluate`.
 
-    Raises: UsageError for an unknown break-down; otherwise as `score`.
+    Raises:
+        DataError: the two sides differ in their sentences, or heads are missing; names file and line.
+        ConfigError: no such protocol.
+        UsageError: no such break-down.
     """
-    unknown = [name for name in by if name not in BREAKDOWNS]
-    if unknown:
-        raise UsageError(f"no break-down {unknown[0]!r} (choose from {', '.join(BREAKDOWNS)})")
-    total = Scores()
-    by_length: dict[int | None, Scores] = {max_len: Scores() for max_len in max_lens}
-    bands = {label: Scores() for label, _ in _LENGTHS}
-    counters = _word_counters(by, rules)
-    per_sentence: list[tuple[float, int]] = []
-    for sentence, heads in _zip_equal(gold_sentences, predicted_heads):
-        scores = score_sentence(sentence, heads)
-        total += scores
-        per_sentence.append((scores.directed, scores.words))
-        for max_len in by_length:
-            if max_len is None or len(sentence) <= max_len:
-                by_length[max_len] += scores
-        bands[_band(len(sentence), _LENGTHS)] += scores
-        for counter in counters.values():
-            counter.add(sentence, heads)
-    breakdowns: dict[str, dict[str, Tally] | dict[str, Scores]] = {
-        name: bands if name == "length" else counters[name].table()
-        for name in by
-        if name == "length" or name in counters
-    }
-    n_all = total.sentences if all_sentences is None else all_sentences
-    return Report(protocol, n_all, total, by_length, breakdowns, tuple(per_sentence))
+    trees, heads = paired(gold, parsed, protocol)
+    return trees.evaluate(heads, max_lens=max_lens, by=by, rules=rules)
+
+
+def paired(
+    gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD
+) -> tuple[GoldTrees, list[Heads]]:
+    """What a protocol leaves to score, and the predicted heads of the same words. Raises: as `evaluate`."""
+    protocol = scoring_protocol(protocol)
+    numbers, sentences, predicted, number = [], [], [], 0
+    for number, both in enumerate(matched(gold, parsed), 1):
+        left = under(protocol, *both)
+        if left is not None:
+            numbers.append(number)
+            sentences.append(left[0])
+            predicted.append(left[1])
+    return GoldTrees(protocol, sentences, numbers, number), predicted
+
+
+@dataclass(frozen=True)
+class GoldTrees:
+    """Gold sentences as a protocol leaves them, for systems that parse just these words, such as baselines.
+
+    Made by `GoldTrees.of` and `paired`. `numbers` are those of the sentences before the protocol dropped any
+    of the `all_sentences`, from 1.
+    """
+
+    protocol: Protocol
+    sentences: Sequence[Sentence]
+    numbers: Sequence[int]
+    all_sentences: int
+
+    @property
+    def policy(self) -> str:
+        """As `Evaluation.policy`."""
+        n_words = sum(map(len, self.sentences))
+        return _policy(self.protocol, len(self.sentences), self.all_sentences, n_words)
+
+    @classmethod
+    def of(cls, gold: Iterable[Sentence], protocol: str | Protocol = STANDARD) -> GoldTrees:
+        """What a protocol leaves to score. Raises: DataError if heads are missing."""
+        sentences = list(gold)
+        return paired(sentences, map(gold_heads, sentences), protocol)[0]
+
+    def evaluate(
+        self,
+        predicted: Iterable[Sequence[int]],
+        *,
+        max_lens: Sequence[int | None] = MAX_LENS,
+        by: Sequence[str] = BREAKDOWNS,
+        rules: RuleSet | None = None,
+    ) -> Evaluation:
+        """Scores by length, and by any of `BREAKDOWNS`; `predicted` are heads of the words of `sentences`.
+
+        "tag" groups words by their own tag, "pair" by the tags of their gold head and their own ("NOUN>DET",
+        "ROOT>VERB"), "rule" by the rule that this pair belongs to ("other": none; left out without `rules`),
+        "distance" by how far away the gold head is, and "length" groups sentences.
+
+        Raises: UsageError for an unknown break-down; ValueError if the lengths differ.
+        """
+        unknown = [name for name in by if name not in BREAKDOWNS]
+        if unknown:
+            raise UsageError(f"no break-down {unknown[0]!r} (choose from {', '.join(BREAKDOWNS)})")
+        by_length: dict[int | None, SentenceTally] = {max_len: SentenceTally() for max_len in max_lens}
+        bands = {label: SentenceTally() for label, _ in _LENGTHS}
+        counters = _word_counters(by, rules)
+        tallies: list[SentenceTally] = []
+        for sentence, heads in _zip_equal(self.sentences, predicted):
+            tally = score_sentence(sentence, heads)
+            tallies.append(tally)
+            for max_len in by_length:
+                if max_len is None or len(sentence) <= max_len:
+                    by_length[max_len] += tally
+            bands[_band(len(sentence), _LENGTHS)] += tally
+            for counter in counters.values():
+                counter.add(sentence, heads)
+        breakdowns: dict[str, dict[str, Tally] | dict[str, SentenceTally]] = {
+            name: bands if name == "length" else counters[name].table()
+            for name in by
+            if name == "length" or name in counters
+        }
+        return Evaluation(
+            self.protocol,
+            self.all_sentences,
+            sum(tallies, SentenceTally()),
+            by_length,
+            breakdowns,
+            tuple((tally.directed, tally.words) for tally in tallies),
+        )
 
 
 def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
@@ -283,12 +373,12 @@ class _WordCounter:
         self._counts: dict[str, list[int]] = {key: [0, 0, 0] for key in self._fixed_keys}
 
     def add(self, sentence: Sentence, predicted: Sequence[int]) -> None:
-        gold_heads = _gold_heads(sentence)
-        for dependent, (gold_head, head) in enumerate(zip(gold_heads, predicted), 1):
-            counts = self._counts.setdefault(self._key_of(sentence, dependent, gold_head), [0, 0, 0])
+        right_heads = gold_heads(sentence)
+        for dependent, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
+            counts = self._counts.setdefault(self._key_of(sentence, dependent, right_head), [0, 0, 0])
             counts[0] += 1
-            counts[1] += gold_head == head
-            counts[2] += _is_right_undirected(gold_heads, dependent, head)
+            counts[1] += right_head == head
+            counts[2] += _is_right_undirected(right_heads, dependent, head)
 
     def table(self) -> dict[str, Tally]:
         """In the order of the fixed keys, otherwise the most frequent first."""
@@ -297,107 +387,23 @@ class _WordCounter:
         return {key: Tally(*counts[key]) for key in keys}
 
 
-def _word_counters(by: Sequence[str], rules: Iterable[tuple[str, str]] | None) -> dict[str, _WordCounter]:
+def _word_counters(by: Sequence[str], rules: RuleSet | None) -> dict[str, _WordCounter]:
+    def pair_of(sentence: Sentence, dependent: int, head: int) -> tuple[str, str]:
+        return (sentence.tags[head - 1] if head else "ROOT", sentence.tags[dependent - 1])
+
     counters: dict[str, _WordCounter] = {}
     if "tag" in by:
         counters["tag"] = _WordCounter(lambda sentence, dependent, head: sentence.tags[dependent - 1])
+    if "pair" in by:
+        counters["pair"] = _WordCounter(lambda *arc: ">".join(pair_of(*arc)))
     if "distance" in by:
         counters["distance"] = _WordCounter(
             lambda sentence, dependent, head: _band(abs(head - dependent), _DISTANCES) if head else "root",
             ["root", *(label for label, _ in _DISTANCES)],
         )
     if "rule" in by and rules is not None:
-        names = {rule: f"{rule[0]}>{rule[1]}" for rule in rules}
-
-        def rule_of(sentence: Sentence, dependent: int, head: int) -> str:
-            head_tag = sentence.tags[head - 1] if head else "ROOT"
-            return names.get((head_tag, sentence.tags[dependent - 1]), _NO_RULE)
-
-        counters["rule"] = _WordCounter(rule_of, [*names.values(), _NO_RULE])
+        names = {pair: ">".join(pair) for pair in rules.pairs()}
+        counters["rule"] = _WordCounter(
+            lambda *arc: names.get(pair_of(*arc), _NO_RULE), [*names.values(), _NO_RULE]
+        )
     return counters
-
-
-# ------------------------------------------------------------------------------------------- two files
-def pair(
-    gold_sentences: Iterable[Sentence], predicted_sentences: Iterable[Sentence], protocol: Protocol
-) -> tuple[list[Sentence], list[tuple[int, ...]]]:
-    """Gold sentences as the protocol leaves them, and the predicted heads of the same words.
-
-    The two sides must hold the same sentences, word for word. What is removed is decided by the gold side
-    alone (its tags, its trees); predicted heads are re-attached as the gold ones are.
-
-    Raises: DataError naming file:line of both where they differ, or where heads are missing.
-    """
-    gold: list[Sentence] = []
-    heads: list[tuple[int, ...]] = []
-    for sentence, predicted in iterate_pairs(gold_sentences, predicted_sentences, protocol):
-        gold.append(sentence)
-        heads.append(predicted)
-    return gold, heads
-
-
-def iterate_pairs(
-    gold_sentences: Iterable[Sentence], predicted_sentences: Iterable[Sentence], protocol: Protocol
-) -> Iterator[tuple[Sentence, tuple[int, ...]]]:
-    """`pair`, one sentence at a time."""
-    last_gold: Sentence | None = None
-    last_predicted: Sentence | None = None
-    both = zip_longest(gold_sentences, predicted_sentences)
-    for number, (gold, predicted) in enumerate(both, 1):
-        if gold is None:
-            path, line = _place(predicted, "prediction")
-            end = f"{_place(last_gold, 'gold')[0]} ends after {number - 1} sentences"
-            raise DataError(path, line, f"sentence {number} is one too many: {end}", _SAME)
-        if predicted is None:
-            path, _ = _place(last_predicted, "prediction")
-            message = (
-                f"ends after {number - 1} sentences, but {_where(gold, 'gold')} begins sentence {number}"
-            )
-            raise DataError(path, None, message, _SAME)
-        last_gold, last_predicted = gold, predicted
-        _check_same_words(gold, predicted, number)
-        _gold_heads(gold)
-        if predicted.heads is None:
-            path, line = _place(predicted, "prediction")
-            raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
-        kept, positions = without_punctuation(gold, protocol.removed_tags)
-        if not len(kept) or (protocol.projective_only and not is_projective(_gold_heads(kept))):
-            continue
-        yield kept, heads_without(predicted.heads, positions)
-
-
-_SAME = "both files must hold the same sentences in the same order"
-
-
-def _check_same_words(gold: Sentence, predicted: Sentence, number: int) -> None:
-    if gold.forms == predicted.forms:
-        return
-    if len(gold) != len(predicted):
-        path, line = _place(predicted, "prediction")
-        message = f"sentence {number} has {_words(predicted)}, but {_where(gold, 'gold')} has {_words(gold)}"
-        hint = _SAME
-        if predicted.forms == without_punctuation(gold)[0].forms:
-            hint = "its punctuation is missing; score a parse of the complete file"
-        raise DataError(path, line, message, hint)
-    word = next(w for w, (a, b) in enumerate(zip(gold.forms, predicted.forms), 1) if a != b)
-    path, line = _place(predicted, "prediction", word)
-    other = f"{_where(gold, 'gold', word)} has {gold.forms[word - 1]!r}"
-    form = predicted.forms[word - 1]
-    raise DataError(path, line, f"word {word} of sentence {number} is {form!r}, but {other}", _SAME)
-
-
-def _words(sentence: Sentence) -> str:
-    return f"{len(sentence)} word{'' if len(sentence) == 1 else 's'}"
-
-
-def _place(sentence: Sentence | None, role: str, word: int | None = None) -> tuple[str, int | None]:
-    """Path and line of a sentence, or of one of its words; `<role>` stands for an unknown path."""
-    if sentence is None or sentence.source is None:
-        return f"<{role}>", None
-    source = sentence.source
-    return source.path, source.line + (0 if word is None else source.rows[word - 1])
-
-
-def _where(sentence: Sentence, role: str, word: int | None = None) -> str:
-    path, line = _place(sentence, role, word)
-    return path if line is None else f"{path}:{line}"

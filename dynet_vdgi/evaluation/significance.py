@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ DRAWS, LEVEL, SEED = 10_000, 0.95, 1
 _CELLS = 1 << 17  # sentences drawn in one go, small enough for a cache
 _ROUNDING = 1e-12  # differences nearer than this are equal
 
-Counts = Union[Sequence[float], npt.NDArray[Any]]
+Counts = Sequence[float] | npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
 
 

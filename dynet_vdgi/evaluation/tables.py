@@ -1,27 +1,28 @@
-"""Reports of several systems side by side: tables in per cent (text or Markdown), JSON, means over draws."""
+"""Several systems side by side: tables in per cent (text or Markdown), JSON, means over draws."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from dynet_vdgi.evaluation import significance
-from dynet_vdgi.evaluation.attachment import Report, Scores, Tally, length_label
+from dynet_vdgi.evaluation.attachment import Evaluation, SentenceTally, Tally, length_label, percent
 from dynet_vdgi.evaluation.significance import Difference, Interval
+from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.text_tables import markdown as markdown_table
 
-_Counts = TypeVar("_Counts", Tally, Scores)
+_Counts = TypeVar("_Counts", Tally, SentenceTally)
 _LEVEL = f"{100 * significance.LEVEL:.0f} %"
 
 
-def mean(draws: Sequence[Report]) -> Report:
-    """The report whose counts are the means over several draws of one system on the same words.
+def mean(draws: Sequence[Evaluation]) -> Evaluation:
+    """The evaluation whose counts are the means over several draws of one system on the same words.
 
     Raises: ValueError if the draws were scored on different words, or there are none.
     """
-    first = _common_ground({str(k): report for k, report in enumerate(draws)})
+    first = _common_ground({str(k): evaluation for k, evaluation in enumerate(draws)})
 
     def average(cells: Sequence[_Counts]) -> _Counts:
         names = [field.name for field in fields(cells[0])]
@@ -31,24 +32,24 @@ def mean(draws: Sequence[Report]) -> Report:
         return replace(cells[0], **{**{name: total / len(cells) for name, total in totals.items()}, **whole})
 
     breakdowns: dict[str, Any] = {
-        name: {key: average([report.breakdowns[name][key] for report in draws]) for key in table}  # type: ignore[type-var]
+        name: {key: average([evaluation.breakdowns[name][key] for evaluation in draws]) for key in table}  # type: ignore[type-var]
         for name, table in first.breakdowns.items()
     }
     return replace(
         first,
-        total=average([report.total for report in draws]),
-        by_length={m: average([report.by_length[m] for report in draws]) for m in first.by_length},
+        total=average([evaluation.total for evaluation in draws]),
+        by_length={m: average([evaluation.by_length[m] for evaluation in draws]) for m in first.by_length},
         breakdowns=breakdowns,
         per_sentence=tuple(
             (sum(right for right, _ in cells) / len(cells), cells[0][1])
-            for cells in zip(*(report.per_sentence for report in draws))
+            for cells in zip(*(evaluation.per_sentence for evaluation in draws))
         ),
     )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Bootstrap of the DDA of several systems, by length limit as in `Report.by_length`; see `significance`.
+    """Bootstrap of the DDA of several systems, by length limit; see `significance`.
 
     `intervals[m][name]` is of every system, `differences[m][name]` of all but the first, to the first.
     """
@@ -69,17 +70,17 @@ class Comparison:
         return text
 
 
-def compare(reports: Mapping[str, Report], draws: int = significance.DRAWS) -> Comparison:
+def compare(evaluations: Mapping[str, Evaluation], draws: int = significance.DRAWS) -> Comparison:
     """Intervals of the DDA of every system, and differences to the first.
 
     Raises: ValueError if the systems were scored on different words.
     """
-    names, first = list(reports), _common_ground(reports)
+    names, first = list(evaluations), _common_ground(evaluations)
     comparison = Comparison(draws, {}, {})
     for max_len in first.by_length:
         rows = [
-            [right for right, words in report.per_sentence if max_len is None or words <= max_len]
-            for report in reports.values()
+            [right for right, words in evaluation.per_sentence if max_len is None or words <= max_len]
+            for evaluation in evaluations.values()
         ]
         lengths = [words for _, words in first.per_sentence if max_len is None or words <= max_len]
         intervals, differences = significance.compare(rows, lengths, draws=draws)
@@ -88,72 +89,90 @@ def compare(reports: Mapping[str, Report], draws: int = significance.DRAWS) -> C
     return comparison
 
 
-_MEASURES: dict[str, tuple[str, Callable[[Scores], float]]] = {
-    "dda": ("DDA", lambda scores: scores.dda),
-    "uda": ("UDA", lambda scores: scores.uda),
-    "root": ("root", lambda scores: scores.root_accuracy),
+_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
+    "dda": ("DDA", lambda tally: tally.dda),
+    "uda": ("UDA", lambda tally: tally.uda),
+    "root": ("root", lambda tally: tally.root_accuracy),
 }
 
 
-def percent(fraction: float) -> str:
-    """One decimal, as in every table here; "-" over nothing.
+def format_all(
+    evaluations: Mapping[str, Evaluation],
+    by: Sequence[str] = (),
+    comparison: Comparison | None = None,
+    *,
+    markdown: bool = False,
+) -> str:
+    """Policy, the three tables of accuracy in per cent, and the break-downs asked for.
 
-    >>> percent(0.5187), percent(float("nan"))
-    ('51.9', '-')
+    With a comparison, intervals and differences stand in the table of DDA (Markdown) or below it (text).
+
+    Raises: ValueError if the systems were scored on different words.
     """
-    return "-" if math.isnan(fraction) else f"{100 * fraction:.1f}"
+    if comparison is None:
+        dda = format_table(evaluations, markdown=markdown)
+    elif markdown:
+        dda = format_markdown_dda(evaluations, comparison)
+    else:
+        dda = f"{format_table(evaluations)}\n{format_comparison(evaluations, comparison)}"
+    parts = [_common_ground(evaluations).policy, dda]
+    parts += [format_table(evaluations, measure, markdown=markdown) for measure in ("uda", "root")]
+    parts += [format_breakdown(evaluations, name, markdown=markdown) for name in by]
+    return "\n\n".join(parts)
 
 
-def format_table(reports: Mapping[str, Report], measure: str = "dda", *, markdown: bool = False) -> str:
+def format_table(
+    evaluations: Mapping[str, Evaluation], measure: str = "dda", *, markdown: bool = False
+) -> str:
     """Systems x length buckets in per cent, below the numbers of sentences and words.
 
     `measure` is "dda", "uda" or "root". Raises: ValueError if the systems were scored on different words.
     """
     title, value_of = _MEASURES[measure]
-    rows = _heading(reports, title)
-    for name, report in reports.items():
-        rows.append([name, *(percent(value_of(scores)) for scores in report.by_length.values())])
+    rows = _heading(evaluations, title)
+    for name, evaluation in evaluations.items():
+        rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
     return _laid_out(rows, markdown)
 
 
-def _heading(reports: Mapping[str, Report], title: str) -> list[list[str]]:
-    first = _common_ground(reports)
+def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str]]:
+    first = _common_ground(evaluations)
     return [
         [title, *map(length_label, first.by_length)],
-        ["sentences", *(str(scores.sentences) for scores in first.by_length.values())],
-        ["words", *(str(scores.words) for scores in first.by_length.values())],
+        ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
+        ["words", *(str(tally.words) for tally in first.by_length.values())],
     ]
 
 
-def format_comparison(reports: Mapping[str, Report], comparison: Comparison) -> str:
+def format_comparison(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
     """Intervals, then differences to the first system with p, as aligned tables; then what they cover."""
     rows = [[f"{_LEVEL} interval", *map(length_label, comparison.intervals)]]
-    for name in reports:
+    for name in evaluations:
         rows.append([name, *(_range(cells[name]) for cells in comparison.intervals.values())])
-    parts = [_align(rows)]
+    parts = [aligned(rows)]
     rows = [["difference", *map(length_label, comparison.differences)]]
-    for name in list(reports)[1:]:
+    for name in list(evaluations)[1:]:
         cells = [cells[name] for cells in comparison.differences.values()]
-        rows.append([name, *(f"{_signed(cell.estimate)} {_p_text(cell.p)}".strip() for cell in cells)])
+        rows.append([name, *(f"{_signed(cell.estimate)} {p_text(cell.p)}".strip() for cell in cells)])
     if len(rows) > 1:
-        parts.append(_align(rows))
+        parts.append(aligned(rows))
     return "\n".join([*parts, comparison.note])
 
 
-def format_markdown_dda(reports: Mapping[str, Report], comparison: Comparison) -> str:
+def format_markdown_dda(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
     """DDA with intervals as a Markdown table; a second one has the differences to the first system."""
-    rows = _heading(reports, "DDA")
-    for name in reports:
+    rows = _heading(evaluations, "DDA")
+    for name in evaluations:
         cells = [cells[name] for cells in comparison.intervals.values()]
         rows.append([name, *(f"{percent(cell.estimate)} ({_range(cell)})" for cell in cells)])
     parts = [_laid_out(rows, markdown=True)]
     rows = [["difference", *map(length_label, comparison.differences)]]
-    for name in list(reports)[1:]:
+    for name in list(evaluations)[1:]:
         row = [name]
         for differences in comparison.differences.values():
             cell = differences[name]
             limits = f"({_signed(cell.low)} to {_signed(cell.high)})"
-            row.append(f"{_signed(cell.estimate)} {limits} {_p_text(cell.p)}".strip())
+            row.append(f"{_signed(cell.estimate)} {limits} {p_text(cell.p)}".strip())
         rows.append(row)
     if len(rows) > 1:
         parts.append(_laid_out(rows, markdown=True))
@@ -168,26 +187,27 @@ def _signed(fraction: float) -> str:
     return "-" if math.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"  # + 0.0: never -0.0
 
 
-def _p_text(p: float) -> str:
+def p_text(p: float) -> str:
+    """The p value as tables write it; empty for NaN."""
     if math.isnan(p):
         return ""
     return f"p={p:.3f}" if p >= 0.001 else "p<0.001"
 
 
-def format_breakdown(reports: Mapping[str, Report], name: str, *, markdown: bool = False) -> str:
+def format_breakdown(evaluations: Mapping[str, Evaluation], name: str, *, markdown: bool = False) -> str:
     """One break-down as a table: words, then the DDA of each system in per cent.
 
     Raises: ValueError if the systems were scored on different words.
     """
-    table = _common_ground(reports).breakdowns[name]
-    rows = [[name, "words", *reports]]
+    table = _common_ground(evaluations).breakdowns[name]
+    rows = [[name, "words", *evaluations]]
     for key, cell in table.items():
-        values = (percent(report.breakdowns[name][key].dda) for report in reports.values())
+        values = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
         rows.append([key, str(cell.words), *values])
     return _laid_out(rows, markdown)
 
 
-def reports_to_dict(reports: Mapping[str, Report], comparison: Comparison | None = None) -> dict[str, Any]:
+def to_dict(evaluations: Mapping[str, Evaluation], comparison: Comparison | None = None) -> dict[str, Any]:
     """Everything about several systems on one treebank, ready for JSON.
 
     With a comparison, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing), and
@@ -195,15 +215,15 @@ def reports_to_dict(reports: Mapping[str, Report], comparison: Comparison | None
 
     Raises: ValueError if the systems were scored on different words.
     """
-    policy = _common_ground(reports).policy
-    systems = {name: report.to_dict() for name, report in reports.items()}
+    policy = _common_ground(evaluations).policy
+    systems = {name: evaluation.to_dict() for name, evaluation in evaluations.items()}
     if comparison is None:
         return {"policy": policy, "systems": systems}
     for max_len, intervals in comparison.intervals.items():
         for name, cell in intervals.items():
             limits = None if math.isnan(cell.low) else [cell.low, cell.high]
             systems[name]["by_length"][length_label(max_len)]["dda_interval"] = limits
-    names = list(reports)
+    names = list(evaluations)
     differences = {
         name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
         for name in names[1:]
@@ -219,41 +239,26 @@ def reports_to_dict(reports: Mapping[str, Report], comparison: Comparison | None
     return {"policy": policy, "systems": systems, "bootstrap": bootstrap}
 
 
-def _common_ground(reports: Mapping[str, Report]) -> Report:
-    """Any of the reports, once it is clear that all are about the same words."""
+def _common_ground(evaluations: Mapping[str, Evaluation]) -> Evaluation:
+    """Any of the evaluations, once it is clear that all are about the same words."""
 
-    def ground(report: Report) -> tuple[object, ...]:
-        lengths = {m: (scores.sentences, scores.words) for m, scores in report.by_length.items()}
+    def ground(evaluation: Evaluation) -> tuple[object, ...]:
+        lengths = {m: (tally.sentences, tally.words) for m, tally in evaluation.by_length.items()}
         tables = {
             name: {key: cell.words for key, cell in table.items()}
-            for name, table in report.breakdowns.items()
+            for name, table in evaluation.breakdowns.items()
         }
-        return report.policy, lengths, tables
+        return evaluation.policy, lengths, tables
 
-    if not reports:
-        raise ValueError("no report to show")
-    names = list(reports)
-    first = reports[names[0]]
+    if not evaluations:
+        raise ValueError("no evaluation to show")
+    names = list(evaluations)
+    first = evaluations[names[0]]
     for name in names[1:]:
-        if ground(reports[name]) != ground(first):
+        if ground(evaluations[name]) != ground(first):
             raise ValueError(f"{names[0]} and {name} were not scored on the same words")
     return first
 
 
 def _laid_out(rows: Sequence[Sequence[str]], markdown: bool) -> str:
-    return _markdown(rows) if markdown else _align(rows)
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table: the first column is text, the others are numbers."""
-    lines = [[re.sub(r"([\\`*|\[]|<(?=[A-Za-z/!?]))", r"\\\1", cell) for cell in row] for row in rows]
-    lines.insert(1, ["---", *["---:"] * (len(rows[0]) - 1)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _align(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:]))])
-        for line in lines
-    )
+    return markdown_table(rows) if markdown else aligned(rows)

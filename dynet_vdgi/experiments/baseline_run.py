@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi import config
-from dynet_vdgi.commands.evaluate import baseline_trees
-from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.baselines.trees import baseline_trees
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation.attachment import policy_line, score_sentence
+from dynet_vdgi.evaluation.attachment import GoldTrees, score_sentence
 from dynet_vdgi.experiments.tasks import Task, write_json
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 
@@ -20,22 +20,20 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 def perform(task: Task) -> None:
     """Writes the baselines' file. Raises: DataError if nothing is left to score."""
     settings = task.settings()
-    rules = load_rules(config.rules_path(settings.posterior.rules))
+    rules = load_rules(rules_path(settings.rules))
     tags = settings.data.tags
     gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required", tags=tags)]
-    protocols = {}
+    by_protocol: dict[str, Any] = {}
     for name in task.protocols:
-        protocol = treebank.protocol_named(name)
-        sentences = treebank.prepare(gold, protocol).sentences
-        if not sentences:
+        trees = GoldTrees.of(gold, name)
+        if not trees.sentences:
             raise DataError(", ".join(task.test), None, f"no sentence is left under protocol {name}")
-        words = [len(sentence) for sentence in sentences]
-        protocols[name] = {
-            "policy": policy_line(protocol, len(sentences), len(gold), sum(words)),
-            "words": words,
-            "right": _right(sentences, rules),
+        by_protocol[name] = {
+            "policy": trees.policy,
+            "words": [len(sentence) for sentence in trees.sentences],
+            "right": _right(trees.sentences, rules),
         }
-    write_json(task.result, {"key": task.key, "parts": dict(task.parts), "protocols": protocols})
+    write_json(task.result, {"key": task.key, "parts": dict(task.parts), "protocols": by_protocol})
 
 
 def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[float]]:
@@ -46,5 +44,5 @@ def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[floa
 
     return {
         name: np.mean([directed(heads) for heads in draws], axis=0).tolist()
-        for name, draws in baseline_trees([sentence.tags for sentence in sentences], rules).items()
+        for name, draws in baseline_trees(sentences, rules).items()
     }

@@ -4,6 +4,8 @@
 
     [[treebank]]
     name = "fr"                          # names a folder of results and a column of tables
+    # its files; a plan with both takes the first of the releases that is there, else the files named here
+    releases = ["UD_French/fr"]          # as UD releases it: UD_French/fr-ud-train.conllu, -dev and -test
     train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
     test = ["fr-ud-test.conllu"]         # gold trees to score
     # optional:
@@ -21,7 +23,7 @@
     name = "UniversalRules"
     # optional:
     presets = ["ud-universal"]           # one on top of the other (default: the default preset)
-    set = ["train.updates=0"]
+    set = ["train.updates=0"]            # "words.vectors={treebank}.vec" names a file for each treebank
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
     languages = "all"                    # one parser of several languages, each treebank's name being a label
@@ -32,26 +34,25 @@
 
 Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,
 are looked for beside the plan, then in the folder that the environment variable VDGI_DATA names, unless
-another folder is given.
+another folder is given; see `plan_files`, also for what a folder of UD releases may look like.
 """
 
 from __future__ import annotations
 
-import difflib
-import glob
-import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynet_vdgi import config
-from dynet_vdgi.data import treebank as protocols
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.experiments import published
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.presets import DEFAULT_PRESET
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,6 +71,7 @@ class Treebank:
     """A treebank of a plan; files as the plan names them."""
 
     name: str = ""
+    releases: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     dev: tuple[str, ...] = ()
@@ -87,7 +89,7 @@ class System:
     """A system of a plan."""
 
     name: str = ""
-    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    presets: tuple[str, ...] = (DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     after: str = ""
     treebanks: tuple[str, ...] = ()
@@ -120,12 +122,6 @@ class Plan:
 _Part = TypeVar("_Part", Treebank, System)
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint with the name most like this one, or an empty text."""
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
-
-
 # ------------------------------------------------------------------------------------------- reading
 def path_of(name: str) -> Path:
     """The file of a plan: a path that ends in .toml, or the name of one in resources/experiments.
@@ -135,11 +131,11 @@ def path_of(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
-    folder = config.resources() / "experiments"
+    folder = resources() / "experiments"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in names:
         there_are = f"(there are: {', '.join(names)}; a file must end in .toml)"
-        raise ConfigError(f"no plan '{name}'{nearest(name, names)} {there_are}")
+        raise ConfigError(f"no plan '{name}'{did_you_mean(name, names)} {there_are}")
     return folder / f"{name}.toml"
 
 
@@ -170,7 +166,7 @@ def from_dict(content: Mapping[str, Any]) -> Plan:
     keys = {"seeds": "seeds", "treebank": "[[treebank]]", "system": "[[system]]"}
     for key in content:
         if key not in keys:
-            raise ConfigError(f"no key '{key}'" + nearest(key, keys))
+            raise ConfigError(f"no key '{key}'" + did_you_mean(key, keys))
     for key, written in keys.items():
         if not isinstance(content.get(key, []), list) or not content.get(key):
             raise ConfigError(f"a plan needs {written}")
@@ -200,7 +196,7 @@ def _part(kind: type[_Part], key: str, values: Any) -> _Part:
     items = {item.name: item for item in fields(kind)}
     for other in values:
         if other not in items:
-            raise ConfigError(f"{key} '{name}': no key '{other}'" + nearest(other, items))
+            raise ConfigError(f"{key} '{name}': no key '{other}'" + did_you_mean(other, items))
     return kind(**{k: _value(f"{key} '{name}': '{k}'", items[k].default, v) for k, v in values.items()})
 
 
@@ -238,10 +234,12 @@ def _check_treebanks(plan: Plan) -> None:
         if treebank.published and treebank.published not in datasets:
             raise ConfigError(
                 f"{where}: nothing is published on '{treebank.published}'"
-                + nearest(treebank.published, datasets)
+                + did_you_mean(treebank.published, datasets)
             )
+        if treebank.missing or (treebank.releases and not (treebank.train or treebank.test)):
+            continue
         for key in ("train", "test"):
-            if not treebank.missing and not getattr(treebank, key):
+            if not getattr(treebank, key):
                 raise ConfigError(f"{where}: it needs '{key}', or 'missing' with the reason")
 
 
@@ -254,10 +252,11 @@ def _check_systems(plan: Plan) -> None:
         where = f"system '{system.name}'"
         for name in system.treebanks:
             if name not in treebanks:
-                raise ConfigError(f"{where}: no treebank '{name}'" + nearest(name, treebanks))
+                raise ConfigError(f"{where}: no treebank '{name}'" + did_you_mean(name, treebanks))
         if system.published and system.published not in models:
             raise ConfigError(
-                f"{where}: no model '{system.published}' is published" + nearest(system.published, models)
+                f"{where}: no model '{system.published}' is published"
+                + did_you_mean(system.published, models)
             )
         if system.languages not in ("", *LANGUAGES):
             raise ConfigError(
@@ -268,7 +267,7 @@ def _check_systems(plan: Plan) -> None:
         if not system.after:
             continue
         if system.after not in systems:
-            raise ConfigError(f"{where}: no system '{system.after}'" + nearest(system.after, systems))
+            raise ConfigError(f"{where}: no system '{system.after}'" + did_you_mean(system.after, systems))
         if system.languages == "others" != systems[system.after].languages:
             raise ConfigError(f"{where}: it comes after '{system.after}', which learns from the text itself")
         if systems[system.after].missing and not system.missing:
@@ -315,7 +314,9 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     systems = {system.name for system in plan.systems}
     for name in only:
         if name not in treebanks | systems:
-            raise UsageError(f"--only {name}: the plan has no such name{nearest(name, treebanks | systems)}")
+            raise UsageError(
+                f"--only {name}: the plan has no such name{did_you_mean(name, treebanks | systems)}"
+            )
     wanted_treebanks = treebanks & set(only) or treebanks
     wanted = [system for system in plan.systems if system.name in (systems & set(only) or systems)]
     chains = [[*reversed(ancestors(plan, system)), system] for system in wanted]
@@ -335,34 +336,3 @@ def learnt_from(plan: Plan, treebank: Treebank, system: System) -> list[Treebank
         return [treebank]
     there_are = [other for other in plan.treebanks if not other.missing]
     return [other for other in there_are if system.languages == "all" or other != treebank]
-
-
-# ------------------------------------------------------------------------------------------- files
-@dataclass(frozen=True)
-class Folders:
-    """Where the files of a plan are looked for, in this order."""
-
-    folders: tuple[str, ...]
-
-    def find(self, name: str) -> str:
-        """The path of a file, or the pattern, in the first folder that has it; in the first one otherwise."""
-        paths = [os.path.join(folder, name) for folder in self.folders]
-        return next((path for path in paths if _exists(path)), paths[0])
-
-
-def _exists(path: str) -> bool:
-    return os.path.exists(path) or bool(glob.glob(path, recursive=True))
-
-
-def folders(plan_path: Path, data: str | None) -> Folders:
-    """The folders of a plan's files; `data` is the only one if given.
-
-    Raises:
-        UsageError: there is no folder `data`.
-    """
-    if data is not None:
-        if not os.path.isdir(data):
-            raise UsageError(f"--data {data}: no such folder")
-        return Folders((data,))
-    beside, shared = str(plan_path.parent), os.environ.get("VDGI_DATA")
-    return Folders(("" if beside == "." else beside, *([shared] if shared else [])))

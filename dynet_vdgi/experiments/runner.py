@@ -6,21 +6,28 @@ import logging
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.cluster import connected
-from dynet_vdgi.experiments import tasks, work
+from dynet_vdgi.dask_cluster import connected
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.experiments import expansion, processes, tasks
+from dynet_vdgi.experiments.locks import TakenError, locked
+from dynet_vdgi.experiments.plan import Plan
+from dynet_vdgi.experiments.plan_files import PlanFolders
+from dynet_vdgi.experiments.tables import grid
 from dynet_vdgi.experiments.tasks import Task
 
 logger = logging.getLogger("dynet_vdgi")
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedTask:
     """A task that was not done, and why."""
 
     task: Task
@@ -31,7 +38,49 @@ class Failure:
         return f"failed: {self.task.label}: {self.reason}{log}"
 
 
-def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) -> list[Failure]:
+def carry_out(
+    plan: Plan,
+    found: Sequence[Task],
+    folders: PlanFolders,
+    out: Path,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> list[FailedTask]:
+    """Carries out the tasks of a plan that are not done yet, in the experiment's folder; those that failed.
+
+    Raises:
+        UsageError: another process is at work in the folder, or it cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
+    try:
+        with locked(out / ".lock", wait=False):
+            grid.write_plan(out, plan, expansion.protocols(plan, folders), test_files(found))
+            return run(_todo(found), jobs=jobs, scheduler=scheduler)
+    except TakenError as error:
+        raise UsageError(f"{out}: {error} is at work in it; wait for it, or choose another --out") from None
+
+
+def test_files(found: Sequence[Task]) -> dict[str, list[str]]:
+    """The names of each treebank's test files, with the folder that they are in."""
+    return {task.treebank: ["/".join(Path(name).parts[-2:]) for name in task.test] for task in found}
+
+
+def _todo(found: Sequence[Task]) -> list[Task]:
+    """The tasks that are not done; says how many there are of each kind, and what is done anew and why."""
+    states = [(task, tasks.state(task)) for task in found]
+    times = Counter(state.name for _, state in states)
+    logger.info("%d tasks: %s", len(found), ", ".join(f"{n} {name}" for name, n in times.items()))
+    for task, state in states:
+        if state.changes:
+            logger.info("%s: %s", task.label, state)
+    return [task for task, state in states if state.name != "done"]
+
+
+def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) -> list[FailedTask]:
     """Carries the tasks out, each after the one that it starts from; those that failed.
 
     What starts from a failed task fails with it; the others go on.
@@ -40,8 +89,8 @@ def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) ->
         UsageError: no cluster can be reached at the scheduler's address.
         KeyboardInterrupt: interrupted; all processes are stopped, and the message says what is done.
     """
-    failures: dict[str, Failure] = {}
-    with _executor(jobs, scheduler) as (executor, slots), _Progress(len(todo), slots) as progress:
+    failures: dict[str, FailedTask] = {}
+    with _executor(jobs, scheduler) as (executor, slots), _TaskProgress(len(todo), slots) as progress:
         waiting, running = list(todo), dict[Any, Task]()
         try:
             while waiting or running:
@@ -53,7 +102,7 @@ def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) ->
                     seconds = _outcome(task, future, failures)
                     progress.ended(task, failures.get(task.label), seconds)
         except KeyboardInterrupt:
-            work.PROCESSES.stop()
+            processes.PROCESSES.stop()
             message = f"{progress.done} of {len(todo)} tasks are done; the same command goes on"
             raise KeyboardInterrupt(message) from None
     return list(failures.values())
@@ -64,7 +113,7 @@ def _submit(
     waiting: list[Task],
     running: dict[Any, Task],
     slots: int,
-    failures: dict[str, Failure],
+    failures: dict[str, FailedTask],
 ) -> list[Task]:
     """Moves tasks from `waiting` to `running`, as far as there are slots, or to `failures`; gives these."""
     lost = []
@@ -72,33 +121,33 @@ def _submit(
         start = f"{task.treebank}/{task.after}/{task.seed}"
         if start in failures:
             waiting.remove(task)
-            failures[task.label] = Failure(task, f"it starts from {start}, which failed")
+            failures[task.label] = FailedTask(task, f"it starts from {start}, which failed")
             lost.append(task)
         elif len(running) < slots and not any(start == t.label for t in (*waiting, *running.values())):
             waiting.remove(task)
-            running[executor.submit(work.run_task, task.to_dict(), os.getcwd())] = task
+            running[executor.submit(processes.run_task, task.to_dict(), os.getcwd())] = task
     return lost
 
 
-def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, Failure]) -> float:
+def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, FailedTask]) -> float:
     """Notes the task if it failed; gives how long it took."""
     error = future.exception()
     if error is not None:  # of the cluster: what happens in the task's process comes back as its status
-        failures[task.label] = Failure(task, f"{type(error).__name__}: {error}")
+        failures[task.label] = FailedTask(task, f"{type(error).__name__}: {error}")
         return 0.0
     outcome = future.result()
     if outcome["status"]:
-        failures[task.label] = Failure(task, outcome["last"])
+        failures[task.label] = FailedTask(task, outcome["last"])
     elif tasks.recorded(task.result).get("key") != task.key:
         reason = "no result in this folder; do the workers share this machine's file system?"
-        failures[task.label] = Failure(task, reason)
+        failures[task.label] = FailedTask(task, reason)
     return float(outcome["s"])
 
 
 @contextmanager
 def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """What runs functions, and how many tasks to hand it at a time."""
-    work.PROCESSES.stopped = False
+    processes.PROCESSES.stopped = False
     if scheduler is None:
         with ThreadPoolExecutor(jobs) as threads:
             yield threads, jobs
@@ -107,7 +156,7 @@ def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]
         yield client.get_executor(pure=False), sys.maxsize
 
 
-class _Progress:
+class _TaskProgress:
     """Finished tasks and the time left: a bar on a terminal, otherwise a line for each task."""
 
     def __init__(self, total: int, slots: int) -> None:
@@ -116,7 +165,7 @@ class _Progress:
         self._start = time.perf_counter()
         self._bar: Any = None
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> _TaskProgress:
         if self.total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
             from tqdm import tqdm
 
@@ -127,7 +176,7 @@ class _Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def ended(self, task: Task, failure: Failure | None, seconds: float) -> None:
+    def ended(self, task: Task, failure: FailedTask | None, seconds: float) -> None:
         """Shows that one more has ended."""
         self._ended += 1
         self.done += failure is None

@@ -16,10 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data import files
-from dynet_vdgi.experiments import sources
+from dynet_vdgi.experiments import code_version
+from dynet_vdgi.presets import DEFAULT_PRESET, load_settings
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
 
@@ -38,7 +39,7 @@ class Task:
     treebank: str
     system: str = ""
     seed: int = 0
-    presets: tuple[str, ...] = (config.DEFAULT_PRESET,)
+    presets: tuple[str, ...] = (DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # of each file of `train`, where it is text of several
@@ -94,7 +95,7 @@ class Task:
 
     def settings(self) -> Settings:
         """The settings of the run, but for expectations that are yet to be counted."""
-        return config.load_settings(self.presets, [*self.set, f"train.seed={self.seed}"])
+        return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -113,10 +114,7 @@ def from_dict(content: Mapping[str, Any]) -> Task:
 
 def parsed_path(task: Task, test: str) -> Path:
     """Where the parse of a test file goes."""
-    name = Path(test).name
-    for ending in (".gz", ".conllu"):
-        name = name[: -len(ending)] if name.endswith(ending) else name
-    return task.folder / f"{name}{PARSED}"
+    return task.folder / f"{files.without_ending(Path(test).name)}{PARSED}"
 
 
 # ------------------------------------------------------------------------------------------- keys
@@ -149,23 +147,22 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
         ConfigError, DataError: settings or a file are at fault.
     """
     settings = task.settings()
-    rules = [_sha256(str(config.rules_path(settings.posterior.rules)))]
-    scoring = [_sums(task.test), task.protocols, sources.code_version(module_of(task))]
+    rules = [_sha256(str(rules_path(settings.rules)))]
+    scoring = [_sums(task.test), task.protocols, code_version.code_version(module_of(task))]
     if not task.system:
         return _parts(rules=[*rules, settings.data.tags], scoring=scoring)
-    if settings.teacher.kind != "none":
-        rules.append(_sha256(str(config.rules_path(settings.teacher.prior))))
     values = settings.to_dict()
-    values["posterior"]["rules"], values["teacher"]["prior"], values["train"]["seed"] = "", "", 0
+    values["rules"], values["seed"] = "", 0
+    words = values.get("words", {})
     for name in ("vectors", "clusters"):
-        if values["data"][name]:
-            values["data"][name] = _sha256(values["data"][name])
+        if words.get(name):
+            words[name] = _sha256(words[name])
     return _parts(
         settings=values,
         seed=task.seed,
         data=[_sums(task.train), task.languages, _sums(task.dev)],
         rules=[*rules, *_sums(task.expectations)],
-        code=sources.code_version("dynet_vdgi.commands.train"),
+        code=code_version.code_version("dynet_vdgi.training.run"),
         start=start_key,
         scoring=scoring,
     )
@@ -186,7 +183,7 @@ def module_of(task: Task) -> str:
 
 # ------------------------------------------------------------------------------------------- what is done
 @dataclass(frozen=True)
-class State:
+class TaskState:
     """How far a task is: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
 
     The last two come from what was done with other `changes`.
@@ -199,19 +196,19 @@ class State:
         return self.name + (f" ({', '.join(self.changes)} changed)" if self.changes else "")
 
 
-def state(task: Task) -> State:
+def state(task: Task) -> TaskState:
     """How far a task is, by what is in its folder."""
     done = recorded(task.result)
     if done.get("key") == task.key:
-        return State("done")
+        return TaskState("done")
     if not task.system:
-        return State("score", _changes(task, done)) if done else State("new")
+        return TaskState("score", _changes(task, done)) if done else TaskState("new")
     begun = recorded(task.folder / TASK_NAME)
     if begun.get("model_key") == task.model_key:
-        return State("score", _changes(task, done)) if done else State("resume")
+        return TaskState("score", _changes(task, done)) if done else TaskState("resume")
     if not task.folder.is_dir() or not any(task.folder.iterdir()):
-        return State("new")
-    return State("anew", _changes(task, begun or done))
+        return TaskState("new")
+    return TaskState("anew", _changes(task, begun or done))
 
 
 def _changes(task: Task, before: Mapping[str, Any]) -> tuple[str, ...]:

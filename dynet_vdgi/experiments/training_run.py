@@ -7,22 +7,23 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config
-from dynet_vdgi.commands.parse import parse_files
-from dynet_vdgi.commands.rules import estimated_rule_file
-from dynet_vdgi.commands.train import train
+from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import Settings
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.evaluation.attachment import Scores, length_label, pair, policy_line, score_sentence
+from dynet_vdgi.evaluation.attachment import evaluate, length_label
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
+from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.learning import checkpoint
-from dynet_vdgi.learning.runlog import RunLog
+from dynet_vdgi.parsing.files import parse_files
+from dynet_vdgi.presets import merge
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 RULES_NAME = "rules.txt"
 
@@ -33,11 +34,11 @@ def perform(task: Task) -> None:
     """Leaves `result.json` in the run's folder, last of all; goes on from a checkpoint if there is one.
 
     Raises:
-        VdgiError: as `train`, `parse_files` and `attachment.pair`.
+        VdgiError: as `train`, `parse_files` and `evaluate`.
     """
     from dynet_vdgi.parsing.stream import Stream
 
-    clock = _Clock(task.folder / config.LOG_NAME)
+    clock = _RunClock(task.folder / config.LOG_NAME)
     settings, gold_trees = _settings(task)
     model = _trained(task, settings)
     trained_cpu_s = clock.cpu()
@@ -47,7 +48,7 @@ def perform(task: Task) -> None:
             parse_files(stream, [test], str(parsed_path(task, test)))
         parsing_s = max(time.process_time() - start, 1e-9)
     scored = _score(task)
-    used = [*_gold_trees_before(task), *checkpoint.load(model).meta["gold_trees"], *gold_trees]
+    used = [*_gold_trees_before(task), *model_file.load(model).provenance.gold_trees, *gold_trees]
     write_json(
         task.result,
         {
@@ -73,29 +74,30 @@ def _settings(task: Task) -> tuple[Settings, list[str]]:
     settings = task.settings()
     if settings.posterior.expectations != "trees" or not task.expectations:
         return settings, []
-    rules = load_rules(config.rules_path(settings.posterior.rules))
+    rules = load_rules(rules_path(settings.rules))
     path = task.folder / RULES_NAME
+    counted = estimated_rules(task.expectations, rules, settings.data.max_len, settings.data.tags)
     with files.atomic_writer(path) as handle:
-        handle.write(estimated_rule_file(task.expectations, rules, settings.data.max_len, settings.data.tags))
-    settings = config.merge(settings, {"posterior": {"rules": str(path), "expectations": "rules"}})
+        handle.write(counted.text)
+    settings = merge(settings, {"rules": str(path), "posterior": {"expectations": "rules"}})
     names = ", ".join(Path(name).name for name in task.expectations)
     return settings, [f"{names}: expectations of the rules counted in its trees"]
 
 
-def _trained(task: Task, settings: Settings) -> Path:
-    """The path of the model, which is trained to its end."""
-    init = str(task.start / config.MODEL_NAME) if task.start else None
-    # Model files hold the command that gives the same model.
+def _command(task: Task, settings: Settings, init: str | None) -> list[str]:
+    """The command that gives the same model, for the model file."""
     by_language = task.by_language()
-    words = ["train", *([] if by_language else ["--train", *task.train])]
+    words = ["vdgi", "train", *([] if by_language else ["--train", *task.train])]
     words += [word for label, names in by_language.items() for word in ("--language", label, *names)]
     words += ["--dev", *task.dev] if task.dev else []
     words += [word for preset in task.presets for word in ("--preset", preset)]
     words += [word for assignment in task.set for word in ("--set", assignment)]
-    words += ["--set", f"posterior.rules={settings.posterior.rules}"] if task.expectations else []
-    words += [*(["--init", init] if init else []), "--seed", str(task.seed), "--out", str(task.folder)]
-    sys.argv[:] = ["vdgi", *words]
-    logger.info("%s", shlex.join(sys.argv))
+    words += ["--rules", settings.rules] if task.expectations else []
+    return [*words, *(["--init", init] if init else []), "--seed", str(task.seed), "--out", str(task.folder)]
+
+
+def _trained(task: Task, settings: Settings) -> Path:
+    """The path of the model, which is trained to its end."""
     model = task.folder / config.MODEL_NAME
     if _complete(model):
         return model  # of this very key: what has another was moved aside
@@ -105,24 +107,24 @@ def _trained(task: Task, settings: Settings) -> Path:
         with files.atomic_bytes_writer(model) as handle:
             handle.write(same.read_bytes())
         return model
-    arguments: dict[str, Any] = {
-        "train_files": () if by_language else task.train,
-        "languages": by_language,
-        "dev_files": task.dev,
-        "out": task.folder,
-        "settings": settings,
-        "init": init,
-        "preset": " + ".join(task.presets),
-    }
+    init = str(task.start / config.MODEL_NAME) if task.start else None
+    command = _command(task, settings, init)
+    logger.info("%s", shlex.join(command))
+    texts = task.by_language() or {"": list(task.train)}
+    inputs = Inputs(
+        {label: Given(tuple(names)) for label, names in texts.items()}, dev=Given(task.dev), init=init
+    )
+    preset = " + ".join(task.presets)
     try:
-        return train(**arguments, resume=True)
+        run(inputs, settings, out=task.folder, resume=True, preset=preset, command=command)
     except ModelError as error:
         if not model.exists():
             raise
         # The key says it is the same run, but names of files have changed.
         logger.warning("%s; training from the start", error)
         model.replace(model.with_name(f"unfinished-{config.MODEL_NAME}"))
-        return train(**arguments)
+        run(inputs, settings, out=task.folder, preset=preset, command=command)
+    return model
 
 
 def _trained_before(task: Task) -> Path | None:
@@ -136,7 +138,7 @@ def _trained_before(task: Task) -> Path | None:
 
 def _complete(model: Path) -> bool:
     """True if the model file is there and its training has come to its end."""
-    return model.exists() and bool(checkpoint.load(model).meta.get("complete"))
+    return model.exists() and model_file.load(model).provenance.complete
 
 
 def _gold_trees_before(task: Task) -> list[str]:
@@ -149,32 +151,23 @@ def _gold_trees_before(task: Task) -> list[str]:
 
 def _score(task: Task) -> dict[str, Any]:
     """Scores by length; and of each sentence the words, and how many of them have the right head."""
-    protocol = treebank.protocol_named(task.protocols[0])
-    parts, n_all, n_words = [], 0, 0
-    for test in task.test:
-        gold = list(conllu.read(test, heads="required"))
-        n_all, n_words = n_all + len(gold), n_words + sum(map(len, gold))
-        pairs = pair(gold, conllu.read(str(parsed_path(task, test)), heads="required"), protocol)
-        parts += [score_sentence(sentence, heads) for sentence, heads in zip(*pairs)]
-    total = sum(parts, Scores())
+    gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required")]
+    parsed = (
+        sentence
+        for test in task.test
+        for sentence in conllu.read(str(parsed_path(task, test)), heads="required")
+    )
+    evaluation = evaluate(gold, parsed, protocol=task.protocols[0], max_lens=(*task.lengths, None), by=())
     return {
-        "policy": policy_line(protocol, total.sentences, n_all, total.words),
-        "scores": by_length(parts, task.lengths),
-        "words": [part.words for part in parts],
-        "right": [part.directed for part in parts],
-        "words_parsed": n_words,
+        "policy": evaluation.policy,
+        "scores": {length_label(m): tally.to_dict() for m, tally in evaluation.by_length.items()},
+        "words": [words for _, words in evaluation.per_sentence],
+        "right": [right for right, _ in evaluation.per_sentence],
+        "words_parsed": sum(map(len, gold)),
     }
 
 
-def by_length(parts: Sequence[Scores], lengths: Sequence[int]) -> dict[str, Mapping[str, Any]]:
-    """Scores over all sentences up to each length, and over all, ready for JSON."""
-    return {
-        length_label(limit): sum((p for p in parts if limit is None or p.words <= limit), Scores()).to_dict()
-        for limit in (*lengths, None)
-    }
-
-
-class _Clock:
+class _RunClock:
     """CPU and wall seconds of a run; of the time before an interruption, what its log says."""
 
     def __init__(self, log: Path) -> None:

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynet_vdgi.data import treebank
+from dynet_vdgi.data import protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import ROOT, Floats, Rule, RuleSet
 
-PROTOCOL = treebank.Protocol("expectations", treebank.UD_PUNCTUATION, projective_only=True)
+PROTOCOL = protocols.Protocol("expectations", protocols.UD_PUNCTUATION, projective_only=True)
 """Which words and sentences the released expectations were counted in."""
 
 MAX_LEN = 10

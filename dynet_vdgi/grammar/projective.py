@@ -65,6 +65,12 @@ def eisner(scores: Floats) -> Ints:
         left_by_end[:, ends, width] = value
         left_by_start[:, starts, width] = value
 
+    return _traced(split_open, split_right, split_left)
+
+
+def _traced(split_open: Ints, split_right: Ints, split_left: Ints) -> Ints:
+    """Heads (B, n) of the trees whose splits these are."""
+    batch, size, _ = split_open.shape
     heads = np.zeros((batch, size), dtype=np.int64)
     for b in range(batch):
         agenda = [(0, size - 1, True)]  # complete spans: start, end, head on the left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
 from dynet_vdgi.grammar.patterns import tokens_of
 from dynet_vdgi.grammar.settings import Setting, UnknownOption, parse_setting
 from dynet_vdgi.grammar.statistics import MEASURES, Measure, measure_syntax
+from dynet_vdgi.names import did_you_mean
 
 ROOT = "ROOT"
 KINDS = "abcd"
@@ -93,12 +93,6 @@ def part_of(content: str) -> str | None:
     return header["name"].strip() if header else None
 
 
-def nearest(name: str, choices: Sequence[str]) -> str:
-    """A hint for a misspelt name; empty where nothing is near."""
-    near = difflib.get_close_matches(name, choices, 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
-
-
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
 _MEMBERS = re.compile(r"(?P<tags>[^=]+?)(\s+as\s+(?P<role>head|dependent))?")
 _NUMBERS = ("rule strength", "short arcs")
@@ -139,6 +133,9 @@ class Reader:
     def read_class(self, content: str) -> None:
         """NOUN = NOUN PROPN"""
         name, _, members = (part.strip() for part in content.partition("="))
+        if members.startswith("+"):
+            meant = f"{name} += {members[1:].strip()}"
+            raise self.fault(f"=+ is not understood; did you mean '{meant}'?")
         if len(name.split()) != 1 or not members or "=" in members:
             raise self.fault("expected a tag class such as NOUN = NOUN PROPN")
         if name in self.classes:
@@ -242,7 +239,7 @@ class TableReader(Reader):
             self.measures.append(self.measure(left.split()[1], value))
             return
         if name not in _SETTINGS:
-            hint = nearest(name, _SETTINGS)
+            hint = did_you_mean(name, _SETTINGS, 0.6)
             if not hint and " " not in name:
                 self.read_class(content)
                 return
@@ -276,7 +273,7 @@ class TableReader(Reader):
         try:
             return parse_setting(name, value, syntax, self.number)
         except UnknownOption as error:
-            hint = nearest(error.option, error.choices)
+            hint = did_you_mean(error.option, error.choices, 0.6)
             there_are = ", ".join(error.choices) or "none"
             raise self.fault(f"{error}{hint} (there are: {there_are})") from None
         except ValueError as error:
@@ -286,7 +283,7 @@ class TableReader(Reader):
         """measure verb-final = ending VERB | VERB AUX ; from 0.5 ; to 0.8"""
         kind = tokens_of(value)[0] if value else ""
         if kind not in MEASURES:
-            hint = nearest(kind, list(MEASURES))
+            hint = did_you_mean(kind, MEASURES, 0.6)
             raise self.fault(f"no kind of measure '{kind}'{hint} (there are: {', '.join(MEASURES)})")
         try:
             setting = parse_setting(
@@ -361,7 +358,7 @@ class TableReader(Reader):
         for setting in self.settings:
             if setting.condition and setting.condition not in names:
                 self.number = setting.line
-                hint = nearest(setting.condition, names)
+                hint = did_you_mean(setting.condition, names, 0.6)
                 raise self.fault(
                     f"no measure '{setting.condition}'{hint} (there are: {', '.join(names) or 'none'})"
                 )

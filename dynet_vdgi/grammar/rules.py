@@ -73,9 +73,9 @@ from dynet_vdgi.grammar.rule_files import (
     Table,
     TableReader,
     content_of,
-    nearest,
     part_of,
 )
+from dynet_vdgi.names import did_you_mean
 
 __all__ = [
     "ROOT",
@@ -121,6 +121,11 @@ class RuleSet:
         """The parts of a table, in the order of the file."""
         return self.table.parts if self.table else ()
 
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """What of a rule file matters, comments left out."""
+        return self.rules, self.classes, self.table
+
     def heads(self, rule: Rule) -> tuple[str, ...]:
         """The tags that the rule's head may have."""
         only = self.table.heads_only.get(rule.head, ()) if self.table else ()
@@ -163,8 +168,8 @@ class RuleSet:
         there_are = [part.name for part in self.parts]
         for name in names:
             if name not in there_are:
-                listed = ", ".join(there_are) or "none"
-                raise ConfigError(f"rules: no part '{name}'{nearest(name, there_are)} (there are: {listed})")
+                hint = f"{did_you_mean(name, there_are)} (there are: {', '.join(there_are) or 'none'})"
+                raise ConfigError(f"rules: no part '{name}'{hint}")
         return self._without(names, f"<rules without {', '.join(names)}>")
 
     def of_kinds(self, kinds: str) -> RuleSet:

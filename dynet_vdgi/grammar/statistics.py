@@ -18,9 +18,9 @@ name are averaged. Kinds:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Syntax

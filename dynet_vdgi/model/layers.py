@@ -8,7 +8,7 @@ batches that operation automatically. So a matrix over a concatenation [x; y] is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import dynet as dy
 import numpy as np
@@ -192,7 +192,7 @@ class StackItem(NamedTuple):
 
     h: Expression
     c: Expression
-    below: Optional[StackItem]  # noqa: UP045 - evaluated at run time, also in Python 3.9
+    below: StackItem | None
 
 
 class StackLstm:

@@ -11,19 +11,14 @@ from dataclasses import dataclass, field
 
 import dynet as dy
 import numpy as np
-from numpy.typing import NDArray
 
-from dynet_vdgi.config import ModelSettings, TrainSettings
-from dynet_vdgi.data.embeddings import Embeddings
-from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
+from dynet_vdgi.config import TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
-from dynet_vdgi.model.layers import Expression, Parameters, StackItem, finite, seed_dropout
+from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
+from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.samples import Floats, Phase, Samples
-
-Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
-"""(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""
 
 
 @dataclass
@@ -39,35 +34,6 @@ class Derivation:
     def heads(self) -> tuple[int, ...]:
         """The tree (n,), once the derivation is complete."""
         return tuple(self.state.heads)
-
-
-class Network:
-    """Encoder and decoder over one set of parameters."""
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        settings: ModelSettings,
-        rng: np.random.Generator,
-        vectors: Embeddings | None = None,
-    ) -> None:
-        self.parameters = Parameters(rng)
-        self.encoder = Encoder(self.parameters, vocabulary, settings, vectors)
-        self.decoder = Decoder(self.parameters, vocabulary, settings, vectors)
-
-
-def new_graph(autobatch: bool) -> None:
-    """Throws the old graph away; expressions of it must not be used again."""
-    dy.renew_cg(autobatching=autobatch)
-
-
-def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:
-    """Log-softmax (R, 3) over the legal actions of states where both REDUCEs are legal; -inf for the rest."""
-    masked = np.where(
-        np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf
-    )
-    masked = masked - masked.max(axis=1, keepdims=True)
-    return np.asarray(masked - np.log(np.exp(masked).sum(axis=1, keepdims=True)))
 
 
 def derive(
@@ -115,27 +81,6 @@ def derive(
     return derivations
 
 
-def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
-    """Draws actions from q, or from q to the power of `exponent`, renormalised at every step."""
-
-    def choose(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
-        probabilities = np.exp(exponent * log_probabilities())
-        cumulative = probabilities.cumsum(axis=1)
-        drawn = (rng.random((len(rows), 1)) * cumulative[:, -1:] >= cumulative).sum(axis=1)
-        return [int(action) for action in drawn]
-
-    return choose
-
-
-def forcing(derivations: Sequence[Sequence[int]]) -> Choose:
-    """Follows given derivations; evaluates nothing on the way."""
-
-    def choose(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
-        return [derivations[k][step] for k in rows]
-
-    return choose
-
-
 def greedy(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
     """Takes the most probable legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
     return [int(action) for action in log_probabilities().argmax(axis=1)]
@@ -150,7 +95,7 @@ def parse(encoder: Encoder, sentence: Encoded) -> tuple[int, ...]:
 
 
 @dataclass
-class Drawn:
+class SentenceSamples:
     """Samples of one sentence and the expressions, in the current graph, of their scores."""
 
     samples: Samples
@@ -158,7 +103,9 @@ class Drawn:
     nll_p: list[Expression]  # M scalars, -log p(x, a_m)
 
 
-def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True) -> Drawn:
+def draw(
+    network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
+) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
 
     A sentence of one word has a single derivation without any choice: its log q is 0.
@@ -172,10 +119,10 @@ def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, tr
     ]
     values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
     actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
-    return Drawn(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
+    return SentenceSamples(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
 
 
-def backward(drawn: Drawn, encoder_weights: Floats, decoder_weights: Floats) -> float:
+def backward(drawn: SentenceSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
     """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the sum.
 
     The weights (M,) are constants. They enter as one input vector: a constant of its own in each term would

@@ -7,21 +7,24 @@ process only cuts the file into blocks and writes. A few windows are under way a
 
 from __future__ import annotations
 
+import logging
 import pickle
+import re
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
-from dynet_vdgi import __version__
-from dynet_vdgi.cluster import connected
-from dynet_vdgi.data.conllu import Block, render, sentence_of, with_notes
+from dynet_vdgi._version import __version__
+from dynet_vdgi.dask_cluster import connected
+from dynet_vdgi.data.conllu import Block, sentence_of
+from dynet_vdgi.data.conllu_writing import render, with_notes
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
@@ -38,6 +41,11 @@ Numbered = tuple[int, list[Block]]
 
 T = TypeVar("T")
 
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
+_BEGINNING = re.compile(r"#\s*new(doc|par)\b")
+
+logger = logging.getLogger("dynet_vdgi")
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -48,6 +56,7 @@ class Parsed:
     n_words: int
     unknown_tags: Counter[str]
     fault: DataError | None  # of the sentence after these; the window ends there
+    repairs: tuple[DataError, ...] = ()  # of these sentences, once a kind and file
 
 
 def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Block]]:
@@ -122,7 +131,7 @@ class Stream:
     @property
     def languages(self) -> tuple[str, ...]:
         """Labels of the languages that the model was trained on; none if its file names none."""
-        return tuple(self._parser.model.meta.get("languages", ()))
+        return tuple(self._parser.model.provenance.languages)
 
     def __enter__(self) -> Stream:
         return self
@@ -137,8 +146,13 @@ class Stream:
             DataError: a sentence is malformed; what came before it has been given back.
             VdgiError: a worker process died, or the cluster failed.
         """
+        told: set[tuple[str, str]] = set()
         for parsed in self._parsed(blocks):
             self.unknown_tags.update(parsed.unknown_tags)
+            for repair in parsed.repairs:
+                if (repair.path, repair.message) not in told:
+                    told.add((repair.path, repair.message))
+                    logger.warning("%s", repair)
             yield parsed
             if parsed.fault is not None:
                 raise parsed.fault
@@ -193,10 +207,11 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
     parser.unknown_tags = Counter()
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
+    repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags))
+            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=True))
     except DataError as error:
         fault = error
     if sampling is None:
@@ -207,7 +222,22 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
             for sentence, parses in zip(sentences, parser.sample_all(sentences, sampling, number))
             for rank, parse in enumerate(parses, 1)
         ]
-    return Parsed("".join(parts), len(sentences), sum(map(len, sentences)), parser.unknown_tags, fault)
+    return Parsed(
+        "".join(parts),
+        len(sentences),
+        sum(map(len, sentences)),
+        parser.unknown_tags,
+        fault,
+        _each_once(repairs),
+    )
+
+
+def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
+    """The first repair of every kind in every file."""
+    first: dict[tuple[str, str], DataError] = {}
+    for repair in repairs:
+        first.setdefault((repair.path, repair.message), repair)
+    return tuple(first.values())
 
 
 def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
@@ -215,7 +245,25 @@ def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best:
     assert parse.head_probs is not None
     comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
     misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
+    if rank > 1:
+        sentence = _renamed(sentence, f"-tree{rank}")
     return render(with_notes(sentence, comments, misc), parse.heads)
+
+
+def _renamed(sentence: Sentence, ending: str) -> Sentence:
+    """The sentence with an ending to its `sent_id`, and without beginnings of documents and paragraphs."""
+    if sentence.source is None:
+        return sentence
+    lines: list[str] = []
+    rows: list[int] = []
+    words = set(sentence.source.rows)
+    for row, line in enumerate(sentence.source.lines):
+        if _BEGINNING.match(line):
+            continue
+        if row in words:
+            rows.append(len(lines))
+        lines.append(f"{line.rstrip()}{ending}" if _SENT_ID.match(line) else line)
+    return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))
 
 
 _worker: tuple[Parser, Sampling | None] | None = None

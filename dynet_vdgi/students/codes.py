@@ -20,7 +20,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.students.linear import COARSE_BITS, LinearParser, LinearSettings, code_of, train
+from dynet_vdgi.students.perceptron import COARSE_BITS, code_of
 
 LEVELS = 2
 SEEN_OFTEN = 3
@@ -93,24 +93,3 @@ class Codes:
             return cls(Prior(rules, Text.from_json(data["text"])), tuple(data["coarse"]), tuple(data["fine"]))
         except (KeyError, TypeError) as error:
             raise ModelError(f"the model's symbols are damaged: {error}") from None
-
-
-def settings_of(seed: int) -> LinearSettings:
-    """How such a student is trained: it has twice the features."""
-    return LinearSettings(seed=seed, epochs=6, log2_buckets=21)
-
-
-def learn(trees: Sequence[Sentence], prior: Prior, settings: LinearSettings) -> tuple[LinearParser, Codes]:
-    """A student of trees of the text that the prior is about, and what it must be told of words.
-
-    Raises: as `linear.train`.
-    """
-    codes = Codes.of_trees(prior, trees)
-    words = [codes(sentence) for sentence in trees]
-    heads = [sentence.heads or () for sentence in trees]
-    return train(words, heads, codes.n_tags, settings, LEVELS), codes
-
-
-def parse(parser: LinearParser, codes: Codes, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-    """Heads (n,) of each sentence."""
-    return parser.parse([codes(sentence) for sentence in sentences])

@@ -29,11 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi.config import ConvexMstSettings
+from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.teachers.dmv import Dmv, ids_and_potentials, symbols_of
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher
+from dynet_vdgi.teachers.dmv import DmvModel
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -45,23 +46,6 @@ NO_ARC = 0
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Heads = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class ConvexMstSettings:
-    """The objective, and for how long it is minimised. Raises: ConfigError, a number is out of its range."""
-
-    prior_weight: float = 0.3  # the paper's mu
-    ridge: float = 0.001  # the paper's lambda
-    iterations: int = 20
-
-    def __post_init__(self) -> None:
-        if self.iterations < 0:
-            raise ConfigError(f"teacher: 'iterations' must be 0 or more, not {self.iterations}")
-        for name in ("prior_weight", "ridge"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ConfigError(f"teacher: '{name}' must be above 0, not {getattr(self, name)}")
 
 
 def mean_of_trees(potentials: ArrayLike) -> Floats:
@@ -70,10 +54,10 @@ def mean_of_trees(potentials: ArrayLike) -> Floats:
     A tree weighs the product of exp(potential) of its arcs; log-potentials (n + 1, n + 1), ROOT at 0.
     """
     potentials = np.asarray(potentials)
-    return Dmv.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
+    return DmvModel.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
 
 
-class Iteration(NamedTuple):
+class DescentIteration(NamedTuple):
     """Where one iteration began. The least objective there can be is not below `objective - gap`."""
 
     objective: float
@@ -81,13 +65,13 @@ class Iteration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ConvexMst:
+class ConvexMstModel:
     """The weights of the features, and how they were found."""
 
     weights: Floats  # (F,)
     n_tags: int
     prior_weight: float
-    log: tuple[Iteration, ...] = ()
+    log: tuple[DescentIteration, ...] = ()
 
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
@@ -161,7 +145,7 @@ class Ridge(NamedTuple):
         return weights
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """Where Frank-Wolfe stands."""
 
     arcs: Floats  # y (C,), 0 where there is no arc
@@ -206,14 +190,14 @@ class Problem:
     def n_words(self) -> int:
         return int((self.sizes - 1).sum())
 
-    def start(self) -> State:
+    def start(self) -> DescentState:
         """The mean of all trees under the prior."""
         means = [mean_of_trees(matrix) for matrix in self.matrices(self.potentials)]
         arcs = np.concatenate([np.pad(mean, ((0, 0), (1, 0))).ravel() for mean in means])
         totals = self._totals(self.features, np.repeat(arcs, N_TEMPLATES))
-        return State(arcs, totals, self.regression.solve(totals))
+        return DescentState(arcs, totals, self.regression.solve(totals))
 
-    def step(self, state: State) -> tuple[State, Iteration]:
+    def step(self, state: DescentState) -> tuple[DescentState, DescentIteration]:
         """One step of Frank-Wolfe, with the exact line search, and where it began."""
         arcs, totals, weights = state
         descent = self.descent(state)
@@ -227,10 +211,10 @@ class Problem:
         length = gap / max(gap, curvature) if gap > 0 else 0.0
         moved = (1 - length) * arcs
         moved[trees] += length
-        now = State(moved, totals + length * change, weights + length * turn)
-        return now, Iteration(float(objective) / self.n_words, float(gap) / self.n_words)
+        now = DescentState(moved, totals + length * change, weights + length * turn)
+        return now, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
 
-    def descent(self, state: State) -> Floats:
+    def descent(self, state: DescentState) -> Floats:
         """Minus N times the gradient (C,) of the objective by y; without a meaning where there is no arc."""
         return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
 
@@ -274,7 +258,7 @@ def fit(
     potentials: Sequence[ArrayLike],
     n_tags: int,
     settings: ConvexMstSettings | None = None,
-) -> ConvexMst:
+) -> ConvexMstModel:
     """The model with the least objective, as near as the iterations come.
 
     Args:
@@ -288,28 +272,40 @@ def fit(
     """
     settings = settings or ConvexMstSettings()
     problem = Problem.of(tags, potentials, n_tags, settings)
-    state, log = problem.start(), list[Iteration]()
+    state, log = problem.start(), list[DescentIteration]()
     for _ in range(settings.iterations):
         state, iteration = problem.step(state)
         log.append(iteration)
-    return ConvexMst(state.weights, n_tags, settings.prior_weight, tuple(log))
+    return ConvexMstModel(state.weights, n_tags, settings.prior_weight, tuple(log))
 
 
-# ---------------------------------------------------------------------------------------------- tags, prior
-@dataclass(frozen=True, eq=False)
-class Teacher:
-    """A model with the prior that it was learnt under and its tags; any other tag has the id T - 1."""
+# ---------------------------------------------------------------------------------------------- the teacher
+class ConvexMst(SymbolTeacher[ConvexMstModel]):
+    """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`.
 
-    model: ConvexMst
-    prior: Prior
-    tags: tuple[str, ...]
+    Raises:
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
+    """
+
+    name = "Convex-MST"
+
+    def __init__(self, settings: ConvexMstSettings | None = None, **numbers: float) -> None:
+        super().__init__()
+        self.settings = checked(ConvexMstSettings, numbers, settings)
+
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> ConvexMstModel:
+        return fit(symbols, potentials, n_symbols, self.settings)
 
     def scores(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMst.scores`."""
-        return [self.model.scores(*ids_and_potentials(s, self.prior, self.tags)) for s in sentences]
+        """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMstModel.scores`."""
+        return [self.model.scores(*both) for both in zip(*self.encoded(sentences))]
 
-    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The tree of each sentence; projective, with one root, whatever the tags."""
+    def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
+        """The projective tree with one root and the highest score."""
         return decode(self.scores(sentences))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
@@ -318,15 +314,8 @@ class Teacher:
         The method says which tree is best, not how probable others are. Here a tree's probability is
         proportional to exp(score / prior_weight), which has the prior's potentials as they are.
         """
-        return [mean_of_trees(matrix / self.model.prior_weight) for matrix in self.scores(sentences)]
+        return [mean_of_trees(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
 
-
-def learn(sentences: Sequence[Sentence], prior: Prior, settings: ConvexMstSettings | None = None) -> Teacher:
-    """A teacher for a language from tagged sentences; those of up to 15 words will do.
-
-    Raises:
-        ValueError: there is no sentence.
-    """
-    tags = symbols_of(sentences, prior)
-    both = [ids_and_potentials(sentence, prior, tags) for sentence in sentences]
-    return Teacher(fit([ids for ids, _ in both], [p for _, p in both], len(tags) + 1, settings), prior, tags)
+    def log_rows(self) -> list[dict[str, float]]:
+        """Objective and gap of each iteration."""
+        return [iteration._asdict() for iteration in self.model.log]

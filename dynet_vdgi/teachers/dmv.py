@@ -23,45 +23,28 @@ Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi import progress
+from dynet_vdgi.config import DmvSettings
+from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.grammar.symbols import coarse, fallbacks
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, best_trees, symbol_ids
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Heads = tuple[int, ...]
 
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
 is no tree without them."""
-
-
-@dataclass(frozen=True)
-class DmvSettings:
-    """How EM runs. Raises: ConfigError, a number is out of its range."""
-
-    iterations: int = 20
-    valence_iterations: int = 10  # of the second stage
-    smoothing: float = 0.1
-    backoff: float = 100.0
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "valence_iterations"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"teacher: '{name}' must be 0 or more, not {getattr(self, name)}")
-        for name in ("smoothing", "backoff"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ConfigError(f"teacher: '{name}' must be above 0, not {getattr(self, name)}")
 
 
 class Counts(NamedTuple):
@@ -72,7 +55,7 @@ class Counts(NamedTuple):
     stop: Floats  # (T, 2, 2): head, side, has children there
 
 
-class Iteration(NamedTuple):
+class EmIteration(NamedTuple):
     """Where one iteration of EM began: in nats, over all sentences."""
 
     stage: int  # 1 or 2
@@ -81,16 +64,16 @@ class Iteration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Dmv:
+class DmvModel:
     """The model's distributions, and how they were found."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
     stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[Iteration, ...] = ()
+    log: tuple[EmIteration, ...] = ()
 
     @classmethod
-    def uniform(cls, n_tags: int) -> Dmv:
+    def uniform(cls, n_tags: int) -> DmvModel:
         """Where EM starts."""
         root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
         return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
@@ -130,18 +113,13 @@ class Dmv:
         return best_trees([self.marginals(*both) for both in zip(tags, potentials)])
 
 
-def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
-    """For marginals (n + 1, n) of each sentence the projective tree with one root and the highest sum."""
-    return decode([np.pad(matrix, ((0, 0), (1, 0))) for matrix in marginals])
-
-
 # ---------------------------------------------------------------------------------------------- learning
 def fit(
     tags: Sequence[ArrayLike],
     potentials: Sequence[ArrayLike],
     n_tags: int,
     settings: DmvSettings | None = None,
-) -> Dmv:
+) -> DmvModel:
     """The model that EM finds.
 
     Args:
@@ -157,17 +135,17 @@ def fit(
     text = Packed.of(tags, potentials, n_tags)
     if not len(text.tags):
         raise ValueError("no sentences to learn from")
-    model, log = Dmv.uniform(n_tags), list[Iteration]()
+    model, log = DmvModel.uniform(n_tags), list[EmIteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
-        for _ in range(iterations):
+        for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model.expected(text)
-            log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
+            log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
-    return Dmv(model.root, model.choose, model.stop, tuple(log))
+    return DmvModel(model.root, model.choose, model.stop, tuple(log))
 
 
-def _pseudo_counts(model: Dmv, stage: int, settings: DmvSettings) -> Counts:
+def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
     """Pseudo-counts of a stage that begins with this model; `stop` has them for stopping and for going on."""
     plain = Counts(
         *(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop))
@@ -175,7 +153,7 @@ def _pseudo_counts(model: Dmv, stage: int, settings: DmvSettings) -> Counts:
     return plain if stage == 1 else plain._replace(choose=settings.backoff * model.choose)
 
 
-def _penalty(model: Dmv, pseudo: Counts, stage: int) -> float:
+def _penalty(model: DmvModel, pseudo: Counts, stage: int) -> float:
     """Sum of pseudo-counts * log parameter over the free parameters of the stage, in nats."""
     choose = pseudo.choose * np.log(model.choose)  # (T, 2, 2, T)
     choose = choose[:, :, 0] if stage == 1 else choose  # the two are one distribution
@@ -183,14 +161,14 @@ def _penalty(model: Dmv, pseudo: Counts, stage: int) -> float:
     return float((pseudo.root * np.log(model.root)).sum() + choose.sum() + stop.sum())
 
 
-def _maximised(counts: Counts, pseudo: Counts, stage: int) -> Dmv:
+def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
     """The M-step."""
     going_on = counts.choose.sum(axis=3)
     stop = (counts.stop + pseudo.stop) / (counts.stop + going_on + 2 * pseudo.stop)
     choose = counts.choose
     if stage == 1:
         choose = np.repeat(choose.sum(axis=2, keepdims=True), 2, axis=2)
-    return Dmv(normalised(counts.root + pseudo.root), normalised(choose + pseudo.choose), stop)
+    return DmvModel(normalised(counts.root + pseudo.root), normalised(choose + pseudo.choose), stop)
 
 
 def normalised(counts: Floats) -> Floats:
@@ -236,85 +214,61 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
     return np.exp(np.maximum(arcs - best, LOWEST)).ravel(), float(-best.sum())
 
 
-# ---------------------------------------------------------------------------------------------- tags, prior
-@dataclass(frozen=True, eq=False)
-class Teacher:
-    """A model with the prior that it was learnt under, and its symbols: tags, or what the prior's table makes
-    of them. A symbol that is not known is taken for a coarser one; any other has the id T - 1.
-    """
-
-    dmv: Dmv
-    prior: Prior
-    tags: tuple[str, ...]
-
-    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        """Probabilities (n + 1, n) of the arcs of each sentence, see `Dmv.marginals`."""
-        return [self.dmv.marginals(*ids_and_potentials(s, self.prior, self.tags)) for s in sentences]
-
-    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The tree of each sentence; projective, with one root, whatever the tags."""
-        return best_trees(self.marginals(sentences))
-
-
-def learn(sentences: Sequence[Sentence], prior: Prior, settings: DmvSettings | None = None) -> Teacher:
-    """A teacher for a language from tagged sentences; those of up to 15 words will do.
+# ---------------------------------------------------------------------------------------------- the teacher
+class Dmv(SymbolTeacher[DmvModel]):
+    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
 
     Raises:
-        ValueError: there is no sentence.
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
-    views = [prior.view(sentence) for sentence in sentences]
-    rows = [prior.symbols(view) for view in views]
-    potentials = [prior.potentials_of(view) for view in views]
-    tags = _with_coarse(rows)
-    model = fit([tag_ids(row, tags) for row in rows], potentials, len(tags) + 1, settings)
-    words = prior.words
-    if words is None:
-        return Teacher(model, prior, tags)
-    from dynet_vdgi.teachers.refinement import refined, split
 
-    finer = [prior.split_symbols(view) for view in views]
-    found = split(rows, finer, int(words.number("least", 15)))
-    every = (*tags, *found)
-    ids = {name: k for k, name in enumerate(tags)}
-    parents = [*range(len(tags)), *(ids[parent] for parent in found.values()), len(tags)]
-    order = np.array(parents)  # the unknown tag comes last in both
-    packed = Packed.of([tag_ids(row, every) for row in finer], potentials, len(every) + 1)
-    model = refined(model, order, packed, int(words.number("iterations", 10)), words.number("backoff", 100.0))
-    return Teacher(model, prior, every)
+    name = "DMV"
 
+    def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
+        super().__init__()
+        self.settings = checked(DmvSettings, numbers, settings)
 
-def _with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """The symbols of a text, sorted, and those that they fall back to."""
-    symbols = tags_of(rows)
-    return tags_of([symbols, map(coarse, symbols)])
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
 
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> DmvModel:
+        return fit(symbols, potentials, n_symbols, self.settings)
 
-def symbols_of(sentences: Iterable[Sentence], prior: Prior) -> tuple[str, ...]:
-    """The symbols of a text under a prior, sorted, and the tags that they fall back to."""
-    return _with_coarse(prior.symbols(prior.view(sentence)) for sentence in sentences)
+    def _refined(
+        self,
+        model: DmvModel,
+        symbols: tuple[str, ...],
+        views: list[View],
+        potentials: list[Floats],
+        prior: Prior,
+    ) -> tuple[DmvModel, tuple[str, ...]]:
+        """With words as symbols, where the prior's table asks for it."""
+        words = prior.words
+        if words is None:
+            return model, symbols
+        from dynet_vdgi.teachers.refinement import refined, split
 
+        finer = [prior.split_symbols(view) for view in views]
+        found = split([prior.symbols(view) for view in views], finer, int(words.number("least", 15)))
+        every = (*symbols, *found)
+        ids = {name: k for k, name in enumerate(symbols)}
+        # The unknown symbol comes last in both.
+        parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
+        text = Packed.of([symbol_ids(row, every) for row in finer], potentials, len(every) + 1)
+        iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
+        return refined(model, parents, text, iterations, backoff), every
 
-def ids_and_potentials(sentence: Sentence, prior: Prior, tags: Sequence[str]) -> tuple[list[int], Floats]:
-    """What a teacher is told of a sentence: numbers of its symbols, and log-potentials."""
-    view = prior.view(sentence)
-    return tag_ids(prior.split_symbols(view), tags), prior.potentials_of(view)
+    def _told(self, view: View) -> list[str]:
+        return self.prior.split_symbols(view)
 
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]
 
-def tags_of(tagged: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """The tags of a text, sorted."""
-    return tuple(sorted({tag for sentence in tagged for tag in sentence}))
+    def score(self, sentences: Iterable[Sentence]) -> float:
+        """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
+        return self.model.counts(*self.encoded(sentences))[1]
 
-
-def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's tags, or symbols; of one that is not known, that of a coarser one, or else the
-    next after all others.
-    """
-    ids = {tag: k for k, tag in enumerate(known)}
-    return [_first_known(tag, ids) for tag in tags]
-
-
-def _first_known(symbol: str, ids: Mapping[str, int]) -> int:
-    for name in fallbacks(symbol):
-        if name in ids:
-            return ids[name]
-    return len(ids)
+    def log_rows(self) -> list[dict[str, float]]:
+        """Stage, log-likelihood and penalised log-likelihood of each iteration, in nats."""
+        return [iteration._asdict() for iteration in self.model.log]

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Callable, Protocol
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.teachers.dmv import best_trees
-
-Floats = NDArray[np.float64]
-Heads = tuple[int, ...]
+from dynet_vdgi.teachers.common import Floats, Teacher
 
 
-class Teacher(Protocol):
-    """What has learnt to parse tagged sentences."""
+class Ensemble(Teacher):
+    """Teachers with equal votes: `Ensemble(Dmv(), ConvexMst()).fit(text, prior)`.
 
-    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        """How probable each arc is, (n + 1, n) by head, ROOT first, and dependent."""
+    Raises:
+        ValueError: there are none.
+    """
 
-    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The projective tree, with one root, of each sentence."""
+    def __init__(self, *members: Teacher) -> None:
+        if not members:
+            raise ValueError("an ensemble needs teachers")
+        self.members = members
+        self.name = " + ".join(member.name for member in members)
 
-
-Learner = Callable[[Sequence[Sentence], Prior], Teacher]
-"""What makes a teacher from sentences, under a prior."""
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """Teachers with equal votes."""
-
-    members: tuple[Teacher, ...]
+    def fit(self, text: Iterable[Sentence], prior: Prior) -> Ensemble:
+        """Every member learns. Raises: ValueError, there is no sentence."""
+        sentences = list(text)
+        for member in self.members:
+            member.fit(sentences, prior)
+        return self
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """The means of the members' marginals."""
-        text = list(sentences)
-        votes = [member.marginals(text) for member in self.members]
-        return [np.mean(of_sentence, axis=0) for of_sentence in zip(*votes)]
+        given = list(sentences)
+        votes = [member.marginals(given) for member in self.members]
+        return [np.asarray(np.mean(of_sentence, axis=0)) for of_sentence in zip(*votes)]
 
-    def parse(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The trees of which most arcs are expected to be right."""
-        return best_trees(self.marginals(sentences))
-
-
-def learn(sentences: Sequence[Sentence], prior: Prior, learners: Sequence[Learner]) -> Ensemble:
-    """The ensemble of what these make of the sentences."""
-    return Ensemble(tuple(member(sentences, prior) for member in learners))
+    def log_rows(self) -> list[dict[str, float]]:
+        """The rows of all members, one after the other."""
+        return [row for member in self.members for row in member.log_rows()]

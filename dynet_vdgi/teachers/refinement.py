@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.teachers.dmv import Counts, Dmv, Packed, normalised
+from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed, normalised
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +25,7 @@ FOR_STOPPING = 0.2
 SMOOTHING = 0.1
 
 
-def refined(model: Dmv, parents: Ints, text: Packed, iterations: int, backoff: float) -> Dmv:
+def refined(model: DmvModel, parents: Ints, text: Packed, iterations: int, backoff: float) -> DmvModel:
     """A model of S symbols from one of T.
 
     parents (S,): the symbol below T that each one was, itself for those below T; text: tags below S.
@@ -34,14 +34,14 @@ def refined(model: Dmv, parents: Ints, text: Packed, iterations: int, backoff: f
     share = seen / np.bincount(parents, weights=seen)[parents]
     root = normalised(model.root[parents] * share)
     choose = normalised(model.choose[parents][:, :, :, parents] * share)
-    found = Dmv(root, choose, model.stop[parents], model.log)
+    found = DmvModel(root, choose, model.stop[parents], model.log)
     pseudo = Counts(backoff * root, backoff * choose, FOR_STOPPING * backoff * found.stop)
     total = FOR_STOPPING * backoff
     for _ in range(iterations):
         counts, _ = found.expected(text)
         going_on = counts.choose.sum(axis=3)
         stop = (counts.stop + pseudo.stop + SMOOTHING) / (counts.stop + going_on + total + 2 * SMOOTHING)
-        found = Dmv(
+        found = DmvModel(
             normalised(counts.root + pseudo.root), normalised(counts.choose + pseudo.choose), stop, model.log
         )
     return found

@@ -1,0 +1,101 @@
+"""The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.corpus import Corpus
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+
+if TYPE_CHECKING:
+    pass
+
+AnyPath = str | os.PathLike[str]
+Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
+"""A file, several files, or sentences in memory."""
+
+
+def rules(name: AnyPath) -> RuleSet:
+    """A rule table: the name of one that comes with the package, such as "best", or a file.
+
+    Raises:
+        ConfigError: there is none, or it is malformed; the message names file and line.
+    """
+    return load_rules(rules_path(str(os.fspath(name))))
+
+
+def train(
+    text: Text | Mapping[str, Text] | None = None,
+    preset: Presets = DEFAULT_PRESET,
+    *,
+    trees: Text = (),
+    dev: Text = (),
+    rules: AnyPath | RuleSet | None = None,
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    init: AnyPath | None = None,
+    out: AnyPath | None = None,
+    resume: bool = False,
+) -> Parser:
+    """A parser learnt from tagged text, by the recommended recipe unless a preset says otherwise.
+
+    Args:
+        text: sentences, or files; for a parser of several languages, those of each by its label.
+        preset: name of a preset, or the path of a TOML file; or several, the last on top.
+        trees: sentences with gold trees to learn from, besides the text or instead.
+        dev: sentences with gold trees to score while training.
+        rules: rule table of teacher, prior and posterior, instead of the preset's.
+        seed: of everything random.
+        settings: single settings, nested as in a preset: `{"teacher": {"iterations": 30}}`.
+        init: a neural model to go on from.
+        out: a folder for the model file, the log and the settings; none: everything stays in memory.
+        resume: go on with the run in that folder.
+
+    Raises:
+        DataError, UsageError, ConfigError, ModelError: see `training.run.run`.
+    """
+    changes: dict[str, Any] = {**(settings or {})}
+    if seed is not None:
+        changes["seed"] = seed
+    table = rules if isinstance(rules, RuleSet) else None
+    if rules is not None and table is None:
+        changes["rules"] = str(os.fspath(rules))  # type: ignore[arg-type]
+    chosen = load_settings(preset, changes=changes)
+    names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
+    texts = text if isinstance(text, Mapping) else {"": () if text is None else text}
+    model = run(
+        Inputs(
+            {label: given(part) for label, part in texts.items()},
+            trees=given(trees),
+            dev=given(dev),
+            init=str(os.fspath(init)) if init else None,
+            rules=table,
+        ),
+        chosen,
+        out=Path(out) if out else None,
+        resume=resume,
+        preset=" + ".join(str(os.fspath(name)) for name in names),
+        said=said(changes),
+    )
+    assert model is not None  # no dry run
+    return Parser(model)
+
+
+def given(text: Text) -> Given:
+    """Files, or sentences, as a run takes them."""
+    if isinstance(text, Corpus):
+        text = text.path  # so that the model file can name it
+    if isinstance(text, (str, os.PathLike)):
+        return Given((str(os.fspath(text)),))
+    items = list(text)
+    names = tuple(str(os.fspath(item)) for item in items if not isinstance(item, Sentence))
+    return Given(names, tuple(item for item in items if isinstance(item, Sentence)))

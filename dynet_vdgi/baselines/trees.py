@@ -1,0 +1,43 @@
+"""Trees of every baseline for the sentences of a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynet_vdgi.baselines.branching import left_branching, random_transitions, right_branching
+from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import RuleSet
+
+RULES_ONLY = "rules only"
+
+RANDOM_DRAWS = 10
+"""Over how many draws the figures of the random baseline are averaged."""
+
+Draws = list[list[tuple[int, ...]]]
+"""Heads of every sentence, once a draw."""
+
+
+def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, Draws]:
+    """The trees of each baseline; without punctuation in the sentences, unless it is to be scored.
+
+    "rules only" is under the given rule table, with what the table asks to be measured in the text measured
+    in these sentences.
+    """
+    lengths = [len(sentence) for sentence in sentences]
+    rng = np.random.default_rng(0)
+    return {
+        "left branching": [[left_branching(n) for n in lengths]],
+        "right branching": [[right_branching(n) for n in lengths]],
+        "random": [[random_transitions(n, rng) for n in lengths] for _ in range(RANDOM_DRAWS)],
+        RULES_ONLY: rules_only_trees(sentences, rules),
+    }
+
+
+def rules_only_trees(sentences: Sequence[Sentence], rules: RuleSet) -> Draws:
+    """The trees of "rules only", one draw for each seed that breaks ties."""
+    prior = Prior.of_text(rules, sentences)
+    return [rules_only(sentences, prior, seed) for seed in range(TIE_SEEDS)]

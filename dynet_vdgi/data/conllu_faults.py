@@ -1,0 +1,173 @@
+"""What may be wrong with the lines of a CoNLL-U sentence, one by one; used by `conllu.read`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dynet_vdgi.errors import DataError
+
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+MAX_LINES = 100_000  # in one sentence; bounds the memory spent on a file that is not CoNLL-U
+NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+TAGGERS = "tag the text first, e.g. with UDPipe, Stanza or spaCy"
+
+_SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
+_RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_JOINED = "a byte-order mark; files joined?"
+_NEW_SENTENCE = "new sentence without an empty line?"
+_CONLL_2009 = range(14, 100)  # columns; 14 and one for each predicate
+
+
+class Repair(DataError):
+    """A small fault that the reader mends on the way; told to `on_repair` once per kind and file."""
+
+
+class BlockCheck:
+    """What must be remembered between the lines of a block to judge the next one."""
+
+    def __init__(self, name: str, first: int) -> None:
+        self.name, self.first = name, first
+        self.started = False  # a token line was seen
+        self.range_row = self.range_end = 0  # of the last multiword range
+        self.empty_nodes = 0  # since the last word
+
+    def fault(self, row: int, message: str, hint: str = "") -> DataError:
+        return DataError(self.name, self.first + row, message, hint)
+
+    def repair(self, row: int, message: str, hint: str) -> Repair:
+        return Repair(self.name, self.first + row, message, hint)
+
+    def check_comment(self, row: int, line: str) -> None:
+        if self.started:
+            raise self.fault(row, "comment inside a sentence", "missing empty line before it?")
+        self._check_characters(row, line)
+
+    def _check_characters(self, row: int, line: str) -> None:
+        if "\0" in line:
+            raise self.fault(row, "NUL byte", "a damaged or binary file, or UTF-16 text?")
+        if "\r" in line:
+            raise self.fault(row, "carriage return inside a line", "line ends of an old Macintosh?")
+
+    def check_columns(self, row: int, line: str, columns: list[str]) -> None:
+        """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is none."""
+        self._check_characters(row, line)
+        if line[0].isspace():
+            raise self.fault(row, "white space at the start of the line", "remove it")
+        n_columns = len(columns)
+        if n_columns != 10 and not self.started and self.first + row == 1:
+            self._check_kind_of_file(row, line, columns)
+        if n_columns != 10 and line[0] not in "0123456789":
+            if line.startswith("version https://git-lfs"):
+                raise self.fault(row, "a Git LFS pointer instead of the data", "fetch it with: git lfs pull")
+            message = f"line starts with {line[0]!r}; expected a token ID, '#' or an empty line"
+            hint = _JOINED if line[0] == "\ufeff" else ""
+            raise self.fault(row, message, hint)
+        if n_columns != 10:
+            hint = ""
+            if n_columns < 10 <= len(line.split()):
+                hint = "spaces instead of tabs?"
+            elif not columns[-1]:
+                hint = "tab at the end of the line"
+            elif n_columns in _CONLL_2009:
+                hint = "CoNLL-2009? convert the file to CoNLL-U"
+            elif n_columns > 10:
+                hint = "extra columns? keep the first 10"
+            raise self.fault(row, f"expected 10 tab-separated columns, found {n_columns}", hint)
+        for number, column in enumerate(columns, 1):
+            place = f"column {number} ({COLUMNS[number - 1]})"
+            if not column:
+                raise self.fault(row, f"{place} is empty", "write _ for a missing value")
+            if has_stray_space(column) or (
+                number not in _SPACES_ALLOWED and any(character.isspace() for character in column)
+            ):
+                raise self.fault(row, f"stray white space in {place}: {quoted(column)}")
+
+    def _check_kind_of_file(self, row: int, line: str, columns: list[str]) -> None:
+        """Says what a file is whose first line shows that it is no CoNLL-U."""
+        if line[0] == "(":
+            hint = "convert it: vdgi convert wsj"
+            raise self.fault(row, "this is a bracketed tree, not CoNLL-U", hint)
+        if line[0] == "<":
+            raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
+        if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
+            if not line.startswith(("version https://git-lfs", "\ufeff")):
+                raise self.fault(row, "this is plain text, not CoNLL-U", TAGGERS)
+        elif len(columns) < 10 and columns[0] != "1":
+            message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
+            hint = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"
+            raise self.fault(row, message, hint)
+
+    def missing_upos(self, row: int, columns: list[str]) -> DataError:
+        """The fault of a word without a universal tag."""
+        if columns[4] != "_":
+            hint = f"to use column 5, XPOS: --set data.tags=xpos; otherwise {TAGGERS}"
+            return self.fault(row, "column 4 (UPOS) is missing", hint)
+        return self.fault(row, "column 4 (UPOS) is missing", TAGGERS)
+
+    def check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
+        """A line that is not the next word: a range, an empty node, or a fault in the numbering."""
+        token = columns[0]
+        if match := _RANGE.fullmatch(token):
+            self._check_range(row, columns, n_words, int(match[1]), int(match[2]))
+            self.range_row, self.range_end = row, int(match[2])
+        elif match := _EMPTY_NODE.fullmatch(token):
+            self.empty_nodes += 1
+            if int(match[1]) != n_words or int(match[2]) != self.empty_nodes:
+                hint = f"{n_words}.{self.empty_nodes} was expected"
+                raise self.fault(row, f"empty node {token} is out of order", hint)
+            self._check_unfilled(row, columns, (7, 8), "an empty node")
+        elif not NUMBER.fullmatch(token) or token == "0":
+            hint = "expected such as 1, 1-2 or 1.1"
+            if token[0] == "\ufeff":
+                hint = _JOINED
+            raise self.fault(row, f"{quoted(token)} is not a valid ID", hint)
+        elif token == "1":
+            raise self.fault(row, f"ID 1 where {n_words + 1} was expected", _NEW_SENTENCE)
+        elif int(token) <= n_words:
+            raise self.fault(row, f"ID {token} occurs twice", f"{n_words + 1} was expected")
+        else:
+            raise self.fault(row, f"ID {token} where {n_words + 1} was expected", "is a line missing?")
+
+    def _check_range(self, row: int, columns: list[str], n_words: int, start: int, end: int) -> None:
+        what = f"multiword range {columns[0]}"
+        if end < start:
+            raise self.fault(row, f"{what} is reversed", f"{end}-{start}?")
+        if start == 1 and n_words:
+            raise self.fault(row, f"{what} where word {n_words + 1} was expected", _NEW_SENTENCE)
+        if start <= self.range_end:
+            raise self.fault(row, f"{what} overlaps the one in line {self.first + self.range_row}")
+        if start != n_words + 1:
+            hint = f"it belongs before word {start}, the next word is {n_words + 1}"
+            raise self.fault(row, f"{what} is out of order", hint)
+        numbers = (3, 4, 5, 7, 8, 9) if columns[5] == "Typo=Yes" else range(3, 10)
+        self._check_unfilled(row, columns, numbers, "a multiword range")
+
+    def _check_unfilled(self, row: int, columns: list[str], numbers: Iterable[int], owner: str) -> None:
+        for number in numbers:
+            if columns[number - 1] != "_":
+                message = f"column {number} ({COLUMNS[number - 1]}) of {owner} is filled"
+                raise self.fault(row, message, "write _ there")
+
+    def check_end(self, lines: list[str], n_words: int) -> None:
+        if len(lines) > MAX_LINES:
+            raise self.fault(0, f"no empty line in {MAX_LINES} lines", "not a CoNLL-U file?")
+        if not self.started:
+            raise self.fault(0, "comments without a sentence", "remove them, or the empty line after them")
+        if not n_words:
+            row = next(row for row, line in enumerate(lines) if line[0] != "#")
+            raise self.fault(row, "sentence without words", "only ranges or empty nodes")
+        if self.range_end > n_words:
+            message = f"multiword range ends at word {self.range_end}, after the last word ({n_words})"
+            raise self.fault(self.range_row, message)
+
+
+def has_stray_space(column: str) -> bool:
+    """White space at an end, or two spaces in a row."""
+    return column != column.strip() or "  " in column
+
+
+def quoted(text: str) -> str:
+    """The text in quotation marks, at most 20 characters of it."""
+    return repr(text if len(text) <= 20 else text[:20] + "...")

@@ -1,0 +1,56 @@
+"""Sentences to and from objects of the `conllu` library (its `TokenList`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dynet_vdgi.data.conllu import Block, Heads, sentence_of
+from dynet_vdgi.data.conllu_faults import NUMBER
+from dynet_vdgi.data.conllu_writing import unchanged
+from dynet_vdgi.data.sentence import Sentence
+
+if TYPE_CHECKING:
+    import conllu
+
+
+def to_conllu(sentence: Sentence) -> conllu.TokenList:
+    """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
+
+    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, since that library loses parts of them. It keeps
+    comments as a dictionary, so of two comments with one key the last stays.
+    """
+    from conllu import parse_token_and_metadata
+
+    parsers: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), _unparsed)
+    parsers["head"] = _head
+    return parse_token_and_metadata(
+        unchanged(sentence), field_parsers=parsers, metadata_parsers={"__fallback__": _pair}
+    )
+
+
+def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: str = "upos") -> Sentence:
+    """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
+
+    `heads` and `tags` are as in `conllu.read`.
+
+    Raises: `DataError` where its text is not sound CoNLL-U; line numbers are those of `tokens.serialize()`.
+    """
+    lines = tokens.serialize().rstrip("\n").split("\n")
+    return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
+
+
+def _unparsed(columns: list[str], index: int) -> str:
+    return columns[index]
+
+
+def _head(columns: list[str], index: int) -> int | str | None:
+    """The number where it is one; reading with `heads="ignored"` lets anything else through."""
+    text = columns[index]
+    if NUMBER.fullmatch(text):
+        return int(text)
+    return None if text == "_" else text
+
+
+def _pair(key: str, value: str | None) -> tuple[str, str | None]:
+    return key, value

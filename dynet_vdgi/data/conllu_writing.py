@@ -1,0 +1,122 @@
+"""Writing CoNLL-U: a sentence's own lines with new heads, every other byte as it was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TextIO
+
+from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.files import AnyPath, atomic_writer
+from dynet_vdgi.data.sentence import Sentence, Source
+
+
+def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | None = None) -> str:
+    """The sentence's block with new HEAD and DEPREL columns, up to and including the empty line.
+
+    Comments, ranges, empty nodes and all other columns are kept as they were read. A sentence without source
+    gets the columns ID, FORM, UPOS (and XPOS if it has both), HEAD and DEPREL only. `deprels` are by default
+    `root` for the word whose head is 0 and `dep` for the others.
+
+    Raises: `ValueError` when `heads` or `deprels` do not fit the sentence, or a form or tag made by a program
+    cannot be written in CoNLL-U.
+
+    >>> print(render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0]).replace("\\t", " ").strip())
+    1 dogs _ NOUN _ _ 2 dep _ _
+    2 bark _ VERB _ _ 0 root _ _
+    """
+    n_words = len(sentence)
+    if len(heads) != n_words or any(not 0 <= head <= n_words for head in heads):
+        raise ValueError(f"heads {list(heads)} do not fit a sentence of {n_words} words")
+    if deprels is None:
+        deprels = ["dep" if head else "root" for head in heads]
+    elif len(deprels) != n_words:
+        raise ValueError(f"{len(deprels)} relations for a sentence of {n_words} words")
+    return _text(sentence, [str(head) for head in heads], deprels)
+
+
+def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
+    source = sentence.source or _minimal_source(sentence)
+    lines = list(source.lines)
+    for row, head, deprel in zip(source.rows, heads, deprels):
+        columns = lines[row].split("\t", 8)
+        columns[6], columns[7] = head, deprel
+        lines[row] = "\t".join(columns)
+    return "\n".join(lines) + "\n\n"
+
+
+def _minimal_source(sentence: Sentence) -> Source:
+    if not sentence.forms:
+        raise ValueError("a sentence without words cannot be written")
+    for form in sentence.forms:
+        if not form or has_stray_space(form) or any(character in form for character in "\t\n\r\0"):
+            raise ValueError(f"form {form!r} cannot be written in CoNLL-U")
+    for tag in (*sentence.tags, *(upos for upos in sentence.upos if upos != "_")):
+        if tag in ("", "_") or "\0" in tag or any(character.isspace() for character in tag):
+            raise ValueError(f"tag {tag!r} cannot be written in CoNLL-U")
+    nothing = "_" * len(sentence)
+    columns = zip(
+        sentence.forms,
+        sentence.lemmas or nothing,
+        sentence.upos or sentence.tags,
+        sentence.tags if sentence.upos else sentence.xpos or nothing,
+        sentence.feats or nothing,
+    )
+    lines = ["\t".join((str(number), *known, "_", "_", "_", "_")) for number, known in enumerate(columns, 1)]
+    return Source("", 1, tuple(lines), tuple(range(len(lines))))
+
+
+def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
+    """The sentence with comment lines (`# key = value`) added on top and, for each word, one `Key=Value`
+    (or "" for none) added to MISC, in place of one with the same key.
+    """
+    source = sentence.source or _minimal_source(sentence)
+    lines = list(source.lines)
+    for row, note in zip(source.rows, misc):
+        if note:
+            columns = lines[row].split("\t")
+            key = note.partition("=")[0] + "="
+            others = [part for part in columns[9].split("|") if part != "_" and not part.startswith(key)]
+            columns[9] = "|".join([*others, note])
+            lines[row] = "\t".join(columns)
+    moved = tuple(row + len(comments) for row in source.rows)
+    return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
+
+
+def unchanged(sentence: Sentence) -> str:
+    """The sentence's block as it stands: with its heads and relations if it has heads, else as it was read.
+
+    Relations are `root` and `dep` where it has heads that are not those of its source, and no `deprels`.
+    """
+    source = sentence.source or _minimal_source(sentence)
+    if sentence.heads is not None:
+        heads = [str(head) for head in sentence.heads]
+        columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
+        deprels = sentence.deprels or [deprel for _, deprel in columns]
+        if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
+            return render(sentence, sentence.heads, sentence.deprels or None)
+    return "\n".join(source.lines) + "\n\n"
+
+
+def write(sentences: Iterable[Sentence], output: AnyPath | TextIO) -> int:
+    """Writes sentences as CoNLL-U, and says how many there were.
+
+    Each is written with its heads; relations are its `deprels`, else those of its file if the heads are, too,
+    else `root` and `dep`. A sentence without heads is written as it was read. `output` is a path (`-` is
+    standard output, a name in `.gz` is compressed), where the file appears when it is complete; or a text
+    handle.
+
+    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot.
+    """
+    if isinstance(output, (str, os.PathLike)):
+        with atomic_writer(output) as handle:
+            return _write(sentences, handle)
+    return _write(sentences, output)
+
+
+def _write(sentences: Iterable[Sentence], handle: TextIO) -> int:
+    number = 0
+    for number, sentence in enumerate(sentences, 1):  # noqa: B007 - the last one is the result
+        handle.write(unchanged(sentence))
+    return number

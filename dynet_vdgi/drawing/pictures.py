@@ -1,0 +1,244 @@
+"""Drawings of dependency trees as SVG and PNG, one tree or several below one another.
+
+Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
+stands alone (no scripts, fonts or links), takes its colours from CSS variables (`--vdgi-paper` and so on)
+that follow the reader's light or dark scheme, and says in words what it shows. Where colours tell right from
+wrong, the width and the dashes of the lines do so too.
+
+Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare with
+gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all of spaCy.
+udapi is under the GPL, so it can only be called, and its pages load scripts from the web.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG
+from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
+from dynet_vdgi.errors import UsageError
+
+__all__ = ["WIDTH", "DrawnTree", "png_document", "svg", "svg_document"]
+
+WIDTH = 960
+"""Default width of a picture in pixels."""
+
+_TIP_HALF = 3.5
+_LINE_WIDTHS = {PLAIN: 1.4, RIGHT: 1.4, WRONG: 2.6, MISSED: 1.6}
+_DASHES = {MISSED: (5, 3)}
+_LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1f2328",
+    "muted": "#59636e",
+    PLAIN: "#59636e",
+    RIGHT: "#1a7f37",
+    WRONG: "#c4320a",
+    MISSED: "#0550ae",
+}
+_DARK = {
+    "paper": "#0d1117",
+    "ink": "#e6edf3",
+    "muted": "#9198a1",
+    PLAIN: "#9198a1",
+    RIGHT: "#4ac26b",
+    WRONG: "#ff9a6b",
+    MISSED: "#79c0ff",
+}
+_FONTS = (  # for PNG, the first of them that has a letter
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "Microsoft YaHei",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+)
+_MAX_PNG_PIXELS = 1 << 26  # of one file
+
+_LOGGER = logging.getLogger("dynet_vdgi")
+
+
+def svg(
+    forms: Sequence[str],
+    tags: Sequence[str],
+    heads: Sequence[int],
+    gold: Sequence[int] | None = None,
+    *,
+    width: float = WIDTH,
+) -> str:
+    """One tree as an `<svg>` element, for a file or to be put into a page; no wider than `width` pixels.
+
+    A word that is wider has a line of its own and makes the picture wider. Each arc is a `<g>` of class
+    `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also of class `vdgi-right`,
+    `vdgi-wrong` or `vdgi-missed`, and a legend stands below.
+
+    Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
+    """
+    return _element(lay_out(DrawnTree(forms, tags, heads, gold), width), style=True)
+
+
+def svg_document(trees: Iterable[DrawnTree], *, width: float = WIDTH) -> str:
+    """Trees one below the other, as the text of one SVG file. Raises: ValueError as `svg`."""
+    pictures = [lay_out(tree, width) for tree in trees]
+    if len(pictures) == 1:
+        return _element(pictures[0], style=True) + "\n"
+    full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)
+    parts, top = [], 0.0
+    for picture in pictures:
+        parts.append(_element(picture, style=False, top=top, width=full_width))
+        top += picture.height
+    start = _start_tag(full_width, full_height, "")
+    title = f"<title>{len(pictures)} dependency trees</title>"
+    return "\n".join([start + title, f"<style>{_STYLE}</style>", *parts, "</svg>"]) + "\n"
+
+
+# ------------------------------------------------------------------------------------------- SVG
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--vdgi-{name}:{colour};" for name, colour in colours.items())
+
+
+_RULES = ".vdgi-tree .vdgi-paper{fill:var(--vdgi-paper)}" + "".join(
+    f".vdgi-tree text.vdgi-{name},.vdgi-tree .vdgi-{name} .vdgi-tip{{fill:var(--vdgi-{name})}}"
+    f".vdgi-tree .vdgi-{name} .vdgi-line{{stroke:var(--vdgi-{name})}}"
+    for name in _LIGHT
+    if name != "paper"
+)
+# Programs without CSS variables pass over @supports and take the colours in the attributes of each element.
+_STYLE = (
+    f".vdgi-tree{{{_variables(_LIGHT)}}}"
+    f"@media (prefers-color-scheme:dark){{.vdgi-tree{{{_variables(_DARK)}}}}}"
+    f"@supports (fill:var(--vdgi-ink)){{{_RULES}}}"
+)
+
+
+def _start_tag(width: float, height: float, attributes: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} width="{_number(width)}" '
+        f'height="{_number(height)}" viewBox="0 0 {_number(width)} {_number(height)}" '
+        'font-family="system-ui, sans-serif" style="max-width:100%;height:auto">'
+    )
+
+
+def _element(picture: Picture, *, style: bool, top: float = 0, width: float = 0) -> str:
+    """The `<svg>` element; colours are also given as attributes, for programs that know no CSS variables."""
+    width = max(width, picture.width)
+    place = f' y="{_number(top)}"' if top else ""
+    lines = [_start_tag(width, picture.height, f' role="img"{place}')]
+    lines.append(f"<title>{escape(picture.title)}</title>")
+    lines.append(f"<desc>{escape(picture.description)}</desc>")
+    if style:
+        lines.append(f"<style>{_STYLE}</style>")
+    lines.append(f'<rect class="vdgi-paper" width="100%" height="100%" fill="{_LIGHT["paper"]}"/>')
+    lines += [_line_element(line) for line in picture.lines]
+    for label in picture.labels:
+        lines.append(
+            f'<text class="vdgi-{label.role} vdgi-{label.kind}" '
+            f'x="{_number(label.x)}" y="{_number(label.y)}" '
+            f'font-size="{label.size}" text-anchor="{label.anchor}" fill="{_LIGHT[label.kind]}">'
+            f"{escape(label.text)}</text>"
+        )
+    return "\n".join([*lines, "</svg>"])
+
+
+def _line_element(line: Line) -> str:
+    colour = _LIGHT[line.kind]
+    data = " ".join(f"{command}{' '.join(map(_number, numbers))}" for command, numbers in line.path)
+    dashes = f' stroke-dasharray="{" ".join(map(str, _DASHES[line.kind]))}"' if line.kind in _DASHES else ""
+    stroke = (
+        f'<path class="vdgi-line" d="{data}" fill="none" stroke="{colour}" '
+        f'stroke-width="{_LINE_WIDTHS[line.kind]}"{dashes}/>'
+    )
+    if line.arc is None:
+        return f'<g class="vdgi-{line.kind}">{stroke}</g>'
+    tip = " ".join(f"{_number(x)},{_number(y)}" for x, y in _tip(*line.tip))
+    return (
+        f'<g class="vdgi-arc vdgi-{line.kind}" data-head="{line.arc.head}" '
+        f'data-dependent="{line.arc.dependent}">{stroke}'
+        f'<polygon class="vdgi-tip" points="{tip}" fill="{colour}"/></g>'
+    )
+
+
+def _tip(x: float, y: float) -> list[tuple[float, float]]:
+    return [(x, y), (x - _TIP_HALF, y - TIP_LENGTH), (x + _TIP_HALF, y - TIP_LENGTH)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+# ------------------------------------------------------------------------------------------- PNG
+def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: float = 2) -> bytes:
+    """Trees one below the other as a PNG file, `scale` image pixels for a pixel of the SVG, on white.
+
+    Letters that no font of the machine has are told by a warning of the logger "dynet_vdgi".
+
+    Raises: UsageError without matplotlib (the extra "report") or for too large a file; ValueError as `svg`.
+    """
+    pictures = [lay_out(tree, width) for tree in trees]
+    full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)
+    if full_width * full_height * scale**2 > _MAX_PNG_PIXELS:
+        raise UsageError("too large for one PNG file (draw fewer sentences, each into a file, or SVG)")
+    try:
+        from matplotlib import font_manager  # type: ignore[import-not-found,unused-ignore]
+        from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise UsageError("PNG needs matplotlib: pip install 'dynet_vdgi[report]', or draw SVG") from None
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = [name for name in _FONTS if name in known] or ["sans-serif"]
+    figure = Figure(figsize=(full_width / 72, full_height / 72), dpi=72 * scale)  # a pixel is a point
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, full_width), ylim=(full_height, 0))
+    axes.axis("off")
+    top = 0.0
+    for picture in pictures:
+        _paint(axes, picture, top, fonts)
+        top += picture.height
+    image = io.BytesIO()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(image, format="png", facecolor=_LIGHT["paper"])
+    if any("missing from" in str(warning.message) for warning in caught):
+        _LOGGER.warning("PNG: no font on this machine has all the letters; boxes stand for some (draw SVG)")
+    return image.getvalue()
+
+
+def _paint(axes: Any, picture: Picture, top: float, fonts: list[str]) -> None:
+    from matplotlib.patches import PathPatch, Polygon  # type: ignore[import-not-found,unused-ignore]
+    from matplotlib.path import Path  # type: ignore[import-not-found,unused-ignore]
+
+    codes = {"M": [Path.MOVETO], "L": [Path.LINETO], "Q": [Path.CURVE3, Path.CURVE3]}
+    for line in picture.lines:
+        points = [(x, y + top) for _, numbers in line.path for x, y in zip(numbers[::2], numbers[1::2])]
+        path = Path(points, [code for command, _ in line.path for code in codes[command]])
+        width, colour = _LINE_WIDTHS[line.kind], _LIGHT[line.kind]
+        dashes = (0, tuple(length / width for length in _DASHES[line.kind])) if line.kind in _DASHES else "-"
+        patch = PathPatch(path, fill=False, edgecolor=colour, linewidth=width, linestyle=dashes)
+        axes.add_patch(patch)
+        if line.arc is not None:
+            tip = [(x, y + top) for x, y in _tip(*line.tip)]
+            axes.add_patch(Polygon(tip, closed=True, facecolor=colour, linewidth=0))
+    sides = {"middle": "center", "start": "left"}
+    for label in picture.labels:
+        axes.text(
+            label.x,
+            label.y + top,
+            label.text,
+            fontsize=label.size,
+            color=_LIGHT[label.kind],
+            family=fonts,
+            ha=sides[label.anchor],
+            va="baseline",
+            parse_math=False,
+        )

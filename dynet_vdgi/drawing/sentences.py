@@ -1,0 +1,110 @@
+"""Drawings of sentences: in the terminal when printed, as a picture in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer
+from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, png_document, svg_document
+from dynet_vdgi.drawing.text import text
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation.attachment import score_sentence
+from dynet_vdgi.evaluation.pairing import matched, under
+
+TEXT_WIDTH = 80
+
+OneOrMore = Sentence | Iterable[Sentence]
+
+
+class Drawing:
+    """Trees one below the other; printed, they are drawn with characters."""
+
+    def __init__(self, trees: Sequence[DrawnTree]) -> None:
+        self.trees = tuple(trees)
+
+    def text(self, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
+        """Drawn with characters, each tree under its caption, in lines of at most `width` columns."""
+        return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
+
+    def svg(self, width: float = WIDTH) -> str:
+        """As an SVG file, at most `width` pixels wide unless a single word is wider."""
+        return svg_document(self.trees, width=width)
+
+    def png(self, width: float = WIDTH, *, scale: float = 2) -> bytes:
+        """As a PNG file, `scale` times as large. Raises: UsageError without matplotlib."""
+        return png_document(self.trees, width=width, scale=scale)
+
+    def save(self, path: str | Path) -> None:
+        """Writes .svg or .png by the ending of the path, anything else as text."""
+        ending = Path(path).suffix.lower()
+        if ending == ".png":
+            with atomic_bytes_writer(str(path)) as binary:
+                binary.write(self.png())
+            return
+        with atomic_writer(str(path)) as handle:
+            handle.write(self.svg() if ending == ".svg" else self.text() + "\n")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def draw(
+    sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD
+) -> Drawing:
+    """Draws the tree of a sentence, or of several; with gold trees of the same sentences, marks every arc.
+
+    The note below a tree counts the heads that `evaluate` counts under the protocol.
+
+    Raises: DataError if a sentence has no heads, or the gold sentences are others.
+    """
+    several = _several(sentences)
+    if gold is None:
+        return Drawing([tree_of(sentence) for sentence in several])
+    right = [sentence for sentence, _ in matched(_several(gold), several)]
+    return Drawing([tree_of(*both, protocol=protocol) for both in zip(several, right)])
+
+
+def tree_of(
+    sentence: Sentence,
+    gold: Sentence | None = None,
+    *,
+    protocol: str | Protocol = STANDARD,
+    caption: str = "",
+) -> DrawnTree:
+    """What is drawn of a sentence, compared with gold if there is any. Raises: DataError without heads."""
+    if sentence.heads is None:
+        path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
+        raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
+    if gold is None:
+        return DrawnTree(sentence.forms, sentence.tags, sentence.heads, None, caption)
+    note = _note(gold, sentence.heads, scoring_protocol(protocol))
+    return DrawnTree(sentence.forms, sentence.tags, sentence.heads, gold.heads, caption, note)
+
+
+def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
+    """One tree drawn with characters, under its caption. Raises: ValueError as `drawing.text.text`."""
+    drawn = text(tree.forms, tree.tags, tree.heads, tree.gold, width, colour=colour, note=tree.note)
+    return f"{tree.caption}\n{drawn}" if tree.caption else drawn
+
+
+def _several(sentences: OneOrMore) -> list[Sentence]:
+    return [sentences] if isinstance(sentences, Sentence) else list(sentences)
+
+
+def _note(gold: Sentence, heads: Sequence[int], protocol: Protocol) -> str:
+    """How many heads are right, counted as in `evaluate`."""
+    scored = under(protocol, gold, heads)
+    if scored is None:
+        return f"not scored under protocol {protocol.name}"
+    tally = score_sentence(*scored)
+    removed = ", without punctuation" if protocol.removed_tags else ""
+    return f"{tally.directed} of {tally.words} heads right (protocol {protocol.name}{removed})"

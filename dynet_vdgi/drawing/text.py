@@ -1,0 +1,307 @@
+"""Trees in a terminal: along the line where the sentence fits into the width, otherwise a word per line.
+
+Lines branch: from a head one line goes to all its dependents on one side, each of which has an arrowhead, so
+that a deep or long sentence needs few columns. Where two lines cross, the horizontal one is interrupted.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, groupby, zip_longest
+from typing import NamedTuple
+
+from dynet_vdgi.drawing import arcs as _arcs
+from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing.layout import DrawnTree
+from dynet_vdgi.text_tables import column_count, columns, padded
+
+MIN_WIDTH = 40
+
+_ACROSS = {PLAIN: "v", RIGHT: "v", WRONG: "x", MISSED: "o"}
+_DOWN = {PLAIN: "<", RIGHT: "<", WRONG: "x", MISSED: "o"}
+_COLOURS = {RIGHT: "32", WRONG: "31", MISSED: "36"}  # green, red, cyan (ECMA-48)
+_LEGEND_ALONG = "v right, x wrong, o gold arc missed"
+_LEGEND_DOWN = "< right, x wrong, o and the gold head"
+_ROOT = "root"
+_GAP = 2
+
+_UP, _DOWNWARD, _LEFT, _RIGHTWARD = 1, 2, 4, 8
+_GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides that a line leaves the cell by; a line end is a line
+
+
+def text(
+    forms: Sequence[str],
+    tags: Sequence[str],
+    heads: Sequence[int],
+    gold: Sequence[int] | None = None,
+    width: int = 80,
+    *,
+    colour: bool = False,
+    note: str | None = None,
+) -> str:
+    """The drawing, of lines no wider than `width` columns (at least 40), without a final line end.
+
+    With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
+    `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows, and the note (None:
+    how many of all heads are right). What is too deep for the width is written instead: `<12`, or `x12` if it
+    is wrong. `colour` adds the escape sequences of terminals.
+
+    Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
+    """
+    if width < MIN_WIDTH:
+        raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
+    arcs = _arcs.arcs_of(forms, tags, heads, gold)
+    forms, tags = [_arcs.clean(form) for form in forms], [_arcs.clean(tag) for tag in tags]
+    lines = None if any(map(_is_right_to_left, forms)) else _along(arcs, forms, tags, width, colour)
+    legend = _LEGEND_ALONG
+    if lines is None:
+        lines, legend = _downwards(arcs, forms, tags, width, colour), _LEGEND_DOWN
+    if gold is not None:
+        below = DrawnTree(forms, tags, heads, gold, note=note).note_on(arcs)
+        lines += [legend, *textwrap.wrap(below, width)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _is_right_to_left(form: str) -> bool:
+    """Terminals may turn a line with such words round, which arcs along the line would not survive."""
+    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in form)
+
+
+# ------------------------------------------------------------------------------------------- branching lines
+class _Branch(NamedTuple):
+    """The arcs from one head to one side; gold arcs that were missed have a branch of their own."""
+
+    head: int
+    arcs: list[Arc]
+
+    @property
+    def words(self) -> list[int]:
+        return [self.head, *(arc.dependent for arc in self.arcs)]
+
+    @property
+    def kind(self) -> str:
+        return MISSED if self.arcs[0].kind == MISSED else PLAIN
+
+
+def _branches(arcs: Iterable[Arc]) -> list[_Branch]:
+    """All arcs but those to the root."""
+    found: dict[tuple[int, bool, bool], _Branch] = {}
+    for arc in arcs:
+        if arc.head:
+            key = (arc.head, arc.dependent > arc.head, arc.kind == MISSED)
+            found.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
+    return list(found.values())
+
+
+class _Canvas:
+    """A grid of characters that knows which lines meet in a cell."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self._links = [[0] * n_columns for _ in range(n_rows)]
+        self._kinds = [[PLAIN] * n_columns for _ in range(n_rows)]
+        self._marks: dict[tuple[int, int], str] = {}
+        self._joints: set[tuple[int, int]] = set()
+
+    def vertical(self, column: int, top: int, bottom: int, kind: str) -> None:
+        for row in range(top, bottom + 1):
+            self._links[row][column] |= _UP * (row > top) | _DOWNWARD * (row < bottom)
+            self._kinds[row][column] = kind
+
+    def horizontal(self, row: int, left: int, right: int, kind: str) -> None:
+        for column in range(left, right + 1):
+            is_crossing = self._links[row][column] & _UP and self._links[row][column] & _DOWNWARD
+            self._links[row][column] |= _LEFT * (column > left) | _RIGHTWARD * (column < right)
+            if not is_crossing:
+                self._kinds[row][column] = kind
+
+    def joint(self, row: int, column: int) -> None:
+        """Lines that cross here belong together."""
+        self._joints.add((row, column))
+
+    def mark(self, row: int, column: int, characters: str, kind: str) -> None:
+        for k, character in enumerate(characters):
+            self._marks[row, column + k] = character
+            self._kinds[row][column + k] = kind
+
+    def lines(self, colour: bool) -> list[str]:
+        return [self._line(row, colour) for row in range(len(self._links))]
+
+    def _line(self, row: int, colour: bool) -> str:
+        characters = [self._character(row, column) for column in range(len(self._links[row]))]
+        if not colour:
+            return "".join(characters)
+        parts = []
+        for kind, cells in groupby(zip(self._kinds[row], characters), key=lambda cell: cell[0]):
+            run = "".join(character for _, character in cells)
+            parts.append(f"\x1b[{_COLOURS[kind]}m{run}\x1b[0m" if kind in _COLOURS and run.strip() else run)
+        return "".join(parts)
+
+    def _character(self, row: int, column: int) -> str:
+        mark = self._marks.get((row, column))
+        if mark is not None:
+            return mark
+        glyph = _GLYPHS[self._links[row][column]]
+        if glyph == "┼" and (row, column) not in self._joints:
+            glyph = "│"
+        if self._kinds[row][column] == MISSED:
+            return {"│": "╎", "─": "╌"}.get(glyph, glyph)
+        return glyph
+
+
+# ------------------------------------------------------------------------------------------- along the line
+class _End(NamedTuple):
+    """Where a line meets a word; it has a column of its own above the word."""
+
+    span: tuple[int, int]  # what it belongs to: the whole branch at its head, the arc at a dependent
+    branch: int  # -1: the root
+    arc: Arc | None  # with an arrowhead; None at the head
+
+
+def _along(
+    arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
+) -> list[str] | None:
+    """Words side by side, lines above them; None if that is too wide."""
+    branches = _branches(arcs)
+    ends = _ends(arcs, branches, len(forms))
+    cells = []
+    for form, tag, its_ends in zip(forms, tags, ends):
+        room = max(len(its_ends), 1) if all(end.branch >= 0 for end in its_ends) else len(_ROOT) + 1
+        cells.append(max(columns(form), columns(tag), len(its_ends), room))
+    if sum(cells) + _GAP * (len(cells) - 1) > width:
+        return None
+    placed: list[tuple[_End, int]] = []  # with their columns
+    left = 0
+    for cell, its_ends in zip(cells, ends):
+        first = left + (cell - len(its_ends)) // 2
+        placed += [(end, first + k) for k, end in enumerate(its_ends)]
+        left += cell + _GAP
+    labels = [
+        "".join(_centred(label, cell) + " " * _GAP for label, cell in zip(row, cells))
+        for row in (forms, tags)
+    ]
+    above = _lines_above(branches, placed, left).lines(colour)
+    return [*(above if above[0].strip() else above[1:]), *labels]  # the first line is for roots alone
+
+
+def _ends(arcs: Iterable[Arc], branches: Sequence[_Branch], n_words: int) -> list[list[_End]]:
+    """The ends at each word, from left to right."""
+    ends: list[list[_End]] = [[] for _ in range(n_words)]
+    for k, branch in enumerate(branches):
+        ends[branch.head - 1].append(_End((min(branch.words), max(branch.words)), k, None))
+        for arc in branch.arcs:
+            span = (min(arc.head, arc.dependent), max(arc.head, arc.dependent))
+            ends[arc.dependent - 1].append(_End(span, k, arc))
+    for arc in arcs:
+        if not arc.head:
+            ends[arc.dependent - 1].append(_End((arc.dependent, arc.dependent), -1, arc))
+    for word, its_ends in enumerate(ends, 1):
+        its_ends[:] = [its_ends[k] for k in _arcs.in_order([end.span for end in its_ends], word)]
+    return ends
+
+
+def _lines_above(branches: Sequence[_Branch], placed: Sequence[tuple[_End, int]], width: int) -> _Canvas:
+    """The lines of all ends at their columns: the root's name on top, the arrowheads in the last row."""
+    feet: list[list[int]] = [[] for _ in branches]  # columns
+    for end, column in placed:
+        if end.branch >= 0:
+            feet[end.branch].append(column)
+    heights = _arcs.levels([(min(its), max(its)) for its in feet], may_touch=False)
+    bottom = 2 + max(heights, default=-1)
+    canvas = _Canvas(bottom + 1, width)
+    for branch, its_columns, height in zip(branches, feet, heights):
+        canvas.horizontal(bottom - 1 - height, min(its_columns), max(its_columns), branch.kind)
+    for end, column in placed:
+        top = bottom - 1 - heights[end.branch] if end.branch >= 0 else 0
+        canvas.vertical(column, top, bottom, end.arc.kind if end.arc else branches[end.branch].kind)
+        if end.arc:
+            canvas.mark(bottom, column, _ACROSS[end.arc.kind], end.arc.kind)
+            if end.branch < 0:
+                canvas.mark(0, max(0, column - len(_ROOT) // 2), _ROOT, end.arc.kind)
+    return canvas
+
+
+def _centred(label: str, width: int) -> str:
+    free = width - columns(label)
+    return " " * (free // 2) + label + " " * (free - free // 2)
+
+
+# ------------------------------------------------------------------------------------------- a word per line
+def _downwards(
+    arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
+) -> list[str]:
+    """Words one below the other, with numbers and tags; lines to the right of them, then what is written."""
+    digits = len(str(len(forms)))
+    tag_limit = width // 5
+    form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # leaves room for two heads in numbers
+    labels = [(_pieces(form, form_limit), _pieces(tag, tag_limit)) for form, tag in zip(forms, tags)]
+    form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
+    tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
+    room = width - digits - form_width - tag_width - 3
+
+    branches = _branches(arc for arc in arcs if arc.kind != MISSED)
+    levels = _arcs.levels([(min(branch.words), max(branch.words)) for branch in branches], may_touch=False)
+    n_levels = min(max(levels, default=-1) + 1, room // 2)
+    notes = _notes(arcs, branches, levels, n_levels)
+    while n_levels and 2 * n_levels + 1 + max(map(len, notes.values()), default=0) > room:
+        n_levels -= 1
+        notes = _notes(arcs, branches, levels, n_levels)
+
+    n_lines = [max(map(len, pieces)) for pieces in labels]
+    rows = list(accumulate(n_lines, initial=0))  # of each word's first line, and the end
+    drawing = _lines_beside(branches, levels, n_levels, rows).lines(colour)
+    lines = []
+    for word, (form_pieces, tag_pieces) in enumerate(labels, 1):
+        for k, (form, tag) in enumerate(zip_longest(form_pieces, tag_pieces, fillvalue="")):
+            number, note = (str(word), notes.get(word, "")) if k == 0 else ("", "")
+            line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
+            lines.append(line + drawing[rows[word - 1] + k] + note)
+    return lines
+
+
+def _lines_beside(
+    branches: Sequence[_Branch], levels: Sequence[int], n_levels: int, rows: Sequence[int]
+) -> _Canvas:
+    """The lines of branches below `n_levels`; an arrowhead stands just before the line that it belongs to."""
+    canvas = _Canvas(rows[-1], 2 * n_levels + 1)
+    drawn = sorted((pair for pair in zip(levels, branches) if pair[0] < n_levels), reverse=True)
+    for level, branch in drawn:
+        places = [rows[word - 1] for word in branch.words]
+        canvas.vertical(2 * level + 1, min(places), max(places), branch.kind)
+    for level, branch in drawn:  # the outermost first, so that a piece of a line looks as what it leads to
+        column = 2 * level + 1
+        canvas.horizontal(rows[branch.head - 1], 0, column, branch.kind)
+        canvas.joint(rows[branch.head - 1], column)
+        for arc in branch.arcs:
+            row = rows[arc.dependent - 1]
+            canvas.horizontal(row, 0, column, arc.kind)
+            canvas.joint(row, column)
+            canvas.mark(row, column - 1, _DOWN[arc.kind], arc.kind)
+    return canvas
+
+
+def _notes(
+    arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int
+) -> dict[int, str]:
+    """What is written beside words instead of drawn: the root, gold heads, heads at a level without room."""
+    written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
+    written += [arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs]
+    notes: dict[int, str] = {}
+    for arc in sorted(written, key=lambda arc: (arc.dependent, arc.kind == MISSED)):
+        note = f"{_DOWN[arc.kind]}{arc.head or _ROOT}"
+        notes[arc.dependent] = f"{notes[arc.dependent]} {note}" if arc.dependent in notes else note
+    return notes
+
+
+def _pieces(label: str, limit: int) -> list[str]:
+    """The label cut so that no piece is wider than `limit` columns."""
+    pieces, width = [""], 0
+    for character in label:
+        more = column_count(character)
+        if width + more > limit:
+            pieces.append("")
+            width = 0
+        pieces[-1] += character
+        width += more
+    return pieces

@@ -1,0 +1,53 @@
+"""Scores of CoNLL-U files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import STANDARD, Protocol
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, evaluate
+from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.grammar.rules import RuleSet
+
+
+def score_files(
+    gold: str | Path,
+    parses: Sequence[str | Path],
+    *,
+    rules: RuleSet,
+    protocol: str | Protocol = STANDARD,
+    max_lens: Sequence[int | None] = MAX_LENS,
+    by: Sequence[str] = (),
+    baselines: bool = False,
+    tags: str = "upos",
+) -> dict[str, Evaluation]:
+    """Scores of every parse by the name of its file, or by its path if that is taken; then of the baselines.
+
+    The rules are those of the break-down by rule and of the baseline "rules only"; `tags` is the column that
+    their tags stand in.
+
+    Raises:
+        DataError: a file is malformed, has no trees, or does not hold the sentences of the gold file.
+        ConfigError, UsageError: no such protocol, no such break-down.
+    """
+    sentences = list(conllu.read(gold, heads="required", tags=tags))
+    evaluations: dict[str, Evaluation] = {}
+    for path in parses:
+        parsed = conllu.read(path, heads="required", tags=tags)
+        evaluations[_label(path, evaluations)] = evaluate(
+            sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules
+        )
+    if baselines:
+        trees = GoldTrees.of(sentences, protocol)
+        if not trees.sentences:
+            raise DataError(str(gold), None, f"no sentence is left under protocol {trees.protocol.name}")
+        evaluations |= evaluate_baselines(trees, rules, max_lens=max_lens, by=by)
+    return evaluations
+
+
+def _label(path: str | Path, taken: Mapping[str, Evaluation]) -> str:
+    name = Path(path).name
+    return str(path) if name in taken else name

@@ -1,0 +1,101 @@
+"""Gold trees and parses side by side: the same sentences, word for word, then as a protocol leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.names import count
+
+Heads = tuple[int, ...]
+Parsed = Sentence | Sequence[int]
+"""A sentence with heads, or the heads of all its words."""
+
+_SAME = "both sides must hold the same sentences in the same order"
+
+
+def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Heads]]:
+    """Each gold sentence with the heads that were predicted for all its words; both sides are read lazily.
+
+    Raises: DataError, naming file and line on both sides, where they differ or heads are missing.
+    """
+    last_gold: Sentence | None = None
+    last_parsed: Parsed | None = None
+    for number, (sentence, parse) in enumerate(zip_longest(gold, parsed), 1):
+        if sentence is None:
+            path, line = _place(parse, "prediction")
+            end = f"{_place(last_gold, 'gold')[0]} ends after {count(number - 1, 'sentence')}"
+            raise DataError(path, line, f"sentence {number} is one too many: {end}", _SAME)
+        if parse is None:
+            path, _ = _place(last_parsed, "prediction")
+            begins = f"{_where(sentence, 'gold')} begins sentence {number}"
+            raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
+        last_gold, last_parsed = sentence, parse
+        _check_same_words(sentence, parse, number)
+        gold_heads(sentence)
+        yield sentence, _heads(parse, number)
+
+
+def under(protocol: Protocol, gold: Sentence, heads: Sequence[int]) -> tuple[Sentence, Heads] | None:
+    """A gold sentence as the protocol leaves it, and the predicted heads of the same words; None: not scored.
+
+    The gold side alone, its tags and its tree, decides what is removed. Predicted heads are re-attached as
+    the gold ones are. Raises: DataError without gold heads.
+    """
+    kept, positions = without_punctuation(gold, protocol.removed_tags)
+    if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
+        return None
+    return kept, heads_without(heads, positions)
+
+
+def gold_heads(sentence: Sentence) -> Heads:
+    """The heads of a gold sentence. Raises: DataError if there are none."""
+    if sentence.heads is None:
+        path, line = _place(sentence, "gold")
+        raise DataError(path, line, "the sentence has no heads", "gold trees are needed to score")
+    return sentence.heads
+
+
+def _heads(parse: Parsed, number: int) -> Heads:
+    heads = parse.heads if isinstance(parse, Sentence) else tuple(parse)
+    if heads is None:
+        path, line = _place(parse, "prediction")
+        raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
+    return heads
+
+
+def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
+    if isinstance(parse, Sentence) and gold.forms == parse.forms:
+        return
+    path, line = _place(parse, "prediction")
+    if len(gold) != len(parse):
+        found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
+        message = f"sentence {number} has {found}, but {_where(gold, 'gold')} has {count(len(gold), 'word')}"
+        is_stripped = len(parse) == len(without_punctuation(gold)[0])
+        if isinstance(parse, Sentence):
+            is_stripped = parse.forms == without_punctuation(gold)[0].forms
+        hint = "its punctuation is missing; score a parse of the complete file" if is_stripped else _SAME
+        raise DataError(path, line, message, hint)
+    if isinstance(parse, Sentence):
+        word = next(w for w, (a, b) in enumerate(zip(gold.forms, parse.forms), 1) if a != b)
+        path, line = _place(parse, "prediction", word)
+        other = f"{_where(gold, 'gold', word)} has {gold.forms[word - 1]!r}"
+        form = parse.forms[word - 1]
+        raise DataError(path, line, f"word {word} of sentence {number} is {form!r}, but {other}", _SAME)
+
+
+def _place(side: Parsed | None, role: str, word: int | None = None) -> tuple[str, int | None]:
+    """Path and line of a sentence, or of one of its words; `<role>` stands for an unknown path."""
+    if not isinstance(side, Sentence) or side.source is None:
+        return f"<{role}>", None
+    source = side.source
+    return source.path, source.line + (0 if word is None else source.rows[word - 1])
+
+
+def _where(sentence: Sentence, role: str, word: int | None = None) -> str:
+    path, line = _place(sentence, role, word)
+    return path if line is None else f"{path}:{line}"

@@ -1,0 +1,108 @@
+"""Published figures, from `resources/published.csv`: the paper's tables and those of its peers."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import DataError
+
+HEADER = ("table", "model", "dataset", "length", "metric", "mean", "best", "std", "source")
+METRICS = ("DDA", "UDA", "tokens_per_second")
+
+_SAME_MODEL = {
+    "UnivRules": "UniversalRules",
+    "L-WeaklySup": "L-WeaklySupervised",
+    "Conv-MST": "Convex-MST",
+    "RL-PC": "WeaklySupervised",  # table 3 does not say whose expectations; the figure is that of table 4
+}
+"""Names that one model has in two tables of the paper."""
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """One number of one table; DDA and UDA in per cent. `best` and `std` are None where none was printed."""
+
+    table: str
+    model: str
+    dataset: str
+    length: str
+    metric: str
+    mean: float
+    best: float | None
+    std: float | None
+    source: str
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What no two figures have in common."""
+        return self.table, self.model, self.dataset, self.length, self.metric
+
+
+def same_model(model: str) -> str:
+    """One name for a model that goes by several."""
+    return _SAME_MODEL.get(model, model)
+
+
+def read(path: Path | None = None) -> list[PublishedFigure]:
+    """All figures of a file (default: the one that comes with the package), in its order.
+
+    Raises:
+        DataError: the file cannot be read, or a line of it is malformed or there twice.
+    """
+    path = path or resources() / "published.csv"
+    figures: dict[tuple[str, ...], PublishedFigure] = {}
+    with files.open_text(path) as handle:
+        rows = csv.reader(handle)
+        if tuple(next(rows, ())) != HEADER:
+            raise DataError(str(path), 1, f"expected the columns {','.join(HEADER)}")
+        for row in rows:
+            try:
+                figure = _figure(row)
+                if figure.identity in figures:
+                    raise ValueError(f"there is a figure of {', '.join(figure.identity)} already")
+            except ValueError as error:
+                raise DataError(str(path), rows.line_num, str(error)) from None
+            figures[figure.identity] = figure
+    return list(figures.values())
+
+
+def _figure(row: Sequence[str]) -> PublishedFigure:
+    if len(row) != len(HEADER):
+        raise ValueError(f"expected {len(HEADER)} columns, found {len(row)}")
+    cells = dict(zip(HEADER, row))
+    mean, best, std = (_number(name, cells[name]) for name in ("mean", "best", "std"))
+    if mean is None:
+        raise ValueError("column mean is empty")
+    names = {name: cells[name] for name in ("table", "model", "dataset", "length", "metric", "source")}
+    figure = PublishedFigure(mean=mean, best=best, std=std, **names)
+    for name, value in zip(HEADER, astuple(figure)):
+        if value == "":
+            raise ValueError(f"column {name} is empty")
+    if not re.fullmatch(r"all|<=[1-9][0-9]*", figure.length):
+        raise ValueError(f"length {figure.length!r} is neither 'all' nor like '<=15'")
+    if figure.metric not in METRICS:
+        raise ValueError(f"metric {figure.metric!r} is none of {', '.join(METRICS)}")
+    if figure.metric != "tokens_per_second" and not max(mean, best or 0) <= 100:
+        raise ValueError("per cent beyond 100")
+    if best is not None and best < mean:
+        raise ValueError(f"the best, {best}, is below the mean, {mean}")
+    return figure
+
+
+def _number(name: str, text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"column {name}: {text!r} is not a number from 0 upwards")
+    return value

@@ -1,0 +1,63 @@
+"""The version of the code that a run executes, as a checksum.
+
+Of all sources of the package only those count that the run can reach by imports, so that a change to another
+verb, or to the tables, does not have experiments done again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from dynet_vdgi._version import __version__
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def code_version(start: str) -> str:
+    """Checksum of the package's version and of the sources that can be reached from a module."""
+    digest = hashlib.sha256(__version__.encode())
+    for name, path in sorted(reachable(start).items()):
+        digest.update(f"\n{name}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def reachable(start: str) -> dict[str, Path]:
+    """The package's modules that a module imports, at any place and through others; their files by name."""
+    found: dict[str, Path] = {}
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        path = _file_of(name)
+        if path is None or name in found:
+            continue
+        found[name] = path
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        waiting += [package, *_imported(ast.parse(path.read_bytes()), package)]
+    return found
+
+
+def _file_of(name: str) -> Path | None:
+    """The source of a module of this package; None for whatever else a name may stand for."""
+    parts = name.split(".")
+    if parts[0] != "dynet_vdgi":
+        return None
+    path = _ROOT.joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def _imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Names that may be modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            base = parents[: len(parents) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (module, *(f"{module}.{alias.name}" for alias in node.names))

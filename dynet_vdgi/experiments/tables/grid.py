@@ -1,0 +1,207 @@
+"""What is in the folders of experiments: which figures were to be had, and those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.experiments import plan as plans
+from dynet_vdgi.experiments.plan import Plan, System, Treebank
+from dynet_vdgi.experiments.tasks import RESULT_NAME, recorded, write_json
+
+PLAN_NAME = "plan.json"
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class SentenceCounts:
+    """Of each test sentence the words, and how many of them have the right head (perhaps a mean)."""
+
+    words: tuple[int, ...]
+    right: tuple[float, ...]
+
+    def chosen(self, length: int | None) -> tuple[list[int], list[float]]:
+        """Words and right ones of the sentences up to a length."""
+        picked = [k for k, n in enumerate(self.words) if length is None or n <= length]
+        return [self.words[k] for k in picked], [self.right[k] for k in picked]
+
+    def dda(self, length: int | None) -> float:
+        """Per cent right; NaN over nothing."""
+        words, right = self.chosen(length)
+        return 100 * sum(right) / sum(words) if words else float("nan")
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run."""
+
+    path: Path
+    protocol: str
+    policy: str
+    scored: SentenceCounts
+    gold_trees: tuple[str, ...]
+    parts: dict[str, str]
+    cpu_s: float
+    words_per_cpu_s: float
+
+
+@dataclass
+class Grid:
+    """Experiments put together. `wanted`: seeds of a treebank and a system; `results` of them that are there.
+
+    `protocols` are the systems', and `baselines` by treebank, protocol and name. `notes` say where treebanks
+    of one name differ in what is learnt from.
+    """
+
+    treebanks: dict[str, Treebank] = field(default_factory=dict)
+    systems: dict[str, System] = field(default_factory=dict)
+    wanted: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    protocols: dict[tuple[str, str], str] = field(default_factory=dict)
+    results: dict[tuple[str, str], dict[int, RunResult]] = field(default_factory=dict)
+    unfinished: set[tuple[str, str]] = field(default_factory=set)
+    baselines: dict[tuple[str, str], dict[str, SentenceCounts]] = field(default_factory=dict)
+    test_files: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def gap(self, treebank: str, system: str) -> str:
+        """Why there is no figure."""
+        for part, what in (
+            (self.treebanks[treebank], "data not available"),
+            (self.systems[system], "not run"),
+        ):
+            if part.missing:
+                return f"{what}: {part.missing}"
+        if (treebank, system) not in self.wanted:
+            return "not in the plan"
+        return "failed or unfinished" if (treebank, system) in self.unfinished else NOT_RUN
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all runs."""
+        return sum(result.cpu_s for runs in self.results.values() for result in runs.values())
+
+
+def write_plan(
+    folder: Path,
+    plan: Plan,
+    protocols: Mapping[str, Mapping[str, str]],
+    test_files: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Notes in an experiment's folder what its tables are made of.
+
+    `protocols` by treebank and system; `test_files` by treebank, of those that tasks were made for.
+    """
+    before = recorded(folder / PLAN_NAME).get("test_files", {})
+    content = {**plan.to_dict(), "protocols": protocols, "test_files": {**before, **(test_files or {})}}
+    write_json(folder / PLAN_NAME, content)
+
+
+def load(folders: Sequence[Path]) -> Grid:
+    """The experiments in these folders.
+
+    Raises:
+        UsageError: a folder holds no experiment, or two hold the same run.
+        DataError: a file in it is damaged.
+    """
+    grid = Grid()
+    for folder in folders:
+        content = recorded(folder / PLAN_NAME)
+        if not content:
+            raise UsageError(f"{folder}: no experiment (no {PLAN_NAME} in it)")
+        protocols = content.pop("protocols", {})
+        grid.test_files.update(content.pop("test_files", {}))
+        try:
+            plan = plans.from_dict(content)
+            _add(grid, plan, protocols, folder)
+        except (ConfigError, KeyError, TypeError) as error:
+            raise DataError(str(folder / PLAN_NAME), None, f"damaged: {error}") from None
+    return grid
+
+
+def _as_scored(treebank: Treebank) -> Treebank:
+    """The treebank without what is learnt from."""
+    return replace(treebank, train=(), dev=(), expectations=(), presets=(), set=())
+
+
+def _add(grid: Grid, plan: Plan, protocols: dict[str, dict[str, str]], folder: Path) -> None:
+    learnt_otherwise = []
+    for treebank in plan.treebanks:
+        before = grid.treebanks.setdefault(treebank.name, treebank)
+        if _as_scored(before) != _as_scored(treebank):
+            raise UsageError(f"{folder}: its treebank '{treebank.name}' is not that of the folders before")
+        if before != treebank:
+            learnt_otherwise.append(treebank.name)
+        for protocol, named in _baselines(folder / treebank.name / "baselines.json").items():
+            grid.baselines.setdefault((treebank.name, protocol), named)
+    if learnt_otherwise:
+        systems = ", ".join(system.name for system in plan.systems)
+        grid.notes.append(f"Other training text or settings of {', '.join(learnt_otherwise)}: {systems}.")
+    for system in plan.systems:
+        known = grid.systems.setdefault(system.name, system)
+        if replace(known, treebanks=()) != replace(system, treebanks=()):
+            raise UsageError(f"{folder}: its system '{system.name}' is not that of the folders before")
+        for treebank in plan.treebanks:
+            if not system.covers(treebank.name):
+                continue
+            both = treebank.name, system.name
+            grid.wanted.setdefault(both, set()).update(plan.seeds)
+            grid.protocols[both] = protocols[treebank.name][system.name]
+            for seed in plan.seeds:
+                _add_run(grid, both, seed, folder / treebank.name / system.name / str(seed))
+
+
+def _add_run(grid: Grid, both: tuple[str, str], seed: int, folder: Path) -> None:
+    path = folder / RESULT_NAME
+    if not path.exists():
+        if folder.is_dir():
+            grid.unfinished.add(both)
+        return
+    runs = grid.results.setdefault(both, {})
+    if seed in runs:
+        raise UsageError(f"{path} and {runs[seed].path} are of the same run: name one of the two folders")
+    result = _result(path)
+    if result.protocol == grid.protocols[both]:
+        runs[seed] = result
+    else:
+        grid.unfinished.add(both)
+
+
+def _result(path: Path) -> RunResult:
+    content = recorded(path)
+    try:
+        return RunResult(
+            path=path,
+            protocol=content["protocol"],
+            policy=content["policy"],
+            scored=_scored(content["words"], content["right"]),
+            gold_trees=tuple(content["gold_trees"]),
+            parts=dict(content["parts"]),
+            cpu_s=float(content["cpu_s"]),
+            words_per_cpu_s=float(content["words_per_cpu_s"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise DataError(str(path), None, "not a result of vdgi experiment", "damaged? remove it") from None
+
+
+def _baselines(path: Path) -> dict[str, dict[str, SentenceCounts]]:
+    if not path.exists():
+        return {}
+    try:
+        return {
+            protocol: {name: _scored(scores["words"], right) for name, right in scores["right"].items()}
+            for protocol, scores in recorded(path)["protocols"].items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DataError(
+            str(path), None, "not the baselines of vdgi experiment", "damaged? remove it"
+        ) from None
+
+
+def _scored(words: Any, right: Any) -> SentenceCounts:
+    if len(words) != len(right):
+        raise ValueError("of different lengths")
+    return SentenceCounts(tuple(words), tuple(right))

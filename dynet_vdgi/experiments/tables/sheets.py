@@ -1,0 +1,306 @@
+"""Tables of experiments as rows and columns of figures; `formats` shows them.
+
+DDA in per cent. Over the seeds of a run: mean, best, and standard deviation of the sample (n - 1). The
+average over treebanks is that of their means and of their bests, as in the paper; its deviation is that of
+the seeds' averages, where all treebanks have the same seeds.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dynet_vdgi.data import protocols
+from dynet_vdgi.evaluation.attachment import length_label
+from dynet_vdgi.experiments.tables.grid import NOT_RUN, Grid
+
+AVERAGE, RUN = "average", "run"
+
+BASELINES = ("left branching", "right branching", "random", "rules only")
+
+INCOMPLETE = "average only over all treebanks"
+
+_FOLLOWED = "dev: progress figures only"
+"""A use of gold trees that changes nothing."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure; `n` of `wanted` seeds are in it, where it is of runs. `low` and `high` bound an interval."""
+
+    mean: float
+    best: float | None = None
+    std: float | None = None
+    n: int | None = None
+    wanted: int | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """True if seeds are lacking."""
+        return self.n is not None and self.wanted is not None and self.n < self.wanted
+
+
+@dataclass(frozen=True)
+class Gap:
+    """No figure, and why."""
+
+    reason: str
+
+
+Entry = Measured | Gap
+SheetColumn = tuple[str, str]
+"""Treebank or data set, and length as `length_label` writes it."""
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """A line of a table; `mark` if gold trees were used, `source` says where its figures come from."""
+
+    label: str
+    entries: tuple[Entry, ...]
+    source: str
+    mark: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table. `decimals` of its figures."""
+
+    name: str
+    title: str
+    columns: tuple[SheetColumn, ...]
+    rows: tuple[SheetRow, ...]
+    notes: tuple[str, ...] = ()
+    decimals: int = 1
+
+
+def limit_of(label: str) -> int | None:
+    """The length that a label means; None for all."""
+    return None if label == "all" else int(label[2:])
+
+
+# ------------------------------------------------------------------------------------------- figures
+def cell(values: Sequence[float], wanted: int) -> Measured:
+    """Mean, best and deviation of the figures of several seeds.
+
+    >>> cell([50.0, 52.0, 54.0], 5)
+    Measured(mean=52.0, best=54.0, std=2.0, n=3, wanted=5, low=None, high=None)
+    """
+    several = len(values) > 1
+    deviation = statistics.stdev(values) if several else None
+    return Measured(statistics.mean(values), max(values) if several else None, deviation, len(values), wanted)
+
+
+def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
+    """What a system got on a treebank."""
+    runs = grid.results.get((treebank, system))
+    if not runs:
+        return Gap(grid.gap(treebank, system))
+    return cell([run.scored.dda(length) for run in runs.values()], len(grid.wanted[treebank, system]))
+
+
+def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | None) -> Entry:
+    """The average of a system over treebanks; there is none while one is missing."""
+    cells = [dda_of(grid, name, system, length) for name in treebanks]
+    there = [entry for entry in cells if isinstance(entry, Measured)]
+    if len(there) < len(cells):
+        return Gap(INCOMPLETE)
+    runs = [grid.results[name, system] for name in treebanks]
+    counts = [len(seeds) for seeds in runs]
+    several = min(counts) > 1
+    per_seed = [
+        statistics.mean(seeds[seed].scored.dda(length) for seeds in runs)
+        for seed in set.intersection(*map(set, runs))
+    ]
+    return Measured(
+        statistics.mean(entry.mean for entry in there),
+        statistics.mean(entry.best or entry.mean for entry in there) if several else None,
+        statistics.stdev(per_seed) if several and set(counts) == {len(per_seed)} else None,
+        min(counts),
+        max(entry.wanted or 0 for entry in there),
+    )
+
+
+def baseline_of(grid: Grid, treebank: str, protocol: str, name: str, length: int | None) -> Entry:
+    """What a baseline got on a treebank."""
+    scored = grid.baselines.get((treebank, protocol), {}).get(name)
+    if scored is not None:
+        return Measured(scored.dda(length))
+    missing = grid.treebanks[treebank].missing
+    return Gap(f"data not available: {missing}" if missing else NOT_RUN)
+
+
+def mean_of(entries: Sequence[Entry]) -> Entry:
+    """The average of figures without seeds; there is none while one is missing."""
+    means = [entry.mean for entry in entries if isinstance(entry, Measured)]
+    return Measured(statistics.mean(means)) if means and len(means) == len(entries) else Gap(INCOMPLETE)
+
+
+# ------------------------------------------------------------------------------------------- tables
+def overview(grid: Grid) -> list[Sheet]:
+    """All systems and baselines: tables for each protocol, treebanks with the same lengths together."""
+    sheets: list[Sheet] = []
+    for protocol in dict.fromkeys(grid.protocols.values()):
+        groups: dict[tuple[int, ...], list[str]] = {}
+        for name, treebank in grid.treebanks.items():
+            if _systems_of(grid, protocol, [name]):
+                groups.setdefault(treebank.lengths, []).append(name)
+        for lengths, names in groups.items():
+            columns = [[(name, length_label(limit)) for name in names] for limit in (*lengths, None)]
+            if len(names) == 1:  # one table for all lengths, instead of one for each
+                columns = [[column for block in columns for column in block]]
+            sheets += without_repetition([_overview(grid, protocol, block) for block in columns])
+    begun = [sheet for sheet in sheets if _is_begun(sheet)]
+    return begun or sheets
+
+
+def _is_begun(sheet: Sheet) -> bool:
+    """True if there is a figure in the table, or a reason why there cannot be one."""
+    entries = {entry for row in sheet.rows for entry in row.entries}
+    return not entries <= {Gap(NOT_RUN), Gap(INCOMPLETE)}
+
+
+def without_repetition(sheets: Sequence[Sheet]) -> list[Sheet]:
+    """Tables that stand together: what is noted on several is noted on the last of them."""
+    later: set[str] = set()
+    shown = []
+    for sheet in reversed(sheets):
+        shown.append(replace(sheet, notes=tuple(note for note in sheet.notes if note not in later)))
+        later |= set(sheet.notes)
+    return shown[::-1]
+
+
+def _systems_of(grid: Grid, protocol: str, treebanks: Sequence[str]) -> list[str]:
+    """Systems that are scored under a protocol on some of the treebanks."""
+    return [
+        system
+        for system in grid.systems
+        if any(grid.protocols.get((name, system)) == protocol for name in treebanks)
+    ]
+
+
+def _overview(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> Sheet:
+    """One table, with an average if it is of several treebanks."""
+    treebanks = list(dict.fromkeys(name for name, _ in columns))
+    systems = _systems_of(grid, protocol, treebanks)
+    several = len(treebanks) > 1
+    what, limit = (f"length {columns[0][1]}", limit_of(columns[0][1])) if several else (treebanks[0], None)
+    rows = []
+    for name in BASELINES:
+        found = [baseline_of(grid, t, protocol, name, limit_of(label)) for t, label in columns]
+        rows.append(SheetRow(name, (*found, *([mean_of(found)] if several else [])), "baseline"))
+    for system in systems:
+        entries = [_entry(grid, protocol, treebank, system, label) for treebank, label in columns]
+        if several:
+            gaps = any(isinstance(entry, Gap) for entry in entries)
+            entries.append(Gap(INCOMPLETE) if gaps else average_of(grid, treebanks, system, limit))
+        rows.append(SheetRow(system, tuple(entries), RUN, bool(gold_trees(grid, system, treebanks))))
+    columns = [*columns, *([(AVERAGE, columns[0][1])] if several else [])]
+    notes = [
+        f"Protocol {protocol}: {protocols.protocol_named(protocol).description}.",
+        *_sizes(grid, protocol, columns),
+        *notes_of(grid, rows, columns, systems, treebanks),
+    ]
+    return Sheet(protocol, f"DDA, protocol {protocol}, {what}", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _entry(grid: Grid, protocol: str, treebank: str, system: str, label: str) -> Entry:
+    other = grid.protocols.get((treebank, system), protocol)
+    if other != protocol:
+        return Gap(f"scored under protocol {other}")
+    return dda_of(grid, treebank, system, limit_of(label))
+
+
+# ------------------------------------------------------------------------------------------- notes
+def _sizes(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> list[str]:
+    """How much of each test set is in the columns."""
+    sizes = []
+    for name, label in columns:
+        named = grid.baselines.get((name, protocol))
+        if named:
+            words, _ = next(iter(named.values())).chosen(limit_of(label))
+            sizes.append(f"{name} {label} {len(words)}/{sum(words)}")
+    return [f"Test sentences/words: {', '.join(sizes)}."] if sizes else []
+
+
+def gold_trees(grid: Grid, system: str, treebanks: Iterable[str]) -> list[str]:
+    """What the runs of a system used gold trees for."""
+    uses = [
+        use
+        for name in treebanks
+        for run in grid.results.get((name, system), {}).values()
+        for use in run.gold_trees
+        if not use.endswith(_FOLLOWED)
+    ]
+    return list(dict.fromkeys(uses))
+
+
+def notes_of(
+    grid: Grid,
+    rows: Sequence[SheetRow],
+    columns: Sequence[SheetColumn],
+    systems: Sequence[str],
+    treebanks: Sequence[str],
+) -> list[str]:
+    """What must be known to read a table: gold trees, seeds, versions, gaps."""
+    notes = []
+    for system in systems:
+        uses = gold_trees(grid, system, treebanks)
+        if uses:
+            notes.append(f"† {system} used gold trees: {'; '.join(uses)}.")
+    wanted = {len(grid.wanted[both]) for both in grid.wanted if both[0] in treebanks and both[1] in systems}
+    if wanted:
+        seeds = " or ".join(map(str, sorted(wanted)))
+        notes.append(f"Mean (best) ± standard deviation over {seeds} seeds.")
+    if any(isinstance(entry, Measured) and entry.is_short for row in rows for entry in row.entries):
+        notes.append("n=: over so many seeds only; the others are not done.")
+    return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
+
+
+def gaps_of(rows: Sequence[SheetRow], columns: Sequence[SheetColumn]) -> list[str]:
+    """The reasons of all gaps, each with the places, rows with the same gaps together."""
+    one_length = len({length for _, length in columns}) == 1
+    names = [name if one_length else f"{name} {length}" for name, length in columns]
+    reasons = dict.fromkeys(e.reason for row in rows for e in row.entries if isinstance(e, Gap))
+    notes = []
+    for reason in reasons:
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for row in rows:
+            where = tuple(name for name, entry in zip(names, row.entries) if entry == Gap(reason))
+            if where:
+                alike.setdefault(where, []).append(row.label.strip())
+        places = "; ".join(_place(where, labels, names, rows) for where, labels in alike.items())
+        notes.append(f"–: {reason}: {places}.")
+    return notes
+
+
+def _place(
+    where: Sequence[str], labels: Sequence[str], names: Sequence[str], rows: Sequence[SheetRow]
+) -> str:
+    """Some columns of some rows."""
+    which = "all rows" if len(labels) == len(rows) > 1 else ", ".join(labels)
+    return which if len(where) == len(names) else f"{', '.join(where)} ({which})"
+
+
+def _warnings(grid: Grid, systems: Sequence[str], treebanks: Sequence[str]) -> list[str]:
+    """Figures that were not made alike."""
+    notes, codes = [], set()
+    for name in treebanks:
+        words = set()
+        for system in systems:
+            runs = grid.results.get((name, system), {}).values()
+            codes |= {run.parts.get("code") for run in runs}
+            words |= {(run.protocol, run.scored.words) for run in runs}
+            if (
+                len({tuple(run.parts.get(part) for part in ("settings", "data", "rules")) for run in runs})
+                > 1
+            ):
+                notes.append(f"Warning: seeds of {system} on {name} differ in settings, data or rules.")
+        if len(words) > len({protocol for protocol, _ in words}):
+            notes.append(f"Warning: runs on {name} were scored on different test sentences.")
+    if len(codes) > 1:
+        notes.append(f"Warning: runs of {len(codes)} versions of the program.")
+    return notes

@@ -1,0 +1,44 @@
+"""Rules whose expectations are counted in gold trees, from files or sentences; see `expectations`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.grammar import expectations
+from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> RuleSet:
+    """The rules with the expectations that the trees of these files give; `tags`: their column.
+
+    Raises:
+        DataError: a file is malformed or has no trees, or no sentence is left to count in.
+    """
+    sentences = (s for name in names for s in conllu.read(name, heads="required", tags=tags))
+    shown = [files.shown(name) for name in names]
+    return estimated_in(sentences, rules, max_len, [Path(name).name for name in shown], ", ".join(shown))
+
+
+def estimated_in(
+    sentences: Iterable[Sentence], rules: RuleSet, max_len: int, names: Sequence[str], where: str
+) -> RuleSet:
+    """The same, of sentences; `names` are for the rule file's comment, `where` for a fault."""
+    prepared = expectations.sentences_for_estimate(sentences, max_len)
+    logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
+    for dropped in prepared.dropped:
+        logger.info("  dropped %s", dropped)
+    if not prepared.sentences:
+        hint = "see what was dropped, and --max-len"
+        raise DataError(where, None, "no sentence is left to count in", hint)
+    logger.info("gold trees used: expectations of the rules; sentences with crossing arcs left out")
+    estimate = expectations.estimate(prepared.sentences, rules)
+    for rule in estimate.without_pairs:
+        logger.warning("rule %s gets 0: no sentence has words that it could hold for", rule)
+    return parse_rules(estimate.rule_file(list(names), max_len), "<estimated rules>")

@@ -1,1 +1,0 @@
-"""Training: posterior regularisation, phases, checkpoints."""

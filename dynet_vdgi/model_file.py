@@ -1,0 +1,238 @@
+"""Model files: everything needed to parse, to go on training, and to know where a model comes from.
+
+A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
+`vocabulary.json`, `rules.txt`, perhaps `symbols.json`, `parameters.npz` (weights for parsing), `training.npz`
+(weights, AdaGrad sums, averages, lambda as the last update left them) and `progress.json` (how far training
+is). Random numbers are drawn from the seed and the number of the update, so those two are the state of the
+generators.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dynet_vdgi._version import __version__
+from dynet_vdgi.config import Settings, leaves
+from dynet_vdgi.data.files import atomic_bytes_writer
+from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+from dynet_vdgi.presets import from_toml
+
+FORMAT = 2
+"""1: version 0.1, whose settings had other names. Still read."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class DataFile(Struct, frozen=True):
+    """A file that a model was made from."""
+
+    role: str
+    name: str
+    sha256: str
+
+
+class Amount(Struct, frozen=True):
+    """How much text."""
+
+    sentences: int
+    words: int
+
+
+class Provenance(Struct, frozen=True, kw_only=True):
+    """How a model was made, told by the code that did it.
+
+    `gold_trees` says what gold trees were used for, a line each; empty: for nothing.
+    """
+
+    version: str = __version__
+    python: str = ""
+    numpy: str = ""
+    dynet: str | None = None  # None: it was not needed
+    machine: str = ""
+    created: str = ""  # in UTC
+    command: tuple[str, ...] = ()
+    preset: str = ""
+    seed: int = 1
+    kind: str = "neural"  # of the parser
+    protocol: str = ""
+    gold_trees: tuple[str, ...] = ()
+    data: tuple[DataFile, ...] = ()
+    trained_on: Amount = Amount(0, 0)
+    dropped: tuple[str, ...] = ()
+    languages: dict[str, Amount] = {}
+    updates: int = 0
+    complete: bool = True
+    dev_dda: float | None = None
+    expected_dda: float | None = None  # by a teacher
+
+    @classmethod
+    def now(cls, **told: Any) -> Provenance:
+        """With this program's versions, this machine and this time."""
+        return cls(
+            python=platform.python_version(),
+            numpy=metadata.version("numpy"),
+            machine=platform.machine(),
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            **told,
+        )
+
+    def with_(self, **told: Any) -> Provenance:
+        """With more told, or other things."""
+        return msgspec.structs.replace(self, **told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON: lists instead of tuples."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+@dataclass
+class ModelFile:
+    """Content of a model file; `training` and `progress` are empty where only parsing is wanted."""
+
+    provenance: Provenance
+    settings: Settings
+    vocabulary: Vocabulary
+    rules: RuleSet
+    parameters: Arrays
+    training: Arrays = field(default_factory=dict)
+    progress: dict[str, Any] = field(default_factory=dict)
+    symbols: dict[str, Any] | None = None  # of `students.codes`: what a perceptron is told of words
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The provenance, ready for JSON."""
+        return self.provenance.to_dict()
+
+    @property
+    def n_weights(self) -> int:
+        """How many numbers training finds."""
+        return sum(array.size for array in self.parameters.values() if array.dtype.kind == "f")
+
+
+def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    # One entry named by a list, because names such as encoder/state are no good as file names.
+    buffer = io.BytesIO()
+    names = sorted(arrays)  # so that equal runs give equal files
+    numbered = {f"a{k}": arrays[name] for k, name in enumerate(names)}
+    np.savez(buffer, names=np.array(names, dtype=np.str_), **numbered)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _arrays(data: bytes) -> Arrays:
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        return {str(name): stored[f"a{k}"] for k, name in enumerate(stored["names"])}
+
+
+def save(path: str | Path, model: ModelFile) -> None:
+    """Writes a model file atomically: the old one stays until the new one is complete."""
+    meta = {"format": FORMAT, **model.provenance.to_dict()}
+    entries: dict[str, bytes] = {
+        # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
+        "meta.json": json.dumps(meta, indent=1, ensure_ascii=False).encode(errors="backslashreplace"),
+        "settings.toml": model.settings.to_toml().encode(),
+        "vocabulary.json": json.dumps(model.vocabulary.to_json(), ensure_ascii=False).encode(),
+        "rules.txt": model.rules.text.encode(),
+        "parameters.npz": _npz(model.parameters),
+        "training.npz": _npz(model.training),
+        "progress.json": json.dumps(model.progress).encode(),
+    }
+    if model.symbols is not None:
+        entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
+    with (
+        atomic_bytes_writer(str(path)) as handle,
+        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
+    ):
+        for name, data in entries.items():
+            z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+
+
+def load(path: str | Path, *, training: bool = False) -> ModelFile:
+    """Reads a model file; with `training`, also what is needed to go on training.
+
+    Raises:
+        ModelError: no such file, not a model file, damaged, or written by a newer version.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            meta = json.loads(archive.read("meta.json"))
+            if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
+                raise ModelError(f"{path}: not a vdgi model file (its meta.json names no format)")
+            if meta["format"] > FORMAT:
+                raise ModelError(
+                    f"{path}: model format {meta['format']} is newer than this program's ({FORMAT}); "
+                    "update dynet_vdgi to use it"
+                )
+            of_version_0_1, names = meta["format"] == 1, archive.namelist()
+            return ModelFile(
+                provenance=_provenance(meta, path),
+                settings=from_toml(
+                    archive.read("settings.toml").decode(), f"{path}: settings.toml", former=of_version_0_1
+                ),
+                vocabulary=Vocabulary.from_json(json.loads(archive.read("vocabulary.json"))),
+                rules=parse_rules(archive.read("rules.txt").decode(), f"{path}: rules.txt"),
+                parameters=_arrays(archive.read("parameters.npz")),
+                training=_arrays(archive.read("training.npz")) if training else {},
+                progress=json.loads(archive.read("progress.json")) if training else {},
+                symbols=json.loads(archive.read("symbols.json")) if "symbols.json" in names else None,
+            )
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such model file") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot read the model file: {error.strerror or error}") from None
+    except zipfile.BadZipFile:
+        raise ModelError(f"{path}: not a vdgi model file (not a zip archive, or damaged)") from None
+    except ConfigError as error:
+        raise ModelError(f"{error}; the model file is damaged or of another version") from None
+    except ModelError:
+        raise
+    except Exception as error:
+        # On nonsense the parsers of zip, JSON and NPZ raise whatever comes: zlib.error, TokenError, ...
+        raise ModelError(f"{path}: the model file is damaged ({error})") from None
+
+
+def _provenance(meta: Mapping[str, Any], path: str | Path) -> Provenance:
+    """Raises: msgspec.ValidationError, ModelError."""
+    kind = meta.get("kind", "neural")
+    kind = {"linear": "perceptron"}.get(kind, kind)  # its name in format 1
+    if kind not in ("neural", "perceptron"):
+        raise ModelError(f"{path}: the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
+    return msgspec.convert({**meta, "kind": kind}, Provenance)
+
+
+def differences(
+    model: ModelFile, settings: Settings, rules: RuleSet, vocabulary: Vocabulary, data: tuple[DataFile, ...]
+) -> list[str]:
+    """What of a model file is not what it would be made from now; empty: it can be resumed."""
+    ours, theirs = dict(leaves(settings.to_dict())), dict(leaves(model.settings.to_dict()))
+    names = dict.fromkeys([*ours, *theirs])
+    changed = [
+        f"{name} was {theirs.get(name, 'not set')}, now {ours.get(name, 'not set')}"
+        for name in names
+        if name != "rules" and ours.get(name) != theirs.get(name)
+    ]
+    found = [f"settings ({'; '.join(changed)})"] if changed else []
+    found += ["rules"] if rules.meaning != model.rules.meaning else []
+    found += ["data"] if data_keys(data) != data_keys(model.provenance.data) else []
+    return found + (["vocabulary"] if vocabulary != model.vocabulary else [])
+
+
+def data_keys(data: tuple[DataFile, ...]) -> list[tuple[str, str, str]]:
+    """What is compared of files."""
+    return [(item.role, item.name, item.sha256) for item in data]

@@ -1,0 +1,39 @@
+"""Names and numbers in messages: the nearest of some names, and nouns in the plural."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> list[str]:
+    """Up to `n` names that look like this one, the most similar first. `cutoff` is from 0 (any) to 1.
+
+    >>> near("prase", ["parse", "train", "phrase"])
+    ['phrase', 'parse']
+    """
+    return difflib.get_close_matches(name, list(names), n, cutoff)
+
+
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
+    """The name most like this one; "" if none is like it."""
+    return next(iter(near(name, names, 1, cutoff)), "")
+
+
+def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
+    """A hint to put after a message about an unknown name; "" if no name is like it.
+
+    >>> did_you_mean("vreb", ["verb", "noun"])
+    "; did you mean 'verb'?"
+    """
+    found = nearest(name, names, cutoff)
+    return f"; did you mean '{found}'?" if found else ""
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with what it counts.
+
+    >>> count(1, "row"), count(2000, "row"), count(0, "tree")
+    ('1 row', '2,000 rows', '0 trees')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,36 @@
+"""Parsing of CoNLL-U files into one output."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from dynet_vdgi import progress
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.parsing.stream import Stream
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
+    """Parses files one after the other into one output; memory does not grow with their size.
+
+    Raises:
+        DataError: an input is malformed; the output is then as it was.
+    """
+    start, n_sentences, n_words = time.perf_counter(), 0, 0
+    blocks = (block for name in names for block in conllu.blocks(name))
+    with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
+        for parsed in stream.parse(blocks):
+            handle.write(parsed.text)
+            n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
+            bar.update(parsed.n_sentences)
+    elapsed = max(time.perf_counter() - start, 1e-9)
+    logger.info(
+        "%d sentences, %d words parsed in %.1f s (%.0f words/s)",
+        n_sentences,
+        n_words,
+        elapsed,
+        n_words / elapsed,
+    )

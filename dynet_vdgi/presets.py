@@ -1,0 +1,244 @@
+"""Settings from presets and assignments: layers of nested values, one on top of the other.
+
+A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it
+stands on the defaults of `config`, which are the preset `best`. A layer that changes the `kind` of teacher or
+parser drops what lower layers said of the old kind. A layer that says something without effect is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.names import did_you_mean
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT_PRESET = "best"
+
+Values = dict[str, Any]
+Presets = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_FORMER = {"default": "paper"}
+"""Presets of version 0.1 and what they are called now."""
+
+
+def preset_names() -> list[str]:
+    """Names of the presets that come with the package."""
+    return sorted(path.stem for path in (resources() / "presets").glob("*.toml"))
+
+
+# ------------------------------------------------------------------------------------------- layers
+def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
+    """The values with those of a layer on top.
+
+    A new kind of teacher or parser begins its section anew; one of `updates` and `epochs` replaces the other.
+    """
+    result = dict(values)
+    for name, section in layer.items():
+        if not isinstance(section, Mapping):
+            result[name] = section
+            continue
+        below = result.get(name, {})
+        below = below if isinstance(below, Mapping) else {}
+        if name in ("teacher", "parser") and section.get("kind", below.get("kind")) != below.get("kind"):
+            below = {}
+        if name in ("train", "finetune") and ("updates" in section) != ("epochs" in section):
+            below = {**below, "updates": 0, "epochs": 0}
+        result[name] = merged(below, section)
+    return result
+
+
+def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings with some of them changed.
+
+    Raises:
+        ConfigError: as `config_checks.from_dict`; or a change has no effect.
+    """
+    return _checked(merged(settings.to_dict(), changes), changes)
+
+
+def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
+    """The settings of these values, of which those of the last layer must have an effect."""
+    settings = from_dict(values)
+    refuse(said(layer), without_effect(settings))
+    return settings
+
+
+def said(layer: Mapping[str, Any]) -> list[str]:
+    """Full names of the settings in a layer."""
+    return [name for name, _ in leaves(layer)]
+
+
+def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
+    """Raises: ConfigError where somebody said something that is idle, see `config.without_effect`."""
+    for name in names:
+        reason = idle.get(name) or idle.get(name.partition(".")[0])
+        if reason:
+            raise ConfigError(f"config: '{name}' would have no effect: {reason}")
+
+
+# ------------------------------------------------------------------------------------------- sources
+def load_settings(
+    presets: Presets = DEFAULT_PRESET,
+    assignments: Iterable[str] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> Settings:
+    """A preset (its name, or the path of a TOML file), or several one on top of the other, with single
+    settings changed on top: by `section.key=value` and by nested values, which win.
+
+    Raises:
+        ConfigError: no such preset, or see `config_checks.from_dict`; or what a layer says has no effect.
+    """
+    names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
+    values, applied = Values(), list[Path]()
+    for name in names:
+        alone = Values()  # what has no effect on top of another preset may have one without it
+        for path in _chain(str(os.fspath(name))):
+            layer = _read(path)
+            layer.pop("base", None)
+            alone = merged(alone, layer)
+            if path in applied:
+                continue
+            applied.append(path)
+            values = merged(values, layer)
+            _check_preset(path, layer, values, alone)
+    top = _top(assignments, changes or {})
+    return _checked(merged(values, top), top)
+
+
+def _check_preset(path: Path, layer: Values, values: Values, alone: Values) -> None:
+    """Raises: ConfigError, a preset is at fault on top of the others and by itself, too."""
+    try:
+        _checked(values, layer)
+    except ConfigError as error:
+        try:
+            _checked(alone, layer)
+        except ConfigError:
+            raise ConfigError(f"{path}: {error}") from None
+
+
+def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
+    """The layer of assignments and changes."""
+    top: Values = {}
+    for assignment in assignments:
+        top = _with(top, parse_assignment(assignment))
+    return _with(top, changes)
+
+
+def said_in(assignments: Iterable[str], changes: Mapping[str, Any]) -> list[str]:
+    """Full names of the settings in assignments and changes."""
+    return said(_top(assignments, changes))
+
+
+def _with(layer: Values, other: Mapping[str, Any]) -> Values:
+    """Two parts of one layer."""
+    result = dict(layer)
+    for name, value in other.items():
+        both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
+        result[name] = _with(dict(result[name]), value) if both else value
+    return result
+
+
+def from_toml(text: str, where: str, *, former: bool = False) -> Settings:
+    """Settings from a saved `settings.toml`; `former`: of version 0.1."""
+    try:
+        values = tomllib.loads(text)
+        return from_dict(_of_version_0_1(values) if former else values)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not a TOML file: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _of_version_0_1(values: Mapping[str, Any]) -> Values:
+    """The settings of a model file of version 0.1 as they are called now."""
+    teacher, train = values.get("teacher", {}), values.get("train", {})
+    is_neural = train.get("learner", "neural") == "neural"
+    kind = teacher.get("kind", "none")
+    result: Values = {"data": {"max_len": 10}, "teacher": {"kind": kind}}  # what was the default then
+    result["parser"] = {"kind": "neural" if is_neural else "perceptron"}
+    result["rules"] = teacher.get("prior", "best") if kind != "none" else "ud"
+    known = {f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()}
+    for name, value in leaves(values):
+        new = RENAMED.get(name, name)
+        section, _, key = new.rpartition(".")
+        if new == "parser.kind" or name.startswith("teacher.") or new not in known:
+            continue
+        if new == "rules" and kind != "none":
+            continue
+        if section == "parser" and not is_neural:
+            continue
+        if section:
+            result.setdefault(section, {})[key] = value
+        else:
+            result[key] = value
+    return result
+
+
+def parse_assignment(text: str) -> Values:
+    """`section.key=value`, or `seed=` and `rules=`, as nested values; the value in TOML, quotes optional."""
+    name, equals, value = text.partition("=")
+    parts = name.strip().split(".")
+    if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("seed", "rules")):
+        raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
+    try:
+        parsed = tomllib.loads(f"x = {value.strip()}")["x"]
+    except ValueError:  # not TOML, or a number too long to be read
+        parsed = value.strip()
+    result: Any = parsed
+    for part in reversed(parts):
+        result = {part: result}
+    return dict(result)
+
+
+def _chain(preset: str) -> list[Path]:
+    """The files of a preset, its base first. Raises: ConfigError, bases that go round in a circle."""
+    chain: list[Path] = []
+    name: Any = preset
+    folder = Path()
+    while name:
+        try:
+            path = _preset_path(str(name), folder)
+        except ConfigError as error:
+            raise ConfigError(f"{chain[-1]}: {error}" if chain else str(error)) from None
+        if path in chain:
+            raise ConfigError(f"{path}: its base leads back to itself")
+        chain.append(path)
+        name, folder = _read(path).get("base"), path.parent
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"{path}: base must be the name of a preset, not {name!r}")
+    return chain[::-1]
+
+
+def _preset_path(preset: str, folder: Path) -> Path:
+    """The file of a preset; one that a file names as its base lies beside that file."""
+    if preset.endswith(".toml"):
+        return folder / preset
+    names = preset_names()
+    if preset not in names:
+        new = f"; it is called '{_FORMER[preset]}' now" if preset in _FORMER else did_you_mean(preset, names)
+        raise ConfigError(f"config: no preset '{preset}'{new} (there are: {', '.join(names)})")
+    return resources() / "presets" / f"{preset}.toml"
+
+
+def _read(path: Path) -> Values:
+    try:
+        values: Values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return values
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None

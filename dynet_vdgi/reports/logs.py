@@ -1,0 +1,242 @@
+"""What the logs of runs show: learning curves, and what a teacher found in the text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dynet_vdgi.evaluation.attachment import percent
+from dynet_vdgi.reports import curves
+from dynet_vdgi.reports.page_tables import PageCell, PageTable
+from dynet_vdgi.reports.runs import Run
+
+MAX_ROWS = 200
+"""Of the table of a log."""
+
+CURVES = (
+    ("Dev DDA, per cent", "dev_dda", 100.0),
+    ("ELBO per word", "elbo_per_word", 1.0),
+    ("|lambda|", "lambda_norm", 1.0),
+    ("Rules per sentence", "rules_per_sentence", 1.0),
+    ("Log-potential per sentence", "prior_per_sentence", 1.0),
+    ("Entropy of the encoder", "entropy", 1.0),
+)
+"""Title, key of a log's rows, factor: what is drawn against the number of updates."""
+
+TEACHER_CURVES = (
+    ("DMV, stage 1: penalised log-likelihood per word", "penalised", 1),
+    ("DMV, stage 2: penalised log-likelihood per word", "penalised", 2),
+    ("Convex-MST: objective per word", "objective", None),
+)
+"""Title, key of a log's rows, stage: what is drawn of teachers by iteration. The stages of a DMV maximise
+different functions, whose values are logged for whole texts."""
+
+TEACHING = ("teacher", "text", "taught", "student")
+"""Phases of a log's rows that are not about updates."""
+
+Row = Mapping[str, Any]
+
+
+class Curve(NamedTuple):
+    """A picture and its title."""
+
+    title: str
+    svg: str
+
+
+class CurveGroup(NamedTuple):
+    """Pictures with one legend: samples of lines and what they stand for."""
+
+    samples: Sequence[tuple[str, str]]
+    curves: Sequence[Curve]
+
+
+def number_in(row: Row, key: str) -> float | None:
+    """The number under a key; None if there is none."""
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def curve_groups(runs: Sequence[Run]) -> list[CurveGroup]:
+    """What there is to draw: figures of neural runs by update, of teachers by iteration."""
+    return [group for group in (_by_update(runs), _by_iteration(runs)) if group.curves]
+
+
+def _by_update(runs: Sequence[Run]) -> CurveGroup:
+    pictures, drawn = [], set()
+    for title, key, factor in CURVES:
+        series = []
+        for index, run in enumerate(runs):
+            points = [(x, factor * y) for x, y in _points(run.rows, "update", key)]
+            if points:
+                series.append(curves.Series(run.name, points, index))
+                drawn.add(index)
+        if series:
+            pictures.append(Curve(title, curves.svg(title, series, f"curve-{key.replace('_', '-')}")))
+    return CurveGroup([(curves.sample(index), runs[index].name) for index in sorted(drawn)], pictures)
+
+
+def _by_iteration(runs: Sequence[Run]) -> CurveGroup:
+    """A line for each run and language."""
+    texts = [(run, language, rows) for run in runs for language, rows in _by_language(run, "teacher")]
+    pictures, drawn = [], set()
+    for title, key, stage in TEACHER_CURVES:
+        series = []
+        for index, (run, language, rows) in enumerate(texts):
+            points = _points([row for row in rows if row.get("stage") == stage], "iteration", key)
+            words = _words(run, language) if stage else 1.0
+            if points and words:
+                first = points[0][0]
+                line = [(x - first + 1, y / words) for x, y in points]
+                series.append(curves.Series(_named(run, language), line, index))
+                drawn.add(index)
+        if series:
+            name = f"curve-{key}-{stage or ''}"
+            pictures.append(Curve(title, curves.svg(title, series, name, curves.ITERATIONS)))
+    return CurveGroup(
+        [(curves.sample(index), _named(*texts[index][:2])) for index in sorted(drawn)], pictures
+    )
+
+
+def _words(run: Run, language: str) -> float | None:
+    """Words of the text that a teacher learnt from, as logged."""
+    for name, rows in _by_language(run, "text"):
+        if name == language:
+            return number_in(rows[-1], "words")
+    return None
+
+
+def _points(rows: Sequence[Row], x_key: str, y_key: str) -> list[tuple[float, float]]:
+    both = [(number_in(row, x_key), number_in(row, y_key)) for row in rows]
+    return sorted((x, y) for x, y in both if x is not None and y is not None)
+
+
+def _by_language(run: Run, phase: str) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of a phase, language by language."""
+    rows = [row for row in run.rows if row.get("phase") == phase]
+    for language in dict.fromkeys(str(row.get("language", "")) for row in rows):
+        yield language, [row for row in rows if str(row.get("language", "")) == language]
+
+
+def _named(run: Run, language: str) -> str:
+    return f"{run.name}: {language}" if language else run.name
+
+
+# ------------------------------------------------------------------------------------------- tables
+def teaching_tables(runs: Sequence[Run]) -> list[PageTable]:
+    """What was measured in the texts, and how well students agree with their teachers."""
+    return [table for table in (_text_table(runs), _student_table(runs)) if table.rows]
+
+
+def _text_table(runs: Sequence[Run]) -> PageTable:
+    texts = [(run, language, rows[-1]) for run in runs for language, rows in _by_language(run, "text")]
+    all_sides = [row["sides"] if isinstance(row.get("sides"), Mapping) else {} for _, _, row in texts]
+    tags = list(dict.fromkeys(str(tag) for sides in all_sides for tag in sides))
+    lines = []
+    for (run, language, row), sides in zip(texts, all_sides):
+        taught = [rows[-1] for name, rows in _by_language(run, "taught") if name == language]
+        cells = [_count(row, "sentences"), _count(row, "words"), _seconds(taught[0] if taught else {})]
+        cells += [PageCell("yes" if row.get(key) else "no") for key in _YES_OR_NO]
+        cells += [_side(number_in(sides, tag)) for tag in tags]
+        lines.append((_named(run, language), cells))
+    note = (
+        "CPU seconds are the teacher's. Verb-final: sentences end with their verbs. Mirrored: the text seems "
+        "to be written from its end. For each tag: the side of its head on which such a word stands, and the "
+        "logarithm of how much more often sentences begin with the tag than end with it."
+    )
+    columns = ["", "sentences", "words", "CPU seconds", *_YES_OR_NO.values(), *tags]
+    return PageTable("text", "Word order as measured in the text", columns, lines, note, "figures")
+
+
+_YES_OR_NO = {"is_verb_final": "verb-final", "is_mirrored": "mirrored"}
+
+
+def _side(asymmetry: float | None) -> PageCell:
+    if asymmetry is None:
+        return PageCell("-")
+    side = "left" if asymmetry > 0 else "right" if asymmetry < 0 else "either"
+    return PageCell(side, f"{asymmetry:+.2f}")
+
+
+def _student_table(runs: Sequence[Run]) -> PageTable:
+    lines = [
+        (
+            run.name,
+            [_count(row, "trees"), *(_percent(row, key) for key in ("agreement", "dev_dda")), _seconds(row)],
+        )
+        for run in runs
+        for row in [row for row in run.rows if row.get("phase") == "student"][-1:]
+    ]
+    columns = ["", "trees", "agreement", "dev DDA", "CPU seconds"]
+    note = "Agreement: share of words, in per cent, that get the head that the teacher gave them."
+    return PageTable("students", "Students of the teachers' trees", columns, lines, note, "figures")
+
+
+def _count(row: Row, key: str) -> PageCell:
+    value = number_in(row, key)
+    return PageCell("-" if value is None else f"{value:,.0f}")
+
+
+def _percent(row: Row, key: str) -> PageCell:
+    value = number_in(row, key)
+    return PageCell("-" if value is None else percent(value))
+
+
+def _seconds(row: Row) -> PageCell:
+    value = number_in(row, "cpu_s")
+    return PageCell("-" if value is None else f"{value:,.1f}")
+
+
+# ------------------------------------------------------------------------------------------- tables of a log
+def log_tables(index: int, run: Run) -> list[PageTable]:
+    """The figures behind the curves of a run, by update and, for its teacher, by iteration."""
+    teacher = [row for row in run.rows if row.get("phase") == "teacher"]
+    updates = [row for row in run.rows if row.get("phase") not in TEACHING]
+    return [
+        *([_teacher_log(index, run, teacher)] if teacher else []),
+        *([_update_log(index, run, updates)] if updates else []),
+    ]
+
+
+def _update_log(index: int, run: Run, rows: list[Row]) -> PageTable:
+    lines = []
+    shown, note = _thinned(rows)
+    for row in shown:
+        update = number_in(row, "update")
+        cells = [PageCell(str(row.get("phase", "-")))]
+        for _, key, factor in CURVES:
+            value = number_in(row, key)
+            cells.append(PageCell("-" if value is None else f"{factor * value:.{1 if factor > 1 else 3}f}"))
+        lines.append(("-" if update is None else f"{update:,.0f}", cells))
+    columns = ["update", "phase", *(title for title, _, _ in CURVES)]
+    return PageTable(f"log-{index}", f"{run.name}: figures by update", columns, lines, note, "figures")
+
+
+def _teacher_log(index: int, run: Run, rows: list[Row]) -> PageTable:
+    """What the teachers logged, whatever it is."""
+    lines = []
+    shown, note = _thinned(rows)
+    keys = list(dict.fromkeys(key for row in rows for key in row if key not in _ABOUT))
+    for row in shown:
+        iteration = number_in(row, "iteration")
+        figures = [number_in(row, key) for key in keys]
+        cells = [PageCell(str(row.get("language") or "-"))]
+        cells += [PageCell("-" if value is None else f"{value:,.6g}") for value in figures]
+        lines.append(("-" if iteration is None else f"{iteration:,.0f}", cells))
+    columns = ["iteration", "language", *(str(key).replace("_", " ") for key in keys)]
+    caption = f"{run.name}: figures of the teacher by iteration"
+    return PageTable(f"teacher-log-{index}", caption, columns, lines, note, "figures")
+
+
+_ABOUT = ("phase", "language", "iteration")
+
+
+def _thinned(rows: list[Row]) -> tuple[list[Row], str]:
+    """At most `MAX_ROWS` of the rows, the last among them, and what is to be said of that."""
+    if len(rows) <= MAX_ROWS:
+        return rows, ""
+    step = math.ceil(len(rows) / MAX_ROWS)
+    return rows[::-1][::step][::-1], f"Every {step}th of {len(rows)} rows, counted from the last."

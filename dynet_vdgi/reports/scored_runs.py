@@ -1,0 +1,170 @@
+"""The scores of runs on test sentences, beside those of the baselines and published ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data.protocols import Protocol, scoring_protocol
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.evaluation import published
+from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, paired
+from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_baselines
+from dynet_vdgi.evaluation.pairing import Heads
+from dynet_vdgi.evaluation.tables import Comparison, compare
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.names import near
+from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.run_folder import NamedRules
+
+_BREAKDOWNS = ("length", "distance", "rule", "pair")
+_LOGGER = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """Figures of others by the labels of `attachment.length_label`: mean, and the best if it is printed."""
+
+    name: str
+    source: str
+    figures: Mapping[str, tuple[float, float | None]]
+
+
+@dataclass(frozen=True)
+class ScoredRuns:
+    """What the runs made of test sentences.
+
+    `heads` are the runs' trees of `trees.sentences`, by name. `evaluations` have the runs first, then the
+    baselines. `by_rule` has the evaluations under each rule table in use, by what that is called; those of
+    the last one are by the tags of `trees`.
+    """
+
+    gold: str
+    trees: GoldTrees
+    heads: Mapping[str, Sequence[Heads]]
+    evaluations: Mapping[str, Evaluation]
+    comparison: Comparison
+    by_rule: Mapping[str, Mapping[str, Evaluation]]
+    published: Sequence[PublishedRow] = ()
+
+
+def score_runs(
+    models: Mapping[str, ModelFile],
+    gold: str,
+    *,
+    protocol: str | None = None,
+    rules: NamedRules | None = None,
+    dataset: str | None = None,
+) -> ScoredRuns:
+    """Parses the gold file's sentences with every model, and scores the trees and those of the baselines.
+
+    Without `rules`, every model is compared with the rules that it was trained with.
+
+    Raises:
+        DataError: the file is malformed, has no trees, or nothing is left of it.
+        UsageError: the models have several protocols and none is named, or nothing is published of the data.
+    """
+    the_protocol = _protocol(models, protocol)
+    rows = _published(dataset) if dataset is not None else []
+    max_lens = _max_lens([label for row in rows for label in row.figures])
+    blocks = list(conllu.blocks(gold))
+    parsed = {name: _parsed(name, model, blocks) for name, model in models.items()}
+    by_rule: dict[str, Mapping[str, Evaluation]] = {}
+    evaluations: dict[str, Evaluation] = {}
+    groups = _groups(models, rules)
+    for group in groups:
+        sentences = [conllu.sentence_of(block, "required", group.tags) for block in blocks]
+        trees = GoldTrees.of(sentences, the_protocol)
+        if not trees.sentences:
+            message = f"no sentence is left under protocol {the_protocol.name}"
+            raise DataError(files.shown(gold), None, message)
+        kept = {name: paired(sentences, heads, the_protocol)[1] for name, heads in parsed.items()}
+        systems = {
+            name: trees.evaluate(heads, max_lens=max_lens, by=_BREAKDOWNS, rules=group.rules)
+            for name, heads in kept.items()
+        }
+        for name, baseline in evaluate_baselines(
+            trees, group.rules, max_lens=max_lens, by=_BREAKDOWNS
+        ).items():
+            systems[f"{name} (baseline)"] = baseline
+        by_rule[group.name] = dict(systems)
+        if len(groups) > 1:
+            systems[f"{group.name} only (baseline)"] = systems.pop(f"{RULES_ONLY} (baseline)")
+        evaluations = {**{name: _without_tags(system) for name, system in systems.items()}, **evaluations}
+    return ScoredRuns(
+        gold=Path(files.shown(gold)).name,
+        trees=trees,
+        heads=kept,
+        evaluations=evaluations,
+        comparison=compare(evaluations),
+        by_rule=by_rule,
+        published=rows,
+    )
+
+
+def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[NamedRules]:
+    """The different rules of the models, each named after the runs that use it; or those given."""
+    if rules is not None:
+        return [rules]
+    users: dict[tuple[RuleSet, str], list[str]] = {}
+    for name, model in models.items():
+        users.setdefault((model.rules, model.settings.data.tags), []).append(name)
+    return [
+        NamedRules(f"rules of {', '.join(names)}", rule_set, tags)
+        for (rule_set, tags), names in users.items()
+    ]
+
+
+def _without_tags(evaluation: Evaluation) -> Evaluation:
+    """Only what is the same under all rules and tags, so that the systems can stand in one table."""
+    kept = {name: evaluation.breakdowns[name] for name in ("length", "distance")}
+    return replace(evaluation, breakdowns=kept)
+
+
+def _protocol(models: Mapping[str, ModelFile], name: str | None) -> Protocol:
+    if name is not None:
+        return scoring_protocol(name)
+    theirs = sorted({model.settings.data.protocol for model in models.values()})
+    if len(theirs) > 1:
+        raise UsageError(f"the models have several protocols: choose one with --protocol {'|'.join(theirs)}")
+    return scoring_protocol(theirs[0])
+
+
+def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[Heads]:
+    """The model's trees of the sentences, whose tags are from its column."""
+    parser = Parser(model)
+    tags = model.settings.data.tags
+    parses = parser.parse_all([conllu.sentence_of(block, "ignored", tags) for block in blocks])
+    for tag, count in parser.unknown_tags.items():
+        _LOGGER.warning(
+            "%s: tag %s (%d words) is unknown to the model: these words are parsed without tag information",
+            name,
+            tag,
+            count,
+        )
+    return [parse.heads for parse in parses]
+
+
+def _published(dataset: str) -> list[PublishedRow]:
+    """Rows of DDA on a data set, one for each model of each table."""
+    figures = [figure for figure in published.read() if figure.metric == "DDA"]
+    mine = [figure for figure in figures if figure.dataset == dataset]
+    if not mine:
+        known = sorted({figure.dataset for figure in figures})
+        there_are = ", ".join(near(dataset, known, 3, 0.6) or known)
+        raise UsageError(f"--published {dataset}: no such data set (there are {there_are})")
+    rows: dict[tuple[str, str], dict[str, tuple[float, float | None]]] = {}
+    for figure in mine:
+        rows.setdefault((figure.model, figure.table), {})[figure.length] = (figure.mean, figure.best)
+    return [PublishedRow(model, table, cells) for (model, table), cells in rows.items()]
+
+
+def _max_lens(labels: Sequence[str]) -> list[int | None]:
+    """The usual length limits and those of these labels, all sentences last."""
+    limits = {limit for limit in MAX_LENS if limit is not None}
+    limits |= {int(label[2:]) for label in labels if label != "all"}
+    return [*sorted(limits), None]

@@ -1,0 +1,53 @@
+"""What a user may name instead of a file: the folder of a run for its model, a model for its rules."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+
+DEFAULT_RULES = "best"
+"""The rule table that `vdgi train` uses unless it is told otherwise."""
+
+
+def model_path(path: str | Path) -> Path:
+    """The model file that a path means: the file itself, or the one in the folder of a run.
+
+    Raises: ModelError for a folder without a model.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    model = path / config.MODEL_NAME
+    if not model.exists():
+        raise ModelError(f"{model}: no such model file (is {str(path)!r} the folder of a run?)")
+    return model
+
+
+@dataclass(frozen=True)
+class NamedRules:
+    """Rules, what they are called, and the column that their tags stand in."""
+
+    name: str
+    rules: RuleSet
+    tags: str = "upos"
+
+
+def rules_named(name: str) -> NamedRules:
+    """The rules of a model file or run folder, of a rule file, or of a table that comes with the package.
+
+    Raises:
+        ConfigError: there are no such rules, or the rule file is malformed.
+        ModelError: the folder has no model, or the model file is damaged.
+    """
+    if Path(name).is_dir() or zipfile.is_zipfile(name):
+        path = model_path(name)
+        model = model_file.load(path)
+        return NamedRules(name, model.rules, model.settings.data.tags)
+    path = rules_path(name)
+    return NamedRules(path.name, load_rules(path))

@@ -1,0 +1,79 @@
+"""The log of a run: one JSON object per evaluation in `log.jsonl`, and the same as a row on the console."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi.data.files import atomic_writer
+
+COLUMNS = (
+    ("phase", "phase", "8", ""),
+    ("epoch", "epoch", "6", ".1f"),
+    ("update", "update", "7", "d"),
+    ("ELBO/word", "elbo_per_word", "10", ".3f"),
+    ("entropy", "entropy", "8", ".2f"),
+    ("rules/sent", "rules_per_sentence", "11", ".2f"),
+    ("|lambda|", "lambda_norm", "9", ".2f"),
+    ("gamma ESS", "gamma_ess", "10", ".1f"),
+    ("dev DDA", "dev_dda", "8", ".3f"),
+    ("sent/CPU-s", "sentences_per_cpu_s", "11", ".0f"),
+)
+"""Heading, key of the row, width, format of the console table."""
+
+
+def heading() -> str:
+    """The console table's first line."""
+    return " ".join(f"{title:>{width}}" for title, _, width, _ in COLUMNS)
+
+
+def console_row(row: dict[str, Any]) -> str:
+    """One evaluation as a line under `heading`; `-` where there is no figure."""
+    cells = []
+    for _, key, width, form in COLUMNS:
+        value = row.get(key)
+        cells.append(f"{'-' if value is None else format(value, form):>{width}}")
+    return " ".join(cells)
+
+
+class RunLog:
+    """Rows appended to a file; each is on disk before training goes on. Without a file they are in memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._rows: list[dict[str, Any]] = []
+
+    def restart(self, after_update: int) -> None:
+        """Drops the rows behind an update, so that a resumed run does not log anything twice."""
+        rows = [row for row in self.rows() if row.get("update", 0) <= after_update]
+        if self.path is None:
+            self._rows = rows
+            return
+        with atomic_writer(str(self.path)) as handle:
+            handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+    def append(self, row: dict[str, Any]) -> None:
+        """Writes one row."""
+        if self.path is None:
+            self._rows.append(row)
+            return
+        with open(self.path, "a", encoding="utf-8") as handle:
+            handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+            handle.flush()
+            os.fsync(handle.fileno())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All complete rows; a last one cut short by a crash is left out."""
+        if self.path is None:
+            return list(self._rows)
+        if not self.path.exists():
+            return []
+        rows = []
+        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                continue
+        return rows

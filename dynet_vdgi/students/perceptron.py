@@ -1,0 +1,193 @@
+"""A parser that reads tags once from left to right, learnt from trees that a teacher made.
+
+A greedy arc-hybrid parser with an averaged perceptron (Collins 2002, with a dynamic oracle) over hashed
+features of tags; see `arc_hybrid`. It costs a second to train, parses about a million words a second, and
+gives up little of its teacher's accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.config import PerceptronSettings
+from dynet_vdgi.data.vocabulary import UNKNOWN
+from dynet_vdgi.errors import ModelError, VdgiError
+
+FORMAT = 1
+"""Of the arrays; goes up when features or hashing change."""
+
+PREFIX = "linear/"
+N_ACTIONS = 3
+LOG2_BUCKETS_AT_MOST = 26
+COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
+
+Ints = NDArray[np.int64]
+Kernel = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class PerceptronModel:
+    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag.
+
+    With two `levels`, tags are codes of a coarse and a fine one, see `code_of`; either may be 0.
+    """
+
+    n_tags: int
+    weights: NDArray[np.float32]
+    levels: int = 1
+
+    def parse(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Heads (n,) of each sentence, given its tags (n,): projective trees with one root.
+
+        Raises:
+            ValueError: a tag is outside 0..n_tags.
+        """
+        tags, first = _packed(sentences)
+        _check_range(tags, self.n_tags, "tag")
+        heads = np.zeros(len(tags), np.int64)
+        _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
+        words, ends = heads.tolist(), first.tolist()
+        return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` reads back: the rows of weights that are not zero."""
+        buckets = np.flatnonzero(self.weights.any(axis=1))
+        return {
+            PREFIX + "shape": np.array(
+                [FORMAT, self.n_tags, len(self.weights), *([self.levels] if self.levels > 1 else [])],
+                np.int64,
+            ),
+            PREFIX + "buckets": buckets.astype(np.int32),  # (k,), ascending
+            PREFIX + "weights": self.weights[buckets],  # (k, 3)
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PerceptronModel:
+        """The parser whose `arrays` these are; others are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they are not those of a perceptron of this version.
+        """
+        try:
+            shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
+        except KeyError as error:
+            raise ModelError(f"no perceptron: missing {error.args[0]}") from None
+        if shape.shape not in ((3,), (4,)) or shape.dtype.kind != "i":
+            raise ModelError(f"no perceptron: {PREFIX}shape is not three or four whole numbers")
+        version, n_tags, n_buckets = map(int, shape[:3])
+        levels = int(shape[3]) if len(shape) > 3 else 1
+        if version != FORMAT:
+            raise ModelError(
+                f"the perceptron has format {version}, this program reads {FORMAT}; "
+                "train it again, or use the version of dynet_vdgi that made it"
+            )
+        is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
+        if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST or levels not in (1, 2):
+            raise ModelError(f"no perceptron: {n_tags} tags, {n_buckets} buckets, {levels} levels")
+        if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
+            raise ModelError(f"no perceptron: {rows.shape} weights in {buckets.shape} buckets")
+        if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
+            raise ModelError(f"no perceptron: a bucket is outside 0..{n_buckets - 1}")
+        if rows.dtype != np.float32 or not np.isfinite(rows).all():
+            raise ModelError("no perceptron: weights are not finite float32 numbers")
+        weights = np.zeros((n_buckets, N_ACTIONS), np.float32)
+        weights[buckets] = rows
+        return cls(n_tags, weights, levels)
+
+
+def train(
+    tags: Sequence[Sequence[int]],
+    heads: Sequence[Sequence[int]],
+    n_tags: int,
+    settings: PerceptronSettings,
+    seed: int,
+    levels: int = 1,
+) -> PerceptronModel:
+    """The parser learnt from sentences with tags (n,), from 0 to n_tags, and heads (n,), 0 the root.
+
+    The trees should be projective with one root, as a teacher's are; of others it learns what it can. The
+    same arguments give the same parser.
+
+    Raises:
+        VdgiError: there are no words.
+        ValueError: tags and heads do not go together, or a number is out of its range.
+    """
+    flat, first = _packed(tags)
+    gold, first_head = _packed(heads)
+    if not np.array_equal(first, first_head):
+        raise ValueError("tags and heads differ in their numbers of sentences or words")
+    if not len(flat):
+        raise VdgiError("no trees to train the perceptron on")
+    _check_range(flat, n_tags, "tag")
+    _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    n_buckets = 1 << settings.log2_buckets
+    weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
+    kernel, step = _train_kernel(), 0
+    for epoch in range(1, settings.epochs + 1):
+        rng = np.random.default_rng([seed, epoch])
+        order = rng.permutation(len(tags))
+        chance = rng.random(len(flat))
+        if levels == 1:
+            seen = np.where(chance < settings.unknown, UNKNOWN, flat)
+        else:  # the fine tag, or both
+            seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
+            seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
+        exploring = epoch >= settings.explore_from
+        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
+    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32), levels)
+
+
+def code_of(coarse: int, fine: int) -> int:
+    """A coarse and a fine tag in one number, for a parser of two levels."""
+    return (coarse << COARSE_BITS) + fine
+
+
+def _packed(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """All numbers in one array (N,), and where each row begins and the last one ends (S + 1,)."""
+    first = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=first[1:])
+    return np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1])), first
+
+
+def _check_range(numbers: Ints, high: int | Ints, name: str) -> None:
+    wrong = (numbers < 0) | (numbers > high)
+    if wrong.any():
+        place = int(wrong.argmax())
+        limit = int(np.broadcast_to(high, numbers.shape)[place])
+        raise ValueError(f"{name} {numbers[place]} is outside 0..{limit}")
+
+
+@cache
+def _parse_kernel() -> Kernel:
+    """`arc_hybrid.parse_all`, compiled. Importing numba takes a while, so it is done here."""
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
+
+    # isort: split
+    from dynet_vdgi.jit import announced
+
+    with announced("the perceptron"):
+        nothing, first = _packed([])
+        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
+    return arc_hybrid.parse_all
+
+
+@cache
+def _train_kernel() -> Kernel:
+    """`arc_hybrid.train_epoch`, compiled."""
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
+
+    # isort: split
+    from dynet_vdgi.jit import announced
+
+    with announced("the perceptron"):
+        nothing, first = _packed([])
+        weights = np.zeros((2, N_ACTIONS))
+        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False, 1)
+    return arc_hybrid.train_epoch

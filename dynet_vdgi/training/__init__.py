@@ -1,0 +1,1 @@
+"""From texts and trees to a model file: reading, teaching, learning, saving."""

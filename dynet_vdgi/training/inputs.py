@@ -1,0 +1,292 @@
+"""What a run is given, as files or as sentences in memory, and the material that is made of it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dynet_vdgi import progress
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import ModelSettings, Settings
+from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data.embeddings import Embeddings
+from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
+from dynet_vdgi.grammar.estimated_rules import estimated_in
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_file import Amount, DataFile, Provenance
+from dynet_vdgi.model_file import load as load_model
+
+logger = logging.getLogger("dynet_vdgi")
+
+NOTHING = treebank.Prepared([], [], [])
+
+
+@dataclass(frozen=True)
+class Given:
+    """Files, or sentences in memory."""
+
+    names: tuple[str, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.sentences)
+
+    def read(self, tags: str, heads: conllu.Heads) -> Iterable[Sentence]:
+        """The sentences, one after the other."""
+        for name in self.names:
+            yield from conllu.read(name, heads=heads, tags=tags)
+        for sentence in self.sentences:
+            if heads == "required" and sentence.heads is None:
+                raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
+            yield _in_memory(sentence, tags)
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or "<memory>"
+
+
+def _in_memory(sentence: Sentence, tags: str) -> Sentence:
+    """With tags of this column. Raises: DataError, it has none."""
+    if tags == "upos" or sentence.upos:
+        return sentence
+    if not sentence.xpos:
+        raise DataError("<memory>", None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+    return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Texts by label of their language, empty for a text of one; gold trees; a model to start from."""
+
+    texts: Mapping[str, Given]
+    trees: Given = Given()
+    dev: Given = Given()
+    init: str | None = None
+    rules: RuleSet | None = None  # instead of the setting's
+
+    def check(self, settings: Settings) -> None:
+        """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
+        names = [name for given in self.texts.values() for name in given.names]
+        if "-" in (*names, *self.trees.names, *self.dev.names):
+            raise UsageError(
+                "training reads its files more than once: save standard input (-) to a file first"
+            )
+        if not any(self.texts.values()) and not self.trees:
+            raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+        for name, times in Counter(names).items():
+            if times > 1:
+                logger.warning("%s is text of %d languages: its sentences count for each", name, times)
+        for name in set(names) & set(self.trees.names):
+            logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
+        if settings.is_neural and settings.train.select == "dev" and not self.dev:
+            raise UsageError(
+                "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
+            )
+        if not settings.is_neural and not settings.has_teacher and not self.trees:
+            raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+
+    def files(self, settings: Settings) -> tuple[DataFile, ...]:
+        """Role, name and checksum of each file, for the model file."""
+        words = settings.words if settings.is_neural and settings.model.word_dim else None
+        by_role: dict[str, Sequence[str]] = {
+            **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
+            "trees": self.trees.names,
+            "dev": self.dev.names,
+            "init": [self.init] if self.init else [],
+            "vectors": [words.vectors] if words and words.vectors else [],
+            "clusters": [words.clusters] if words and words.clusters else [],
+        }
+        return tuple(
+            DataFile(role, Path(name).name, files.sha256(name))
+            for role, names in by_role.items()
+            for name in names
+        )
+
+
+@dataclass
+class Preparation:
+    """What comes of inputs: the material, the settings with what follows from files, and what was done."""
+
+    material: Material
+    settings: Settings
+    dropped: list[str] = field(default_factory=list)
+    gold_trees: list[str] = field(default_factory=list)
+
+    def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
+        """How the model is made, as far as it is known before learning."""
+        material, settings = self.material, self.settings
+        every = [*material.sentences, *material.trees]
+        protocol = protocol_named(settings.data.protocol)
+        return Provenance.now(
+            command=tuple(command),
+            preset=preset,
+            seed=settings.seed,
+            kind=settings.kind,
+            protocol=f"{protocol.name}: {protocol.description}",
+            gold_trees=tuple(self.gold_trees),
+            data=inputs.files(settings),
+            trained_on=_amount(every),
+            dropped=tuple(self.dropped),
+            languages={label: _amount(text) for label, text in material.texts.items() if label},
+        )
+
+
+def _amount(sentences: Sequence[Sentence]) -> Amount:
+    return Amount(len(sentences), sum(map(len, sentences)))
+
+
+def prepare(inputs: Inputs, settings: Settings) -> Preparation:
+    """Reads everything a run needs.
+
+    Raises:
+        DataError: a file is malformed, or nothing in it can be trained on.
+        ConfigError, ModelError: rules, vectors, clusters or the model to start from are at fault.
+    """
+    dropped: list[str] = []
+    gold_trees: list[str] = []
+    rules = _rules(inputs, settings, gold_trees)
+    protocol = protocol_named(settings.data.protocol)
+    texts, trees, dev = dict[str, list[Sentence]](), NOTHING, NOTHING
+    max_len = settings.data.max_len
+    for label, given in inputs.texts.items():
+        if given:  # a sentence of one word has one derivation: nothing can be learnt from it
+            role = f"{label} training" if label else "training"
+            part = _read(given, settings, max_len, min_len=2, role=role)
+            texts[label] = part.sentences
+            dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
+            if protocol.projective_only and any(s.heads is not None for s in part.sentences):
+                gold_trees.append("training: sentences with crossing arcs left out")
+    if inputs.trees:  # only projective trees have derivations
+        trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True)
+        dropped += map(str, trees.dropped)
+    if inputs.dev:
+        longest = settings.train.dev_max_len
+        dev = _read(inputs.dev, settings, longest, min_len=1, role="dev", heads="required")
+    sentences = [*(sentence for text in texts.values() for sentence in text), *trees.sentences]
+    start: Mapping[str, Any] = {}
+    vectors: Embeddings | None = None
+    if inputs.init:
+        vocabulary, start, settings = _initial(inputs.init, settings, sentences)
+    else:
+        vocabulary, vectors = _vocabulary(sentences, settings)
+        settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
+    material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start)
+    return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)))
+
+
+def _with_vector_dim(settings: Settings, dim: int) -> Settings:
+    parser = msgspec.structs.replace(settings.model, vector_dim=dim)
+    return msgspec.structs.replace(settings, parser=parser)
+
+
+def _rules(inputs: Inputs, settings: Settings, gold_trees: list[str]) -> RuleSet:
+    """The rules, their expectations counted in the training text's trees if the settings say so."""
+    rules = inputs.rules or load_rules(rules_path(settings.rules))
+    if not (settings.is_neural and settings.learns_from_text):
+        return rules
+    if settings.posterior.features == "potentials" and rules.table is None:
+        raise ConfigError(
+            "config: 'posterior.features' = potentials needs a rule table with parts, and "
+            f"{settings.rules!r} has none; set rules=best, for example"
+        )
+    if settings.posterior.expectations == "rules" or settings.posterior.dynamics == "off":
+        return rules
+    given = [part for part in inputs.texts.values() if part] or [inputs.trees]
+    tags = settings.data.tags
+    sentences = (sentence for part in given for sentence in part.read(tags, "required"))
+    names = [Path(name).name for part in given for name in part.names] or ["<memory>"]
+    gold_trees.append("training: expectations of the rules counted in its trees")
+    return estimated_in(sentences, rules, settings.data.max_len, names, ", ".join(map(str, given)))
+
+
+def _vocabulary(sentences: list[Sentence], settings: Settings) -> tuple[Vocabulary, Embeddings | None]:
+    """Tags; in lexicalised models words, their classes, and their pretrained vectors."""
+    from dynet_vdgi.data import brown, embeddings
+
+    if not isinstance(settings.parser, ModelSettings) or not settings.parser.word_dim:
+        return build_vocabulary(sentences, lexicalised=False), None
+    words = settings.words
+    vocabulary = build_vocabulary(
+        sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase
+    )
+    vectors = None
+    if words.vectors:
+        vectors = embeddings.load(words.vectors, vocabulary.words)
+        for note in vectors.notes:
+            logger.info("%s", note)
+    if words.clusters:
+        clusters = brown.read(words.clusters)
+        vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
+        known = sum(word in clusters.paths for word in vocabulary.words)
+        n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
+        logger.info("clusters: %d of %d words, %d classes with that of the rest", known, n_words, n_classes)
+    return vocabulary, vectors
+
+
+def _initial(
+    path: str, settings: Settings, sentences: list[Sentence]
+) -> tuple[Vocabulary, Mapping[str, Any], Settings]:
+    """Vocabulary and weights of a model to start from, and the settings with its vectors' size.
+
+    Raises:
+        ModelError: it has another shape, or lacks a tag of the training text.
+        UsageError: vectors or clusters are named, which are the model's own; it is a perceptron.
+    """
+    for key in ("vectors", "clusters"):
+        if getattr(settings.words, key):
+            raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
+    model = load_model(path)
+    if not settings.is_neural or model.provenance.kind != "neural":
+        raise UsageError(
+            f"--init {path}: a perceptron cannot be trained further; start from a neural model, "
+            "such as --preset best-neural makes"
+        )
+    if model.settings.data.tags != settings.data.tags:
+        column = model.settings.data.tags
+        raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")
+    theirs, ours = msgspec.structs.asdict(model.settings.model), msgspec.structs.asdict(settings.model)
+    for name, value in ours.items():
+        if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
+            raise ModelError(f"{path}: its parser.{name} is {theirs[name]}, not {value} as asked for")
+    lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
+    if lacking:
+        raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
+    dim = model.settings.model.vector_dim
+    return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
+
+
+def _read(
+    given: Given,
+    settings: Settings,
+    max_len: int,
+    *,
+    min_len: int,
+    role: str,
+    heads: conllu.Heads = "optional",
+    is_gold: bool = False,
+) -> treebank.Prepared:
+    """What protocol and lengths leave of the sentences; says what was dropped. `is_gold`: projective only."""
+    protocol = protocol_named(settings.data.protocol)
+    if is_gold:
+        protocol, heads = replace(protocol, projective_only=True), "required"
+    sentences = progress.over(given.read(settings.data.tags, heads), "sentences")
+    prepared = treebank.prepare(sentences, protocol, max_len, min_len)
+    n_sentences, n_words = len(prepared.sentences), prepared.n_words
+    logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
+    for dropped in prepared.dropped:
+        logger.info("  dropped %s", dropped)
+    for note in prepared.notes:
+        logger.info("  %s", note)
+    if not prepared.sentences:
+        hint = "see what was dropped, and data.max_len"
+        raise DataError(str(given), None, f"no {role} sentence is left", hint)
+    return prepared

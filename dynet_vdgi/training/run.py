@@ -1,0 +1,130 @@
+"""A training run: inputs, material, teacher, learner, model file; called by `vdgi train` and by Python."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, without_effect
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.model_file import DataFile, ModelFile, differences
+from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.presets import refuse
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.training.inputs import Inputs, Preparation, prepare
+from dynet_vdgi.training.learners import LEARNERS
+from dynet_vdgi.training.teaching import teach
+
+logger = logging.getLogger("dynet_vdgi")
+
+FEW = 50
+"""Training on fewer sentences is warned of."""
+
+
+def run(
+    inputs: Inputs,
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    dry_run: bool = False,
+    preset: str = "",
+    command: Sequence[str] = (),
+    said: Collection[str] = (),
+) -> ModelFile | None:
+    """The model trained on the inputs; with `out`, model file, log and settings are in that folder, too.
+
+    Args:
+        resume: go on with a run of the same settings, rules and data in the folder; a finished one is kept.
+        dry_run: read and check everything, then stop; nothing is written, and None comes back.
+        preset, command: for the model file.
+        said: names of settings that somebody asked for in so many words; those without effect are refused.
+
+    Raises:
+        DataError: a file is malformed, or nothing in it can be trained on.
+        UsageError: the folder holds a model already, a file is missing, there is nothing to learn from.
+        ConfigError: settings, rules, or something said that has no effect on these inputs.
+        ModelError: the model in the folder is of another run, or the one to start from does not fit.
+    """
+    inputs.check(settings)
+    refuse(said, without_effect(settings, has_text=any(inputs.texts.values()), has_dev=bool(inputs.dev)))
+    if out:
+        _check_folder(out, resume)
+    prepared = prepare(inputs, settings)
+    settings = prepared.settings
+    _warn(prepared)
+    provenance = prepared.provenance(inputs, preset, command)
+    if dry_run:
+        logger.info("dry run: nothing trained, nothing written")
+        return None
+    checkpoint = _checkpoint(out, prepared, provenance.data) if out and resume else None
+    if checkpoint and checkpoint.provenance.complete:
+        logger.info("%s: finished already, nothing to do", out)
+        return checkpoint
+    log = RunLog(_made(out) / LOG_NAME if out else None)
+    if not checkpoint:
+        log.restart(after_update=-1)
+        if out:
+            with files.atomic_writer(out / SETTINGS_NAME) as handle:
+                handle.write(settings.to_toml())
+    material = prepared.material
+    if settings.has_teacher and material.sentences:
+        chooses = settings.is_neural and settings.train.select == "teacher"
+        teaching_log = RunLog() if checkpoint else log  # a resumed run has these rows already
+        material = teach(material, settings.teacher, with_marginals=chooses, log=teaching_log)
+    model = LEARNERS[settings.kind](material, settings, provenance, out, checkpoint)
+    logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
+    if out:
+        logger.info("model: %s", out / MODEL_NAME)
+    return model
+
+
+def _warn(prepared: Preparation) -> None:
+    material, settings = prepared.material, prepared.settings
+    n_sentences = len(material.sentences) + len(material.trees)
+    if n_sentences < FEW:
+        message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
+        logger.warning(message, n_sentences)
+    if "rules" in without_effect(settings, has_text=bool(material.sentences)):
+        return
+    counts = Counter(tag for sentence in material.sentences for tag in sentence.tags)
+    for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
+        logger.warning("%s", line)
+    if settings.is_neural and settings.learns_from_text:
+        for rule in material.rules.unused(material.vocabulary.tags):
+            logger.warning("rule %s cannot apply: the training text lacks one of its tags", rule)
+
+
+def _check_folder(out: Path, resume: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: exists and is not a folder")
+    path = out / MODEL_NAME
+    if path.exists() and not resume:
+        raise UsageError(f"{path}: exists already; go on with --resume, or choose another --out")
+
+
+def _made(out: Path) -> Path:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
+    return out
+
+
+def _checkpoint(out: Path, prepared: Preparation, data: tuple[DataFile, ...]) -> ModelFile | None:
+    """The model in the folder. Raises: ModelError, it is of another run or cannot be read."""
+    path = out / MODEL_NAME
+    if not path.exists():
+        return None
+    model = load_model(path, training=True)
+    material = prepared.material
+    for what in differences(model, prepared.settings, material.rules, material.vocabulary, data):
+        raise ModelError(
+            f"{path}: its {what} differ from those asked for now, so it cannot be resumed; "
+            "choose another folder"
+        )
+    return model

@@ -1,0 +1,90 @@
+"""Teachers of texts: each language has its own, under its own statistics; students get the trees of all."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.material import Floats, Material
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.teachers.common import Teacher
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def teacher_of_kind(settings: TeacherSettings) -> Teacher:
+    """A teacher that has learnt nothing yet. Raises: ConfigError, none is asked for."""
+    from dynet_vdgi.teachers.convex_mst import ConvexMst
+    from dynet_vdgi.teachers.dmv import Dmv
+    from dynet_vdgi.teachers.ensemble import Ensemble
+
+    if isinstance(settings, DmvSettings):
+        return Dmv(settings)
+    if isinstance(settings, ConvexMstSettings):
+        return ConvexMst(settings)
+    if isinstance(settings, EnsembleSettings):
+        return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
+    raise ConfigError("config: 'teacher.kind' is none")
+
+
+def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool, log: RunLog) -> Material:
+    """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
+
+    The log says what was measured in each text and how its teacher learnt.
+    """
+    trees: list[list[Sentence]] = []
+    priors: list[Prior] = []
+    marginals: list[Floats] = []
+    for language, text in material.texts.items():
+        if not text:
+            continue
+        start = time.process_time()
+        prior = Prior.of_text(material.rules, text)
+        log.append(_text_row(language, text, prior))
+        teacher = teacher_of_kind(settings).fit(text, prior)
+        trees.append(teacher.predict(text))
+        priors.append(prior)
+        if with_marginals:
+            marginals += teacher.marginals(text)
+        seconds = time.process_time() - start
+        for number, row in enumerate(teacher.log_rows(), 1):
+            log.append({"phase": "teacher", "language": language, "iteration": number, **row})
+        words = sum(map(len, text))
+        log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
+        label = f"{language}: " if language else ""
+        message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
+        logger.info(message, label, teacher.name, len(text), seconds)
+    only = priors[0] if len(priors) == 1 else None
+    return replace(material, taught=balanced(trees), marginals=marginals, prior=only)
+
+
+def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
+    """What the prior found in a text."""
+    table, statistics = prior.rules.table, prior.statistics
+    sides = {tag: round(statistics.asymmetry(tag), 3) for tag in (table.edge_statistics if table else ())}
+    return {
+        "phase": "text",
+        "language": language,
+        "sentences": len(text),
+        "words": sum(map(len, text)),
+        "is_verb_final": statistics.is_verb_final,
+        "is_mirrored": statistics.is_mirrored,
+        "sides": sides,
+    }
+
+
+def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    """The trees of all languages.
+
+    Those of a small treebank come several times, so that no language has twice as many as another: a student
+    of all would follow the large ones where languages differ.
+    """
+    most = max(map(len, treebanks), default=0)
+    return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]

@@ -1,0 +1,168 @@
+"""What is in a CoNLL-U file, for somebody who wants to train on it or parse it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from dynet_vdgi import progress
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu import OnFault
+from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.punctuation import is_projective, without_punctuation
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.tags import UD_TAGS, ud_version
+from dynet_vdgi.data.treebank import Filter
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.text_tables import aligned
+
+BANDS = (5, 10, 15, 20, 30, 40)
+
+
+@dataclass
+class Summary:
+    """What is in one file, taken in sentence by sentence."""
+
+    rules: RuleSet
+    protocol: Protocol
+    max_len: int
+    sentences: int = 0
+    words: int = 0
+    multiword_tokens: int = 0
+    empty_nodes: int = 0
+    with_trees: int = 0
+    projective: int = 0
+    words_of_protocol: int = 0  # without what the protocol removes
+    trained_sentences: int = 0
+    trained_words: int = 0
+    tags: Counter[str] = field(default_factory=Counter)
+    kept_tags: Counter[str] = field(default_factory=Counter)  # without punctuation, as all below
+    lengths: Counter[int] = field(default_factory=Counter)
+    arcs: int = 0
+    rule_arcs: int = 0
+
+    def __post_init__(self) -> None:
+        self._pairs = self.rules.pairs()
+        self._keep = Filter(self.protocol, self.max_len)
+
+    def add(self, sentence: Sentence) -> None:
+        """Takes in one sentence."""
+        self.sentences += 1
+        self.words += len(sentence)
+        self.tags.update(sentence.tags)
+        self._count_other_tokens(sentence)
+        self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
+        for trained in self._keep([sentence]):
+            self.trained_sentences += 1
+            self.trained_words += len(trained)
+        kept, _ = without_punctuation(sentence)
+        self.lengths[len(kept)] += 1
+        self.kept_tags.update(kept.tags)
+        if sentence.heads is None or kept.heads is None:
+            return
+        self.with_trees += 1
+        self.projective += is_projective(sentence.heads)
+        self.arcs += len(kept)
+        self.rule_arcs += sum(
+            (kept.tags[head - 1] if head else "ROOT", tag) in self._pairs
+            for tag, head in zip(kept.tags, kept.heads)
+        )
+
+    def _count_other_tokens(self, sentence: Sentence) -> None:
+        source = sentence.source
+        if source is None or len(source.lines) == len(sentence):
+            return
+        for line in source.lines:
+            if line[0] != "#":
+                token = line.partition("\t")[0]
+                self.multiword_tokens += "-" in token
+                self.empty_nodes += "." in token
+
+    def lines(self) -> list[str]:
+        """The summary for people."""
+        facts = [
+            ("sentences", f"{self.sentences:,}"),
+            ("words", f"{self.words:,}{self._other_tokens()}"),
+            ("tags", " ".join(f"{tag} {n}" for tag, n in self.tags.most_common())),
+            ("tag set", self._tag_set()),
+            ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
+            ("training", self._training()),
+        ]
+        if self.with_trees:
+            share = 100 * self.projective / self.with_trees
+            covered = 100 * self.rule_arcs / max(self.arcs, 1)
+            facts += [
+                ("trees", f"{self.with_trees:,} sentences, {share:.1f} % projective"),
+                ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
+            ]
+        else:
+            facts.append(("trees", "none (not needed for training or parsing)"))
+        result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
+        if not self.sentences:
+            return result
+        unused = self.rules.unused(sorted(self.tags))
+        if unused:
+            listed = " ".join(map(str, unused))
+            result.append(f"  rules that cannot apply (tag absent from this file): {listed}")
+        warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        return [*result, *(f"  {warning}" for warning in warnings)]
+
+    def _other_tokens(self) -> str:
+        if not self.multiword_tokens and not self.empty_nodes:
+            return ""
+        return f" ({self.multiword_tokens:,} multiword tokens, {self.empty_nodes:,} empty nodes)"
+
+    def _tag_set(self) -> str:
+        universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
+        if 2 * universal < self.words:
+            return "not UD's"
+        if {"CONJ", "CCONJ"} <= set(self.tags):
+            return "UD 1 and UD 2 mixed: CONJ and CCONJ are the same tag in these"
+        return ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+
+    def _bands(self) -> list[str]:
+        cells, previous = [], 0
+        for band in (*BANDS, None):
+            inside = sum(
+                n for length, n in self.lengths.items() if length > previous and (not band or length <= band)
+            )
+            cells.append(f"{previous + 1}-{band}: {inside:,}" if band else f">{previous}: {inside:,}")
+            previous = band or previous
+        return cells
+
+    def _training(self) -> str:
+        limit = f"at most {self.max_len} words"
+        if self.protocol.removed_tags:
+            limit += " without punctuation"
+        if self.protocol.projective_only:
+            limit += ", projective"
+        sentences = _share(self.trained_sentences, self.sentences, "sentences")
+        words = _share(self.trained_words, self.words_of_protocol, "words")
+        return f"uses {sentences}, {words}: those with {limit}"
+
+
+def _share(part: int, whole: int, what: str) -> str:
+    return f"{part:,} of {whole:,} {what} ({100 * part / max(whole, 1):.1f} %)"
+
+
+def check(
+    path: AnyPath,
+    rules: RuleSet,
+    protocol: Protocol,
+    max_len: int,
+    *,
+    tags: str = "upos",
+    on_fault: OnFault | None = None,
+) -> Summary:
+    """What is in a file; `on_fault` is told each fault, and sentences with one are left out.
+
+    `protocol` and `max_len` are the settings that training would have.
+
+    Raises: `DataError` for the first fault, without `on_fault`.
+    """
+    summary = Summary(rules, protocol, max_len)
+    for sentence in progress.over(conllu.read(path, tags=tags, on_error=on_fault), "sentences"):
+        summary.add(sentence)
+    return summary

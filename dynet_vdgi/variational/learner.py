@@ -1,0 +1,73 @@
+"""The neural parser as a learner: `Neural(tag_dim=40).fit(text, rules)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dynet_vdgi.config import NEURAL_SECTIONS
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.variational.trainer import Trainer
+
+
+class Neural:
+    """The paper's parser, by variational inference under rules, or from trees; needs DyNet.
+
+    Keywords are settings of the parser, such as `hidden_dim=32`, or its sections: `train={"updates": 100}`.
+    The rest is that of the preset `paper`. After `fit`: `model`, the model file's content.
+
+    Raises:
+        ConfigError: a setting is unknown, out of its range or without effect.
+    """
+
+    def __init__(self, *, seed: int = 1, **numbers: Any) -> None:
+        sections = {name: value for name, value in numbers.items() if name in NEURAL_SECTIONS}
+        shape = {name: value for name, value in numbers.items() if name not in NEURAL_SECTIONS}
+        changes: dict[str, Any] = {"seed": seed, **sections, **({"parser": shape} if shape else {})}
+        self.settings = load_settings("paper", changes=changes)
+        self._model: ModelFile | None = None
+
+    @property
+    def model(self) -> ModelFile:
+        """What was learnt. Raises: VdgiError, nothing yet."""
+        if self._model is None:
+            raise VdgiError("this neural parser has not learnt yet: call fit(text, rules) first")
+        return self._model
+
+    def fit(
+        self,
+        text: Iterable[Sentence],
+        rules: RuleSet,
+        *,
+        trees: Iterable[Sentence] = (),
+        vocabulary: Vocabulary | None = None,
+        start: Mapping[str, Any] | None = None,
+    ) -> Neural:
+        """Learns from the tags of a text without punctuation, under the rules, and from gold trees."""
+        sentences, gold = list(text), list(trees)
+        lexicalised = self.settings.model.word_dim > 0
+        vocabulary = vocabulary or build_vocabulary([*sentences, *gold], lexicalised=lexicalised)
+        material = Material({"": sentences}, vocabulary, rules, gold, start=start or {})
+        trainer = Trainer(self.settings, material, Provenance.now(seed=self.settings.seed))
+        trainer.train()
+        self._model = trainer.model_file(complete=True)
+        return self
+
+    def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
+        """The greedy tree of each sentence: projective, with one root."""
+        model = self.model
+        arena = Arena(model.parameters, model.settings.model)
+        return arena.parse([model.vocabulary.encode(s.forms, s.tags) for s in sentences])
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with these trees."""
+        given = list(sentences)
+        return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]

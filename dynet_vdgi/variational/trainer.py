@@ -1,0 +1,375 @@
+"""The training loop: one loop for every phase, resumable at any checkpoint with the same result.
+
+Every random number follows from the seed and the number of the epoch or update it is needed in, so there is
+no generator whose state could be lost.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from dynet_vdgi import model_file
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME, FinetuneSettings, Settings, TrainSettings
+from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.transitions import oracle
+from dynet_vdgi.material import Material
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.adagrad import VALUE
+from dynet_vdgi.model.network import Network
+from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
+from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.runlog import RunLog, console_row, heading
+from dynet_vdgi.variational.batches import minibatches
+from dynet_vdgi.variational.critic import Baseline, train_language_model
+from dynet_vdgi.variational.optimiser import AdaGrad
+from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised
+from dynet_vdgi.variational.posterior import Features, Lambda, Potentials, RuleCounts
+
+SAVE_EVERY_S = 30.0
+"""Evaluations closer together than this do not write a checkpoint each; the last one always does."""
+
+TEXT, TEACHER = "text", "teacher"
+"""What a stage learns from: the sentences themselves, or a teacher's trees of them."""
+
+CHOSEN_BY = {"last": "", "dev": "dev_dda", "teacher": "expected_dda"}
+"""The figure of the log that `train.select` goes by."""
+
+_ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
+
+Floats = NDArray[np.float64]
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1.
+
+    It learns from its source, and from `Material.trees` in any case. Epochs are counted from
+    update `origin` on, where the first stage with this source began.
+    """
+
+    phase: str
+    first: int
+    last: int
+    lr: float
+    clip: float
+    source: str = TEXT
+    origin: int = 0
+
+
+def stages(settings: Settings, per_epoch: Mapping[str, int]) -> list[Stage]:
+    """The stages of a run, in their order, given the number of batches in an epoch of each source."""
+    first_source = TEACHER if settings.has_teacher else TEXT
+    parts: tuple[tuple[str, str, TrainSettings | FinetuneSettings], ...] = (
+        ("pretrain", first_source, settings.train),
+        ("finetune", TEXT, settings.finetune),
+    )
+    found: list[Stage] = []
+    for phase, source, part in parts:
+        if part.updates or part.epochs:
+            ends = [end for end in (part.updates, part.epochs * per_epoch[source]) if end]
+            first = found[-1].last if found else 0
+            origin = next((stage.origin for stage in found if stage.source == source), first)
+            found.append(Stage(phase, first, first + min(ends), part.lr, part.clip, source, origin))
+    return found
+
+
+def expected_dda(marginals: Sequence[Floats], trees: Sequence[Sequence[int]]) -> float:
+    """DDA of trees, from 0 to 1, as expected by one to whom the arcs have these probabilities (n + 1, n)."""
+    right = [m[list(heads), np.arange(len(heads))].sum() for m, heads in zip(marginals, trees)]
+    return float(sum(right)) / sum(map(len, trees))
+
+
+def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[int]]:
+    """The rows of trained word-vector tables that these sentences use, as `AdaGrad.update` takes them."""
+    words = sorted({word for sentence in sentences for word in sentence.words})
+    return dict.fromkeys(network.parameters.by_word - network.parameters.frozen, words)
+
+
+class Trainer:
+    """State of a run: networks, the stage with its phase and optimiser, how many updates have been made."""
+
+    def __init__(
+        self, settings: Settings, data: Material, provenance: Provenance, run_dir: Path | None = None
+    ) -> None:
+        self.settings, self.data, self.run_dir = settings, data, run_dir
+        self.provenance = provenance.with_(
+            kind=settings.kind,
+            dynet=metadata.version("dyNET38"),
+            gold_trees=(*provenance.gold_trees, *_gold_trees(settings, data)),
+        )
+        rng = np.random.default_rng([settings.seed, _START])
+        self.network = Network(data.vocabulary, settings.model, rng, data.vectors)
+        if data.start:
+            self.network.parameters.load(dict(data.start))
+        parts = (data.sentences, data.taught, data.trees)
+        every = list(chain(*parts))
+        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in every]
+        ends = [0, *accumulate(map(len, parts))]
+        text, taught, trees = (list(range(*between)) for between in zip(ends, ends[1:]))
+        self.numbers = {TEXT: text + trees, TEACHER: taught + trees}
+        self.gold = {k: oracle(every[k].heads or ()) for k in taught + trees}
+        self.features = _features(settings, data)
+        self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
+        self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
+        self.chosen_by = CHOSEN_BY[settings.train.select]
+        self.best_score: float | None = None
+        self.best_parameters: Arrays = {}
+        self.saved_at = float("-inf")
+        self._per_epoch = {source: len(self._batches(source, 0)) for source in self.numbers}
+        self.stages = stages(settings, self._per_epoch)
+        self.supervised = Supervised()
+        self._enter(self.stages[0])
+
+    def _enter(self, stage: Stage) -> None:
+        """Begins a stage, with the weights the networks have now."""
+        self.stage = stage
+        if stage.phase == "pretrain":
+            lam = Lambda(self.settings.posterior, self.features.expectations)
+            self.phase: Pretraining | Finetuning = Pretraining(self.features, lam)
+        else:
+            lam = Lambda(self.settings.posterior, self.features.expectations, joint=True)
+            self.phase = Finetuning(self.features, lam, self.settings.finetune, self._baseline())
+        train = msgspec.structs.replace(self.settings.train, lr=stage.lr, clip=stage.clip)
+        self.optimiser = AdaGrad(self.network.parameters, train, self.phase.joint_values())
+
+    def _baseline(self) -> Baseline | None:
+        """The baseline of RL-BL, whose language model is trained here."""
+        if self.settings.finetune.score != "rl-bl":
+            return None
+        sentences, seed = self.encoded[: len(self.data.sentences)], self.settings.seed
+        nll: dict[Encoded, float] = {}
+        if sentences:  # trees alone have no scores
+            nll = train_language_model(sentences, self.data.vocabulary, self.settings.language_model, seed)
+        return Baseline(nll, joint=self.settings.finetune.form == "released")
+
+    @property
+    def updates(self) -> int:
+        """Updates made so far, in all stages."""
+        return self.stage.first + self.optimiser.updates
+
+    @property
+    def per_epoch(self) -> int:
+        """Batches in an epoch of the present stage."""
+        return self._per_epoch[self.stage.source]
+
+    # ------------------------------------------------------------------------------------- checkpoints
+    @property
+    def path(self) -> Path | None:
+        """The model file, which is also the checkpoint; None for a run in memory."""
+        return self.run_dir / MODEL_NAME if self.run_dir else None
+
+    def _parameters(self) -> Arrays:
+        """The weights to parse with."""
+        return self.best_parameters or self._present()
+
+    def _present(self) -> Arrays:
+        """The weights as they are now, averaged if the settings say so."""
+        return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
+
+    def model_file(self, complete: bool) -> ModelFile:
+        """The model as it is now, with all that a resume needs."""
+        chosen = {self.chosen_by: self.best_score} if self.chosen_by else {}
+        return ModelFile(
+            provenance=self.provenance.with_(updates=self.updates, complete=complete, **chosen),
+            settings=self.settings,
+            vocabulary=self.data.vocabulary,
+            rules=self.data.rules,
+            parameters=self._parameters(),
+            training={**self.optimiser.state(), **self.phase.state()},
+            progress={
+                "update": self.updates,
+                "stage": self.stages.index(self.stage),
+                "seed": self.settings.seed,
+                "best_score": self.best_score,
+            },
+        )
+
+    def save(self, complete: bool) -> None:
+        """Writes the model file, if the run has a folder."""
+        if self.path:
+            model_file.save(self.path, self.model_file(complete))
+        self.saved_at = time.monotonic()
+
+    def resume(self, model: ModelFile) -> None:
+        """Goes on from a checkpoint of the same run, see `model_file.differences`.
+
+        Raises:
+            ModelError: something is missing in it.
+        """
+        try:
+            stage = self.stages[model.progress["stage"]]
+            if stage is not self.stage:
+                self._enter(stage)
+            self.optimiser.load_state(model.training)
+            self.phase.load_state(model.training)
+            self.best_score = model.progress["best_score"]
+            for name in self.network.parameters.frozen:  # follow from the seed, if NumPy is the same
+                self.network.parameters.set(name, model.parameters[name])
+        except KeyError as error:
+            raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
+        if self.best_score is not None:
+            self.best_parameters = model.parameters
+        self.log.restart(self.updates)
+
+    # ------------------------------------------------------------------------------------- training
+    def _epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch of the present stage's source, in their order; as many in every epoch."""
+        return self._batches(self.stage.source, epoch)
+
+    def _batches(self, source: str, epoch: int) -> list[list[int]]:
+        rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
+        numbers = self.numbers[source]
+        kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
+        batches = minibatches(kinds, self.settings.train.batch_size, rng)
+        return [[numbers[place] for place in batch] for batch in batches]
+
+    def update(self, batch: Sequence[int]) -> float:
+        """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
+        train = self.settings.train
+        rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
+        sentences = [self.encoded[k] for k in batch]
+        engine = lockstep if train.engine == "lockstep" else per_sentence
+        if batch[0] in self.gold:
+            derivations = [self.gold[k] for k in batch]
+            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+        else:
+            engine.accumulate(self.network, sentences, self.phase, rng, train)
+        norm = self.optimiser.update(
+            word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
+        )
+        self.phase.take(self.optimiser.in_numpy[VALUE])
+        return norm
+
+    def train(self) -> None:
+        """Trains from the present update to the last, evaluating and saving on the way."""
+        shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
+        total = self.stages[-1].last
+        logger.info(heading())
+        with tqdm(
+            total=total, initial=self.updates, unit="update", disable=not shown, leave=False
+        ) as progress:
+            for stage in self.stages[self.stages.index(self.stage) :]:
+                if stage is not self.stage:
+                    self.network.parameters.load(self._parameters())
+                    if self.settings.train.select != "teacher":  # what the second stage does may be worse
+                        self.best_score, self.best_parameters = None, {}
+                    self._enter(stage)
+                self._train_stage(progress)
+        rows = [row for row in self.log.rows() if "expected_dda" in row]
+        if rows:
+            best = max(rows, key=lambda row: float(row["expected_dda"]))
+            figures = (100 * best["expected_dda"], 100 * rows[-1]["expected_dda"])
+            told = "the teacher expects %.1f %% of its arcs to be right, of the last's %.1f %%"
+            logger.info(f"kept: update %d (%s); {told}", best["update"], best["phase"], *figures)
+
+    def _train_stage(self, progress: Any) -> None:
+        """The rest of the present stage."""
+        train, last = self.settings.train, self.stage.last
+        norms: list[dict[str, float]] = []
+        clock, loaded, batches = _Clock(), -1, []
+        while self.updates < last:
+            epoch, position = divmod(self.updates - self.stage.origin, self.per_epoch)
+            if epoch != loaded:
+                batches, loaded = self._epoch(epoch), epoch
+            norm = self.update(batches[position])
+            norms.append({"": norm, **self.optimiser.norms})
+            progress.update()
+            done = self.updates
+            if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
+                row = self._evaluate((done - self.stage.origin) / self.per_epoch, norms, clock)
+                self.log.append(row)
+                progress.clear()
+                logger.info(console_row(row))
+                norms, clock = [], _Clock()
+                if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
+                    self.save(complete=done == self.stages[-1].last)
+
+    def _evaluate(self, epoch: float, norms: list[dict[str, float]], clock: _Clock) -> dict[str, Any]:
+        """Figures since the last evaluation, and DDA by what gold dev trees or a teacher are in use."""
+        figures, sentences, words = {}, 0, 0
+        for phase in (self.phase, self.supervised):
+            figures.update(phase.diagnostics.averages())
+            sentences += phase.diagnostics.sentences
+            words += phase.diagnostics.words
+            phase.diagnostics = Diagnostics()
+        for part in norms[0]:
+            name = f"gradient_norm_{part}" if part else "gradient_norm"
+            figures[name] = float(np.mean([norm.get(part, 0.0) for norm in norms]))
+        cpu, wall = clock.elapsed()
+        row: dict[str, Any] = {
+            "phase": self.phase.name,
+            "epoch": round(epoch, 3),
+            "update": self.updates,
+            "sentences": sentences,
+            "words": words,
+            **{name: round(value, 5) for name, value in figures.items()},
+            "lambda_norm": round(float(np.linalg.norm(self.phase.lam.value)), 5),
+            "dev_dda": None,
+            "cpu_s": round(cpu, 2),
+            "wall_s": round(wall, 2),
+            "sentences_per_cpu_s": round(sentences / max(cpu, 1e-9), 1),
+        }
+        if self.dev or self.data.marginals:
+            row.update({name: round(value, 5) for name, value in self._scores().items()})
+        return row
+
+    def _scores(self) -> dict[str, float]:
+        """DDA of the present weights; they are kept if it is the best so far and the choice goes by it."""
+        candidate = self._present()
+        arena = Arena(candidate, self.settings.model)
+        scores = {}
+        if self.dev:
+            scores["dev_dda"] = score(self.data.dev, arena.parse(self.dev)).dda
+        if self.data.marginals:
+            trees = arena.parse(self.encoded[: len(self.data.marginals)])
+            scores["expected_dda"] = expected_dda(self.data.marginals, trees)
+        value = scores.get(self.chosen_by)
+        if value is not None and (self.best_score is None or value > self.best_score):
+            self.best_score = value
+            self.best_parameters = {name: array.copy() for name, array in candidate.items()}
+        return scores
+
+
+def _features(settings: Settings, data: Material) -> Features:
+    """What posterior regularisation counts."""
+    tags = data.vocabulary.tags
+    if settings.posterior.features == "counts":
+        return RuleCounts(data.rules, tags)
+    return Potentials(Prior.of_text(data.rules, data.sentences), tags)
+
+
+def _gold_trees(settings: Settings, data: Material) -> list[str]:
+    """What this learner uses gold trees for."""
+    used = [f"training: {len(data.trees)} trees learnt from"] if data.trees else []
+    if data.dev:
+        chooses = settings.train.select == "dev"
+        used.append(f"dev: {'choice of the model' if chooses else 'progress figures only'}")
+    return used
+
+
+class _Clock:
+    """CPU and wall seconds since it was made."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def elapsed(self) -> tuple[float, float]:
+        return time.process_time() - self.cpu, time.perf_counter() - self.wall

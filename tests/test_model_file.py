@@ -1,0 +1,356 @@
+"""Model files: what is saved comes back, and nothing else is ever taken for a model."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import random
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from tiny import same_arrays
+
+from dynet_vdgi import model_file
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.model_file import Amount, DataFile, ModelFile, Provenance
+
+MEMBERS = (
+    "meta.json",
+    "settings.toml",
+    "vocabulary.json",
+    "rules.txt",
+    "parameters.npz",
+    "training.npz",
+    "progress.json",
+)
+RULES = "# mine\nNOUN = NOUN PROPN\nROOT VERB 0.5\nVERB NOUN 1e-3\n"
+
+
+def a_model() -> ModelFile:
+    rng = np.random.default_rng(0)
+    return ModelFile(
+        provenance=Provenance(
+            version="0.2.0",
+            data=(DataFile("train", "š.conllu", 64 * "0"),),
+            languages={"fr": Amount(3, 17)},
+            gold_trees=("dev: choice of the model",),
+            expected_dda=0.1 + 0.2,
+        ),
+        settings=tiny.settings({"rules": "meine Regeln/ä.txt", "train": {"lr": 1 / 3}}),
+        vocabulary=Vocabulary(("ADJ", "NOUN", "VERB"), ("und", "das", "Über"), lowercase=False),
+        rules=parse_rules(RULES),
+        parameters={
+            "encoder/bias": np.array([0.0, -0.0, 1e-45, np.inf], dtype=np.float32),
+            "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
+        },
+        training={"updates": np.array(17), "value:encoder/bias": rng.normal(size=4).astype(np.float32)},
+        progress={"update": 17, "seed": 1, "best_score": 0.1 + 0.2},
+    )
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    model_file.save(tmp_path / "model.vdgi", a_model())
+    return tmp_path / "model.vdgi"
+
+
+def rewritten(path: Path, **changes: bytes | None) -> Path:
+    """A copy with some members replaced, or left out (None); the checksums are right."""
+    with zipfile.ZipFile(path) as archive:
+        members: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
+    members.update({name.replace("_", "."): content for name, content in changes.items()})
+    copy = path.with_name("changed.vdgi")
+    with zipfile.ZipFile(copy, "w") as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return copy
+
+
+def message_of(path: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        model_file.load(path, training=True)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    return message[len(f"{path}: ") :]
+
+
+def npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+# There and back
+
+
+def test_everything_comes_back(saved: Path) -> None:
+    model, loaded = a_model(), model_file.load(saved, training=True)
+    assert loaded.provenance == model.provenance
+    assert loaded.meta == model.meta
+    assert loaded.settings == model.settings
+    assert loaded.vocabulary == model.vocabulary
+    assert loaded.rules == model.rules
+    assert loaded.rules.text == RULES
+    assert loaded.progress == model.progress
+    assert same_arrays(loaded.parameters, model.parameters)
+    assert same_arrays(loaded.training, model.training)
+
+
+def test_parsing_does_not_read_the_training_state(saved: Path) -> None:
+    loaded = model_file.load(rewritten(saved, training_npz=None, progress_json=None))
+    assert loaded.training == {}
+    assert loaded.progress == {}
+    assert same_arrays(loaded.parameters, a_model().parameters)
+
+
+def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
+    before = saved.read_bytes()
+    model_file.save(saved, model_file.load(saved, training=True))
+    assert saved.read_bytes() == before
+    model_file.save(saved, a_model())
+    assert hashlib.sha256(saved.read_bytes()).digest() == hashlib.sha256(before).digest()
+
+
+def test_the_order_of_arrays_does_not_matter(saved: Path, tmp_path: Path) -> None:
+    model = a_model()
+    model.parameters = dict(reversed(model.parameters.items()))
+    model.training = dict(reversed(model.training.items()))
+    model_file.save(tmp_path / "other.vdgi", model)
+    assert (tmp_path / "other.vdgi").read_bytes() == saved.read_bytes()
+
+
+def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        assert archive.testzip() is None
+        assert tuple(archive.namelist()) == MEMBERS
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    assert json.loads(contents["meta.json"])["data"][0]["name"] == "š.conllu"
+    assert "š.conllu".encode() in contents["meta.json"]  # readable without this program
+    assert contents["rules.txt"].decode() == RULES
+    for name in ("parameters.npz", "training.npz"):
+        with zipfile.ZipFile(io.BytesIO(contents[name])) as archive:
+            for member in archive.namelist():
+                content = archive.read(member)
+                assert content.startswith(b"\x93NUMPY")
+                assert b"|O" not in content[:128]
+                with pytest.raises((pickle.UnpicklingError, ValueError, EOFError)):
+                    pickle.loads(content)
+
+
+def test_a_file_name_that_is_not_utf8_survives(saved: Path) -> None:
+    model = a_model()
+    model.provenance = model.provenance.with_(command=("vdgi", "train", "n\udcff.conllu"))
+    model_file.save(saved, model)
+    assert model_file.load(saved).provenance.command == model.provenance.command
+
+
+def test_no_arrays_is_possible(saved: Path) -> None:
+    model = a_model()
+    model.parameters = {}
+    model_file.save(saved, model)
+    assert model_file.load(saved).parameters == {}
+
+
+def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
+    assert model_file.load(rewritten(saved, settings_toml=b"[train]\nlr = 0.5\n")).settings.train.epochs == (
+        Settings().train.epochs
+    )
+
+
+# Writing is all or nothing
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_ends_half_way_leaves_the_old_file(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    before = saved.read_bytes()
+    original, calls = zipfile.ZipFile.writestr, []
+
+    def failing(archive: zipfile.ZipFile, *arguments: Any, **options: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 5:
+            raise error
+        original(archive, *arguments, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", failing)
+    with pytest.raises(type(error)):
+        model_file.save(saved, a_model())
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model.vdgi"]
+
+
+def test_what_cannot_be_saved_leaves_the_old_file(saved: Path) -> None:
+    before, model = saved.read_bytes(), a_model()
+    model.progress["oops"] = object()
+    with pytest.raises(TypeError):
+        model_file.save(saved, model)
+    assert saved.read_bytes() == before
+
+
+# Reading anything else
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    assert message_of(tmp_path / "model.vdgi") == "no such model file"
+
+
+def test_directory(tmp_path: Path) -> None:
+    assert message_of(tmp_path) == "cannot read the model file: Is a directory"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000]
+)
+def test_not_a_zip(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.vdgi"
+    path.write_bytes(content)
+    assert message_of(path) == "not a vdgi model file (not a zip archive, or damaged)"
+
+
+def test_a_zip_of_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "book.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.xml", "<x/>")
+    assert message_of(path).startswith("the model file is damaged (")
+    assert "meta.json" in message_of(path)
+
+
+def test_truncated_at_any_length(saved: Path) -> None:
+    content = saved.read_bytes()
+    for length in [*range(0, len(content), 23), *range(len(content) - 30, len(content))]:
+        saved.write_bytes(content[:length])
+        assert "damaged" in message_of(saved), length
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flipped_bits_are_noticed_or_do_not_matter(saved: Path, seed: int) -> None:
+    content, rng = saved.read_bytes(), random.Random(seed)
+    noticed = 0
+    for _ in range(200):
+        changed = bytearray(content)
+        for _ in range(rng.choice([1, 8])):
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+        saved.write_bytes(changed)
+        try:
+            loaded = model_file.load(saved, training=True)
+        except ModelError:
+            noticed += 1
+        else:
+            assert same_arrays(loaded.parameters, a_model().parameters)
+    assert noticed > 150
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_missing_member(saved: Path, name: str) -> None:
+    path = rewritten(saved, **{name.replace(".", "_"): None})
+    message = message_of(path)
+    assert "the model file is damaged" in message
+    assert name in message
+
+
+def test_newer_format(saved: Path) -> None:
+    path = rewritten(saved, meta_json=json.dumps({"format": model_file.FORMAT + 1}).encode())
+    assert message_of(path) == (
+        f"model format {model_file.FORMAT + 1} is newer than this program's ({model_file.FORMAT}); "
+        "update dynet_vdgi to use it"
+    )
+
+
+@pytest.mark.parametrize(
+    "meta", [b"[]", b"{}", b"3", b'{"format": "1"}', b'{"format": null}', b'{"format": 1.5}']
+)
+def test_no_format(saved: Path, meta: bytes) -> None:
+    assert message_of(rewritten(saved, meta_json=meta)) == (
+        "not a vdgi model file (its meta.json names no format)"
+    )
+
+
+def npy_claiming(shape: tuple[int, ...]) -> bytes:
+    """An NPZ whose array is far larger, by its own account, than the file."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    buffer = io.BytesIO(npz(names=np.array(["x"])))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("a0.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    return buffer.getvalue()
+
+
+DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
+    "meta: not JSON": lambda: {"meta_json": b"{"},
+    "meta: not UTF-8": lambda: {"meta_json": b"\xff"},
+    "meta: nested without end": lambda: {"meta_json": b"[" * 100_000},
+    "vocabulary: not JSON": lambda: {"vocabulary_json": b"tags"},
+    "vocabulary: a list": lambda: {"vocabulary_json": b"[]"},
+    "vocabulary: null": lambda: {"vocabulary_json": b"null"},
+    "vocabulary: no words": lambda: {"vocabulary_json": b'{"tags": ["NOUN"]}'},
+    "vocabulary: tags are a number": lambda: {
+        "vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'
+    },
+    "progress: not JSON": lambda: {"progress_json": b""},
+    "settings: not TOML": lambda: {"settings_toml": b"[train"},
+    "settings: unknown key": lambda: {"settings_toml": b"[train]\nspeed = 1\n"},
+    "settings: out of bounds": lambda: {"settings_toml": b"[train]\nepochs = -1\n"},
+    "settings: not UTF-8": lambda: {"settings_toml": b"\xff"},
+    "rules: empty": lambda: {"rules_txt": b""},
+    "rules: malformed": lambda: {"rules_txt": b"ROOT VERB\n"},
+    "arrays: empty": lambda: {"parameters_npz": b""},
+    "arrays: not a zip": lambda: {"parameters_npz": b"weights"},
+    "arrays: a pickle": lambda: {"parameters_npz": pickle.dumps([1, 2])},
+    "arrays: one, not several": lambda: {"parameters_npz": single_npy()},
+    "arrays: no names": lambda: {"parameters_npz": npz(a0=np.zeros(3))},
+    "arrays: names are not a list": lambda: {"parameters_npz": npz(names=np.array(1), a0=np.zeros(3))},
+    "arrays: one too few": lambda: {"parameters_npz": npz(names=np.array(["x", "y"]), a0=np.zeros(3))},
+    "arrays: cut": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(300))[:-500]},
+    "arrays: too large": lambda: {"parameters_npz": npy_claiming((10**9, 10**9))},
+    "training: a pickle": lambda: {"training_npz": pickle.dumps({})},
+}
+
+
+def single_npy() -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(3))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_damaged_member(saved: Path, what: str) -> None:
+    assert "damaged" in message_of(rewritten(saved, **DAMAGED[what]()))
+
+
+class Evil:
+    """Leaves a file when unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("member", ["parameters_npz", "training_npz"])
+def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path, member: str) -> None:
+    trap = tmp_path / "trap"
+    content = npz(names=np.array(["x"]), a0=np.array([Evil(trap)], dtype=object))
+    assert "Object arrays cannot be loaded" in message_of(rewritten(saved, **{member: content}))
+    assert not trap.exists()
+
+
+def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*arguments: Any, **options: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(saved))
+
+    monkeypatch.setattr(zipfile, "ZipFile", denied)
+    assert message_of(saved) == "cannot read the model file: Permission denied"

@@ -1,0 +1,90 @@
+"""Typos in the tags of a text and of a rule table are told, with what was meant."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from dynet_vdgi import config
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar import tag_warnings as module
+from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.grammar.tag_warnings import mentioned_tags, tag_warnings, unknown_tags
+
+TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
+
+
+@pytest.fixture(scope="module")
+def best() -> RuleSet:
+    return load_rules(config.resources() / "rules" / "best.txt")
+
+
+def test_the_example() -> None:
+    assert doctest.testmod(module).attempted
+    assert not doctest.testmod(module).failed
+
+
+def test_a_sound_text_gives_no_warning(best: RuleSet) -> None:
+    assert tag_warnings(TEXT, best) == []
+
+
+def test_tags_in_lower_case_are_told(best: RuleSet) -> None:
+    lines = tag_warnings({tag.lower(): n for tag, n in TEXT.items()}, best)
+    assert len(lines) == len(TEXT)
+    assert lines[0] == "tag noun (400 words): tags in lower case fit no rule; did you mean 'NOUN'?"
+
+
+def test_rare_tags_like_one_of_ud_are_told(best: RuleSet) -> None:
+    (line,) = tag_warnings({**TEXT, "NUON": 3}, best)
+    assert line == "tag NUON (3 words): neither a tag of UD nor of the rules; did you mean 'NOUN'?"
+
+
+def test_tags_that_no_rule_mentions_are_told_together(best: RuleSet) -> None:
+    (line,) = tag_warnings({**TEXT, "EMO": 90, "HASH": 10}, best)
+    assert line == "no rule mentions these tags of the text: EMO HASH (100 words, 10.0 %)"
+    (line,) = tag_warnings(TEXT, parse_rules("ROOT VERB 1\nVERB NOUN 1"))
+    assert line == "no rule mentions these tags of the text: DET ADJ CCONJ (300 words, 33.3 %)"
+
+
+def test_tags_of_another_tag_set_are_no_typos() -> None:
+    penn = {"NN": 300, "VBZ": 100, "DT": 90, "NNP": 1, "PRP": 1, "ADV": 1}
+    rules = load_rules(config.resources() / "rules" / "wsj.txt")
+    assert not any("did you mean" in line for line in tag_warnings(penn, rules))
+    assert unknown_tags(rules, penn) == []
+    assert unknown_tags(parse_rules("ROOT verbe 1"), {"verbe"}) == []
+
+
+@pytest.mark.parametrize("name", ["ud", "ud-propn", "wsj", "wsj-pairs", "best", "text", "strict"])
+def test_the_tables_that_come_along_have_no_unknown_tag(name: str) -> None:
+    rules = load_rules(config.resources() / "rules" / f"{name}.txt")
+    assert mentioned_tags(rules)
+    assert unknown_tags(rules, ()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "tag", "meant"),
+    [
+        ("VERB NOUN 1", "VREB NOUN 1", "VREB", "VERB"),
+        ("CONJ CCONJ DET PART", "CONJ CCNJ DET PART", "CCNJ", "CCONJ"),
+        ("NOUN += PROPN", "NUON += PROPN", "NUON", "NOUN"),
+        ("NOUN PROPN PRON | VERB | ADJ", "NOUN PROPN PRON | VERB | ADJX", "ADJX", "ADJ"),
+        ("except NOUN  CONJ  0 left", "except NONU  CONJ  0 left", "NONU", "NOUN"),
+    ],
+)
+def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, meant: str) -> None:
+    text = best.text.replace(old, new, 1)
+    assert text != best.text
+    (line,) = unknown_tags(parse_rules(text), TEXT)
+    number = next(number for number, line in enumerate(text.split("\n"), 1) if new in line)
+    assert line == (
+        f"rules, line {number}: {tag} is neither a tag of UD nor of the text; did you mean '{meant}'?"
+    )
+
+
+def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_rules(best.text.replace("NOUN += PROPN", "NOUN =+ PROPN"), "my.txt")
+    assert str(caught.value) == "my.txt:24: =+ is not understood; did you mean 'NOUN += PROPN'?"
+    with pytest.raises(ConfigError, match=r"did you mean 'A \+= B'"):
+        parse_rules("A =+ B\nROOT A 1")

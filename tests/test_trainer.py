@@ -1,0 +1,227 @@
+"""Training: batches, the log, what is kept, and that anything is learnt."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import UPDATES, Run, same_arrays
+
+from dynet_vdgi import model_file
+from dynet_vdgi.baselines.branching import left_branching, right_branching
+from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.model.adagrad import NetworkAdaGrad
+from dynet_vdgi.runlog import COLUMNS, RunLog, console_row, heading
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.trainer import Trainer, minibatches
+
+# Minibatches
+
+
+@given(st.lists(st.integers(1, 5), max_size=40), st.integers(1, 6), st.integers(0, 2**32))
+def test_minibatches_partition_the_data(lengths: list[int], size: int, seed: int) -> None:
+    batches = minibatches(lengths, size, np.random.default_rng(seed))
+    assert sorted(k for batch in batches for k in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert 1 <= len(batch) <= size
+        assert len({lengths[k] for k in batch}) == 1
+    full = sum(-(-lengths.count(length) // size) for length in set(lengths))
+    assert len(batches) == full  # the same in every epoch, so that a checkpoint's place can be found again
+    assert minibatches(lengths, size, np.random.default_rng(seed)) == batches
+
+
+def test_minibatches_differ_from_epoch_to_epoch() -> None:
+    lengths = [2, 3] * 20
+    orders = [minibatches(lengths, 4, np.random.default_rng([1, epoch])) for epoch in range(5)]
+    assert len({json.dumps(order) for order in orders}) == 5
+    assert len({order[0][0] for order in orders}) > 1
+
+
+# The log
+
+
+def test_the_log_is_a_json_object_a_line(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "log.jsonl")
+    assert log.rows() == []
+    log.append({"update": 1, "what": "š"})
+    log.append({"update": 2})
+    assert (tmp_path / "log.jsonl").read_bytes() == '{"update": 1, "what": "š"}\n{"update": 2}\n'.encode()
+    assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1, "what": "š"}, {"update": 2}]
+
+
+@pytest.mark.parametrize("rest", ['{"upda', '{"update": 3', "\0\0\0\0", "\n\n", "null"[:2]])
+def test_a_line_cut_by_a_crash_is_dropped(tmp_path: Path, rest: str) -> None:
+    log = RunLog(tmp_path / "log.jsonl")
+    log.append({"update": 1})
+    with open(log.path, "a", encoding="utf-8") as handle:
+        handle.write(rest)
+    assert log.rows() == [{"update": 1}]
+    log.restart(after_update=1)
+    log.append({"update": 2})
+    assert log.path.read_text(encoding="utf-8") == '{"update": 1}\n{"update": 2}\n'
+
+
+def test_a_line_cut_inside_a_letter_is_dropped(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "log.jsonl")
+    log.path.write_bytes(b'{"update": 1}\n{"what": "\xc5')
+    assert log.rows() == [{"update": 1}]
+
+
+def test_restart_drops_later_rows(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "log.jsonl")
+    for update in (2, 4, 6):
+        log.append({"update": update})
+    log.restart(after_update=4)
+    assert log.rows() == [{"update": 2}, {"update": 4}]
+    log.restart(after_update=-1)
+    assert log.path.read_bytes() == b""
+
+
+def test_console_rows_stand_under_their_headings() -> None:
+    full = dict(
+        zip((key for _, key, _, _ in COLUMNS), ("pretrain", 1.25, 1234, -3.456, 12.3, 4.5, 3.6, 17.2, 0.5))
+    )
+    full["sentences_per_cpu_s"] = 245.3
+    title, row, empty = heading(), console_row(full), console_row({})
+    assert len(title) == len(row) == len(empty)
+    assert row.split() == [
+        "pretrain",
+        "1.2",
+        "1234",
+        "-3.456",
+        "12.30",
+        "4.50",
+        "3.60",
+        "17.2",
+        "0.500",
+        "245",
+    ]
+    assert empty.split() == ["-"] * len(COLUMNS)
+    end = -1
+    for name, _, width, _ in COLUMNS:
+        end += int(width) + 1
+        assert title[:end].endswith(name)
+        assert row[end - 1] != " "
+        assert row[end : end + 1] in (" ", "")
+
+
+def test_a_run_logs_every_evaluation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    changes = {"train": {"batch_size": 2, "evaluate_every": 4, "updates": 10}}
+    with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
+        trainer = tiny.trainer(tmp_path, changes, dev=True)
+        trainer.train()
+    rows = trainer.log.rows()
+    assert [(row["epoch"], row["update"]) for row in rows] == [(0.667, 4), (1.333, 8), (1.667, 10)]
+    assert [row["sentences"] for row in rows] == [8, 8, 4]
+    assert all(0 <= row["dev_dda"] <= 1 and 1 <= row["gamma_ess"] <= 3 for row in rows)
+    assert all(row["elbo_per_word"] < 0 and row["entropy"] > 0 and row["gradient_norm"] > 0 for row in rows)
+    assert [record.getMessage() for record in caplog.records] == [heading(), *map(console_row, rows)]
+
+
+# Learning
+
+
+def test_training_learns_what_the_rules_say(tmp_path: Path) -> None:
+    changes = {
+        "parser": {"hidden_dim": 12, "tag_dim": 8, "encoder_dropout": 0.0, "decoder_dropout": 0.0},
+        "train": {"updates": 72, "samples": 10, "evaluate_every": 9, "lr": 0.05, "average": 0.9},
+    }
+    trainer = tiny.trainer(tmp_path, changes, n_sentences=36, dev=True)
+    trainer.train()
+    first, *_, last = trainer.log.rows()
+    assert last["rules_per_sentence"] > 1.5 * first["rules_per_sentence"]
+    assert last["elbo_per_word"] > first["elbo_per_word"]
+    assert last["entropy"] < first["entropy"]
+    gold = trainer.data.dev
+    for branching in (left_branching, right_branching):
+        assert last["dev_dda"] > 0.15 + score(gold, [branching(len(sentence)) for sentence in gold]).dda
+
+
+# When it ends, and when it goes wrong
+
+
+def test_checkpoints_within_an_epoch_are_not_written_too_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[int] = []
+    original = Trainer.save
+    monkeypatch.setattr(
+        Trainer,
+        "save",
+        lambda self, complete: (saved.append(self.optimiser.updates), original(self, complete)),
+    )
+    Run(tmp_path, {"train": {"evaluate_every": 1}}).train()
+    assert saved == [1, UPDATES]
+
+
+def test_the_end_is_a_number_of_updates_or_of_epochs(tmp_path: Path) -> None:
+    """One epoch has six batches of two; whichever end comes first holds."""
+    for name, updates, epochs, done in (("a", 0, 1, 6), ("b", 7, 1, 6), ("c", 2, 1, 2)):
+        model = Run(tmp_path / name, {"train": {"updates": updates, "epochs": epochs}}).train()
+        assert model.meta["updates"] == done
+        assert model.meta["complete"] is True
+
+
+def test_divergence_is_said_and_leaves_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = NetworkAdaGrad.take_gradients
+    taken: list[dict[str, float]] = []
+
+    def take_gradients(self: NetworkAdaGrad) -> dict[str, float]:
+        taken.append(original(self))
+        return {**taken[-1], "decoder": np.nan} if len(taken) == 5 else taken[-1]
+
+    monkeypatch.setattr(NetworkAdaGrad, "take_gradients", take_gradients)
+    run = Run(tmp_path)
+    with pytest.raises(VdgiError, match="training diverged: the gradient of update 5 is not finite"):
+        run.train()
+    model = model_file.load(run.out / "model.vdgi", training=True)
+    assert model.progress["update"] == 3
+    assert all(np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values()))
+    assert [row["update"] for row in run.rows()] == [3]
+
+
+def test_nothing_left_to_train_on(tmp_path: Path) -> None:
+    (tmp_path / "train.conllu").write_text(tiny.block(1, ["NOUN", "PUNCT"], None), encoding="utf-8")
+    with pytest.raises(DataError, match=r"train\.conllu: no training sentence is left"):
+        Run(tmp_path).train()
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_best_dev_model_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With select = dev, the weights for parsing are those of the best evaluation, not of the last."""
+    ddas = iter([0.25, 0.75, 0.5])
+    monkeypatch.setattr(trainer, "score", lambda gold, heads: type("Scores", (), {"dda": next(ddas)})())
+    seen: list[Any] = []
+    original = Trainer._evaluate
+
+    def evaluate(self: Trainer, *arguments: Any) -> dict[str, Any]:
+        row = original(self, *arguments)
+        seen.append(self.optimiser.averaged())
+        seen[-1] = {name: value.copy() for name, value in seen[-1].items()}
+        return row
+
+    monkeypatch.setattr(Trainer, "_evaluate", evaluate)
+    model = Run(tmp_path, {"train": {"select": "dev"}}, dev=True).train()
+    assert model.meta["dev_dda"] == 0.75
+    assert model.meta["gold_trees"] == ["dev: choice of the model"]
+    assert same_arrays(model.parameters, seen[1])
+    assert not same_arrays(model.parameters, seen[-1])
+
+
+def test_without_dev_selection_the_last_averaged_weights_are_kept(tmp_path: Path) -> None:
+    model = Run(tmp_path, dev=True).train()
+    assert model.meta["dev_dda"] is None
+    assert model.meta["gold_trees"] == ["dev: progress figures only"]
+    averages = {name[8:]: array for name, array in model.training.items() if name.startswith("average:")}
+    for name, array in averages.items():
+        assert model.parameters[name].tobytes() == array.tobytes()

@@ -1,0 +1,334 @@
+"""Learning from gold trees, alone or besides tagged text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+import tiny
+from networks import gradients, network, relative_difference, sentence
+from shell import Vdgi, names_in
+from tiny import same_arrays
+
+from dynet_vdgi import model_file
+from dynet_vdgi.config import TrainSettings
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.transitions import oracle
+from dynet_vdgi.material import Material
+from dynet_vdgi.model import lockstep, per_sentence
+from dynet_vdgi.model.network import forcing, new_graph
+from dynet_vdgi.model_file import Provenance
+from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.variational import trainer
+from dynet_vdgi.variational.phases import Supervised
+from dynet_vdgi.variational.trainer import Trainer
+
+# Gradients
+
+
+def given(n: int, count: int, seed: int = 0) -> list[tuple[int, ...]]:
+    """Derivations of random trees of n words."""
+    trees = brute_force.projective_trees(n)
+    return [tuple(oracle(trees[k])) for k in np.random.default_rng(seed).integers(0, len(trees), count)]
+
+
+@pytest.mark.parametrize("word_dim", [0, 3])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n: int, word_dim: int) -> None:
+    net = network(word_dim=word_dim, encoder_dropout=0.0, decoder_dropout=0.0)
+    texts, derivations = [sentence(n, seed) for seed in range(3)], given(n, 3)
+    summed, scores = None, []
+    for text, actions in zip(texts, derivations):  # one by one, without phase, batch or engine's choice
+        new_graph(autobatch=False)
+        drawn = per_sentence.draw(net, text, 1, forcing([actions]), training=False)
+        per_sentence.backward(drawn, np.ones(1), np.ones(1))
+        scores.append((drawn.samples.log_q[0], drawn.samples.log_p[0]))
+        found = gradients(net)
+        summed = found if summed is None else {name: summed[name] + found[name] for name in found}
+    mean = {name: gradient / 3 for name, gradient in summed.items()}
+    for accumulate in (lockstep.accumulate, per_sentence.accumulate):
+        phase, settings = Supervised(), TrainSettings(samples=7)
+        drawn = accumulate(net, texts, phase, np.random.default_rng(0), settings, derivations)
+        assert relative_difference(mean, gradients(net)) < 1e-4
+        assert [samples.actions for samples in drawn] == [[list(actions)] for actions in derivations]
+        assert [samples.heads[0] for samples in drawn] == [
+            brute_force.heads_from(actions, n) for actions in derivations
+        ]
+        for samples, (log_q, log_p) in zip(drawn, scores):
+            assert samples.log_q == pytest.approx([log_q], abs=1e-4)
+            assert samples.log_p == pytest.approx([log_p], abs=1e-4)
+        figures = phase.diagnostics.averages()
+        for name, column in (("tree_log_q_per_word", 0), ("tree_log_p_per_word", 1)):
+            expected = sum(pair[column] for pair in scores) / (3 * n)
+            assert figures[name] == pytest.approx(expected, abs=1e-4)
+        assert phase.diagnostics.words == 3 * n
+
+
+def test_dropout_is_on_when_trees_are_learnt() -> None:
+    net = network(encoder_dropout=0.5, decoder_dropout=0.5)
+    for accumulate in (lockstep.accumulate, per_sentence.accumulate):
+        scores = [
+            accumulate(
+                net, [sentence(5)], Supervised(), np.random.default_rng(seed), TrainSettings(), given(5, 1)
+            )[0].log_q[0]
+            for seed in (1, 1, 2)
+        ]
+        assert scores[0] == scores[1] != scores[2]
+
+
+# Training
+
+CLEAN = {"encoder_dropout": 0.0, "decoder_dropout": 0.0, "hidden_dim": 12, "tag_dim": 8}
+SUPERVISED: dict[str, dict[str, Any]] = {
+    "parser": CLEAN,
+    "train": {"updates": 40, "lr": 0.05, "clip": 0.0, "average": 0.0, "evaluate_every": 20, "batch_size": 6},
+}
+
+
+def trees_of(folder: Path, n_sentences: int = 12) -> list[Sentence]:
+    return list(read(tiny.write(folder / "trees.conllu", n_sentences)))
+
+
+def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: bool = False) -> Trainer:
+    """A trainer with so many trees and sentences without."""
+    gold = trees_of(folder, max(trees, 1))[:trees]
+    data = tiny.data(folder, max(text, 1))
+    sentences = data.sentences[:text]
+    vocabulary = build_vocabulary([*sentences, *gold], lexicalised=False)
+    settings = tiny.settings(changes or SUPERVISED)
+    chosen = gold if dev else []
+    material = Material({"": sentences}, vocabulary, data.rules, gold, chosen)
+    return Trainer(settings, material, Provenance(), folder)
+
+
+@pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
+def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
+    changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
+    run = new_trainer(tmp_path, 12, 0, changes)
+    run.train()
+    heads = Arena(run._parameters(), run.settings.model).parse(run.encoded)
+    assert score(run.data.trees, heads).dda > 0.9
+    rows = run.log.rows()
+    assert len(rows) == 2
+    for name in ("tree_log_q_per_word", "tree_log_p_per_word"):
+        assert rows[0][name] < rows[1][name] < 0
+    assert "elbo_per_word" not in rows[0]  # nothing is sampled
+
+
+def test_trees_are_learnt_besides_text(tmp_path: Path) -> None:
+    """Dev figures are those of the trees that are learnt; the text here is tagged only."""
+    run = new_trainer(
+        tmp_path, 12, 6, {**SUPERVISED, "train": {**SUPERVISED["train"], "updates": 80}}, dev=True
+    )
+    run.train()
+    row = run.log.rows()[-1]
+    assert row["dev_dda"] > 0.8
+    assert {"elbo_per_word", "rules_per_sentence", "tree_log_q_per_word"} <= set(row)
+
+
+def test_batches_hold_either_trees_or_text_and_an_epoch_every_sentence_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Any, Any, bool]] = []
+    original = trainer.lockstep.accumulate
+
+    def accumulate(
+        network: Any, sentences: Any, phase: Any, rng: Any, settings: Any, given: Any = None
+    ) -> Any:
+        calls.append((list(sentences), given, isinstance(phase, Supervised)))
+        return original(network, sentences, phase, rng, settings, given)
+
+    monkeypatch.setattr(trainer.lockstep, "accumulate", accumulate)
+    run = new_trainer(tmp_path, 9, 12, {"train": {"updates": 0, "epochs": 2, "batch_size": 4}})
+    batches = [batch for epoch in range(2) for batch in run._epoch(epoch)]
+    run.train()
+    assert len(batches) == len(calls) == 2 * run.per_epoch
+    for epoch in (batches[: run.per_epoch], batches[run.per_epoch :]):
+        assert sorted(k for batch in epoch for k in batch) == list(range(21))
+    gold = {k: oracle(tree.heads or ()) for k, tree in enumerate(run.data.trees, 12)}
+    kinds = set()
+    for batch, (sentences, derivations, supervised) in zip(batches, calls):
+        assert sentences == [run.encoded[k] for k in batch]
+        with_trees = {k >= 12 for k in batch}
+        assert len(with_trees) == 1
+        assert supervised == with_trees.pop()
+        assert derivations == ([gold[k] for k in batch] if supervised else None)
+        kinds.add(supervised)
+    assert kinds == {True, False}
+    assert [row["sentences"] for row in run.log.rows()][-1] > 0
+    assert sum(row["sentences"] for row in run.log.rows()) == 42
+    assert sum(row["words"] for row in run.log.rows()) == 2 * sum(map(len, run.encoded))
+
+
+def test_trees_are_learnt_in_the_second_stage_too(tmp_path: Path) -> None:
+    """A batch of trees gives lambda no gradient, but its optimiser goes on."""
+    changes = {
+        "train": {"updates": 0, "l2": 0.0},
+        "posterior": {"dynamics": "released"},
+        "finetune": {"updates": 20, "score": "rl-sn"},
+    }
+    run = new_trainer(tmp_path, 12, 6, changes)
+    moved = {True: 0, False: 0}
+    for batch in run._epoch(0):
+        before = run.phase.lam.value.copy()
+        weights = run.network.parameters.get("encoder/state/actions")
+        run.update(batch)
+        assert (run.network.parameters.get("encoder/state/actions") != weights).any()
+        moved[batch[0] in run.gold] += int((run.phase.lam.value != before).any())
+    assert moved[True] == 0
+    assert moved[False] > 0
+
+
+# The command
+
+
+def learn(*options: str, out: str = "run") -> list[str]:
+    return ["train", *options, "--out", out, *tiny.SMALL_OPTIONS]
+
+
+def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("text.conllu"), 12, heads=False)
+    tiny.write(Path("trees.conllu"), 5)
+    alone = vdgi.good(*learn("--trees", "trees.conllu", out="a"))
+    both = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu", out="b"))
+    dev = ["--dev", "trees.conllu", "--set", "train.select=dev"]
+    chosen = vdgi.good(*learn("--trees", "trees.conllu", *dev, out="c"))
+    without = vdgi.good(*learn("--train", "text.conllu", out="d"))
+    learnt = "training: 5 trees learnt from"
+    for result, out, used in (
+        (alone, "a", [learnt]),
+        (both, "b", [learnt]),
+        (chosen, "c", [learnt, "dev: choice of the model"]),
+        (without, "d", []),
+    ):
+        assert model_file.load(f"{out}/model.vdgi").meta["gold_trees"] == used
+        assert f"gold trees used: {'; '.join(used) or 'none'}" in result.err.splitlines()
+    meta = model_file.load("b/model.vdgi").meta
+    assert [(item["role"], item["name"]) for item in meta["data"]] == [
+        ("train", "text.conllu"),
+        ("trees", "trees.conllu"),
+    ]
+    assert meta["trained_on"]["sentences"] == 17
+    assert "tree: 5 sentences, 22 words (protocol standard)" in both.err.splitlines()
+    vdgi.good("parse", "a/model.vdgi", "text.conllu", "-o", "parsed.conllu")
+    assert "5 trees learnt from" in vdgi.good("info", "b/model.vdgi").out
+
+
+def test_trees_that_cross_are_dropped_and_told(vdgi: Vdgi, folder: Path) -> None:
+    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
+    Path("trees.conllu").write_text(tiny.treebank(5) + crossing + crossing, encoding="utf-8")
+    result = vdgi.good(*learn("--trees", "trees.conllu"))
+    assert "  dropped not projective: 2 sentences, 8 words" in result.err.splitlines()
+    meta = model_file.load("run/model.vdgi").meta
+    assert meta["gold_trees"] == ["training: 5 trees learnt from"]
+    assert "not projective: 2 sentences, 8 words" in meta["dropped"]
+
+
+def test_text_that_crosses_is_kept(vdgi: Vdgi, folder: Path) -> None:
+    """Only trees need a derivation; heads of --train are not looked at."""
+    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
+    Path("text.conllu").write_text(crossing * 3, encoding="utf-8")
+    tiny.write(Path("trees.conllu"), 5)
+    result = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu"))
+    assert "training: 3 sentences, 12 words (protocol standard)" in result.err.splitlines()
+    assert "not projective" not in result.err
+
+
+def test_only_crossing_trees_are_none(vdgi: Vdgi, folder: Path) -> None:
+    crossing = tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
+    Path("trees.conllu").write_text(crossing, encoding="utf-8")
+    status, out, err = vdgi(*learn("--trees", "trees.conllu"))
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-1].startswith("trees.conllu: no tree sentence is left")
+    assert names_in(folder) == ["trees.conllu"]
+
+
+def test_trees_without_heads_are_refused_with_their_line(vdgi: Vdgi, folder: Path) -> None:
+    first = tiny.treebank(1)
+    Path("trees.conllu").write_text(first + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8")
+    status, out, err = vdgi(*learn("--trees", "trees.conllu"))
+    assert (status, out) == (3, "")
+    line = first.count("\n") + 2  # after the comment
+    assert err.splitlines()[-1].startswith(f"trees.conllu:{line}: column 7 (HEAD) is missing")
+    assert names_in(folder) == ["trees.conllu"]
+
+
+def test_two_roots_are_no_tree(vdgi: Vdgi, folder: Path) -> None:
+    Path("trees.conllu").write_text(tiny.treebank(1) + tiny.TWO_ROOTS, encoding="utf-8")
+    status, _, err = vdgi(*learn("--trees", "trees.conllu"))
+    assert status == 3
+    assert err.splitlines()[-1].startswith("trees.conllu:9: 2 roots")
+
+
+def test_there_must_be_text_or_trees(vdgi: Vdgi, folder: Path) -> None:
+    for options in ([], ["--dev", "dev.conllu"]):
+        tiny.write(Path("dev.conllu"), 3)
+        status, out, err = vdgi(*learn(*options))
+        assert (status, out) == (2, "")
+        assert err == "nothing to learn from: name tagged text with --train, or trees with --trees\n"
+        assert names_in(folder) == ["dev.conllu"]
+
+
+def test_a_missing_file_of_trees(vdgi: Vdgi, folder: Path) -> None:
+    status, out, err = vdgi(*learn("--trees", "nix.conllu"))
+    assert (status, out) == (2, "")
+    assert "nix.conllu" in err
+
+
+def test_trees_alone_cannot_be_fine_tuned_with_a_language_model_but_that_is_no_bug(
+    vdgi: Vdgi, folder: Path
+) -> None:
+    tiny.write(Path("trees.conllu"), 5)
+    more = ["--set", "finetune.updates=2", "--set", "finetune.score=rl-bl"]
+    status, _, err = vdgi(*learn("--trees", "trees.conllu", *more))
+    assert status != 1, err
+
+
+def test_other_trees_are_other_data(tmp_path: Path) -> None:
+    run = tiny.Run(tmp_path, trees=True)
+    run.train()
+    tiny.write(tmp_path / "trees.conllu", 7)
+    with pytest.raises(ModelError, match="its data differ from those asked for now"):
+        run.train(resume=True)
+
+
+# What of the training text is not used
+
+
+def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
+    """All that training leaves, after a run with the default preset's settings but for sizes."""
+    small = [option for section in ("model",) for option in tiny.SMALL_OPTIONS if section in option]
+    sizes = [text for option in small for text in ("--set", option)]
+    sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
+    vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
+    return model_file.load(f"{out}/model.vdgi", training=True)
+
+
+@pytest.mark.parametrize("options", [[], ["--set", "finetune.updates=3"]], ids=["default", "two stages"])
+def test_heads_of_the_training_text_are_not_used(vdgi: Vdgi, folder: Path, options: list[str]) -> None:
+    """The same text with heads, with other heads, and with none gives the same numbers, bit by bit."""
+    for name in ("gold", "other", "none"):
+        Path(name).mkdir()
+    text = tiny.treebank(12) + tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])
+    Path("gold/text.conllu").write_text(text, encoding="utf-8")
+    tiny.write(Path("none/text.conllu"), 12, heads=False)
+    with open("none/text.conllu", "a", encoding="utf-8") as handle:
+        handle.write(tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], None))
+    chains = [list(range(len(tags.split()))) for tags, _ in tiny.PATTERNS]
+    blocks = [tiny.block(k, tags.split(), chains[k % 6]) for k, (tags, _) in enumerate([*tiny.PATTERNS] * 2)]
+    blocks.append(tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [0, 1, 2, 3]))
+    Path("other/text.conllu").write_text("".join(blocks), encoding="utf-8")
+    models = [
+        weights(vdgi, f"{name}/text.conllu", f"run-{name}", *options) for name in ("gold", "other", "none")
+    ]
+    for model in models[1:]:
+        assert same_arrays(models[0].training, model.training)
+        assert same_arrays(models[0].parameters, model.parameters)
+        assert model.meta["gold_trees"] == models[0].meta["gold_trees"] == []
