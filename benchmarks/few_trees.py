@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 from measuring import conditions, print_conditions, print_table
 
-from dynet_vdgi.config import rules_path
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import without_punctuation
-from dynet_vdgi.few_trees import FewTrees
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.labeller import Labeller
@@ -36,10 +35,11 @@ from dynet_vdgi.labels.table import load as load_labels
 from dynet_vdgi.labels.table import relation_of
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
 from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.transfer import start_weights, trigrams
+from dynet_vdgi.training.few_trees import FewTrees
 
 LIMITS = (15, 40)
 TEACHER_LIMIT = 15
@@ -71,9 +71,8 @@ class Language:
         self.gold = [pair for pair in gold if len(pair.bare)]
         self.test = [pair for pair in pairs(test) if len(pair.bare)]
         start = time.process_time()
-        short = [s for s in self.text if 2 <= len(s) <= TEACHER_LIMIT]
         self.base = Prior.of_text(load_rules(rules_path(rules)), self.text)
-        self.teacher = dmv.learn(short, self.base)
+        self.teacher = Dmv(max_len=TEACHER_LIMIT).fit([s for s in self.text if len(s) > 1], self.base)
         self.text = [s for s in self.text if 2 <= len(s) <= 40]
         self.votes = self.teacher.marginals(self.text)
         self.teaching_s = time.process_time() - start

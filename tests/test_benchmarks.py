@@ -44,7 +44,7 @@ RUNS = {
     ),
     "few_trees": (
         [
-            *("--language", "xx", TRAIN, DEV, "--language", "yy", DEV, TRAIN, "--rows", "rows.jsonl"),
+            *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV, "--rows", "rows.jsonl"),
             *("--trees", "0", "3", "--shuffles", "1", "--exact"),
             *("--systems", "this", "partial", "trees only", "transfer"),
         ],

@@ -43,7 +43,7 @@ EXTRA_ROWS = 4
 _NOTHING, _ROOT = 0, 1  # word types
 
 
-class Packed(NamedTuple):
+class PackedRows(NamedTuple):
     """Sentences one after the other."""
 
     rows: Codes  # (N + 4 S, c): sentence k, `nothing` first, begins at first[k] + 4 k
@@ -69,7 +69,7 @@ class Atoms:
         self._types[_ROOT] = _special("ROOT")
         self._size = 2
 
-    def pack(self, sentences: Sequence[Sentence]) -> Packed:
+    def pack(self, sentences: Sequence[Sentence]) -> PackedRows:
         """The atoms of sentences."""
         first = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in sentences], out=first[1:])
@@ -78,7 +78,7 @@ class Atoms:
             ids.append(_NOTHING)
             ids += self._type_ids(sentence)
             ids += (_ROOT, _NOTHING, _NOTHING)
-        packed = Packed(self._types[ids], first)
+        packed = PackedRows(self._types[ids], first)
         for k, sentence in enumerate(sentences):
             if any(sentence.gaps[: len(sentence)]):
                 _add_punctuation(packed.of(k), sentence.gaps)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiling import compiled
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
+from dynet_vdgi.data.templates import Templates, table_of
+from dynet_vdgi.jit import compiled
 from dynet_vdgi.labels.table import KINDS, LABELS, OTHERWISE, TAGS, RuleArrays
-from dynet_vdgi.templates import Templates, table_of
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.uint64]

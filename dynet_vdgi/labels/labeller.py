@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
-from dynet_vdgi.data.atoms import Atoms, Packed
+from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.table import LABELS, ROOT, LabelTable, relation_of
 
@@ -189,7 +189,7 @@ class Labeller:
 class _Text(NamedTuple):
     """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
-    packed: Packed
+    packed: PackedRows
     heads: Ints
     bits: Bits
     tables: Ints
@@ -204,7 +204,7 @@ def _number(deprel: str) -> int:
 @cache
 def _kernels() -> Any:
     """The module of compiled functions; says on the log if compiling takes long."""
-    from dynet_vdgi.compiling import announced
+    from dynet_vdgi.jit import announced
 
     with announced("labelling"):
         from dynet_vdgi.labels import kernels

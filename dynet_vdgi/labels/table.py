@@ -8,7 +8,6 @@ Letters: r rules, q conditions of all rules.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import resources
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.names import did_you_mean
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -177,7 +177,7 @@ def load(name: str = "ud2") -> LabelTable:
     bundled = {path.stem: path for path in (resources() / "labels").glob("*.txt")}
     if name not in bundled and not Path(name).exists():
         there_are = f"there are: {', '.join(sorted(bundled))}"
-        raise ConfigError(f"no table of labels '{name}'{_nearest(name, bundled)} ({there_are})")
+        raise ConfigError(f"no table of labels '{name}'{did_you_mean(name, bundled)} ({there_are})")
     return LabelTable.read(bundled.get(name, Path(name)))
 
 
@@ -189,11 +189,6 @@ def _tag_bits(tags: Iterable[str]) -> int:
 def _tags_wanted(tags: Sequence[str]) -> int:
     """The bits of these tags; of none, which means any, all bits."""
     return _tag_bits(tags) if tags else (1 << _MOST_BITS) - 1
-
-
-def _nearest(word: str, words: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(words), 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 class _Reader:
@@ -218,7 +213,7 @@ class _Reader:
             raise self.fault(f"{expected}, such as: det NOUN DET left; found: {content}")
         label, heads, dependents, *conditions = columns
         if label not in LABELS:
-            raise self.fault(f"'{label}' is no relation of UD 2{_nearest(label, LABELS)}")
+            raise self.fault(f"'{label}' is no relation of UD 2{did_you_mean(label, LABELS)}")
         rule = LabelRule(label, self.tags(heads), self.tags(dependents), tuple(self.conditions(conditions)))
         if ROOT in rule.dependents:
             raise self.fault("ROOT cannot be a dependent")
@@ -240,7 +235,7 @@ class _Reader:
         for name in column.split("|"):
             if name not in TAGS and name not in self.classes:
                 known = (*TAGS, *self.classes)
-                raise self.fault(f"'{name}' is no universal tag and no class{_nearest(name, known)}")
+                raise self.fault(f"'{name}' is no universal tag and no class{did_you_mean(name, known)}")
             tags.update(dict.fromkeys(self.classes.get(name, (name,))))
         return tuple(tags)
 
@@ -269,7 +264,7 @@ class _Reader:
             known = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
             there_are = f"there are: {', '.join(known)}, Name=Value"
             raise self.fault(
-                f"no condition '{column}'{_nearest(kind if colon else column, known)} ({there_are})"
+                f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})"
             )
         if kind in ("child", "headchild"):
             return Condition(kind, self.tags(value), negated)

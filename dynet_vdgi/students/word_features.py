@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from dynet_vdgi.data.atoms import AGREEING, COLUMNS
+from dynet_vdgi.data.templates import table_of, without
 from dynet_vdgi.students import arc_hybrid
-from dynet_vdgi.students.word_kernels import N_PLACES, NUMBERS, Features
-from dynet_vdgi.templates import table_of, without
+from dynet_vdgi.students.word_kernels import N_PLACES, NUMBERS, StateFeatures
 
 PLACES = arc_hybrid.ATOMS[:N_PLACES]
 
@@ -52,14 +52,14 @@ SEED = 1402  # of the hashing
 
 
 @lru_cache(maxsize=4)
-def features(*, feats: bool = True, words: bool = True) -> Features:
+def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
     """The templates for the kernels, with or without what FEATS and forms show."""
     unused = {*(() if feats else ("M", "C", *_AGREEMENT)), *(() if words else ("W", "S"))}
     chosen = without(TEMPLATES, unused)
     named = sorted({name for template in chosen for name in template.split() if "." in name})
     atoms = ("nothing", *named, *NUMBERS, *_AGREEMENT)
     at = [name.split(".") for name in named]
-    return Features(
+    return StateFeatures(
         np.array([PLACES.index(place) for place, _ in at], np.int64),
         np.array([COLUMNS.index(column) for _, column in at], np.int64),
         table_of(chosen, atoms, _OPTIONAL, SEED),

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.compiling import compiled
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
+from dynet_vdgi.data.templates import Templates
+from dynet_vdgi.jit import compiled
 from dynet_vdgi.students.arc_hybrid import (
     FARTHEST,
     HEADS,
@@ -40,7 +41,6 @@ from dynet_vdgi.students.arc_hybrid import (
     score,
     shift_of,
 )
-from dynet_vdgi.templates import Templates
 
 USED = (advance, best, best_of_cheapest, cost, is_legal, new_state, score, shift_of)
 TRANSITIONS = "6d4a5e3b67ecd841"
@@ -55,7 +55,7 @@ These two, and agreement, may be absent: 0."""
 FARTHEST_GAP = 2  # more places with punctuation are taken for these
 
 
-class Features(NamedTuple):
+class StateFeatures(NamedTuple):
     """What a model sees: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
 
     places: Ints  # (p,) of words
@@ -104,7 +104,7 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
 
 @compiled
 def find_features(
-    rows: Codes, features: Features, shift: int, places: Ints, atoms: Codes, buckets: Codes
+    rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
 ) -> int:
     """Fills in the buckets of the features of what `places` and the numbers at the end of `atoms` say.
 
@@ -143,7 +143,7 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 def parse_words(
     rows: Codes,
     first: Ints,
-    features: Features,
+    features: StateFeatures,
     weights: Weights,
     given: Ints,
     heads: Ints,
@@ -190,7 +190,7 @@ def learn_words(
     first: Ints,
     order: Ints,
     amounts: Floats,
-    features: Features,
+    features: StateFeatures,
     weights: Weights,
     totals: Weights,
     step: int,

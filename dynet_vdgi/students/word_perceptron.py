@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
-from dynet_vdgi.data.atoms import Atoms, Packed
+from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
-from dynet_vdgi.students.linear import N_ACTIONS
+from dynet_vdgi.students.perceptron import N_ACTIONS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,7 +87,7 @@ class WordPerceptron:
         return self
 
     def _add_perceptron(
-        self, packed: Packed, gold: Ints, plan: Ints, sizes: Floats, seed: int, total: Floats
+        self, packed: PackedRows, gold: Ints, plan: Ints, sizes: Floats, seed: int, total: Floats
     ) -> None:
         """Trains a perceptron, and adds its average weights to the total (B, 3)."""
         weights, totals, step = np.zeros_like(total), np.zeros_like(total), 0
@@ -197,7 +197,7 @@ def _kernels() -> Any:
     from dynet_vdgi.students import word_kernels  # says so where numba is missing
 
     # isort: split
-    from dynet_vdgi.compiling import announced
+    from dynet_vdgi.jit import announced
     from dynet_vdgi.students.word_features import features
 
     with announced("the linear parser"):

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.teachers import arc_features, chart
 from dynet_vdgi.teachers.chart import FREE
-from dynet_vdgi.templates import Templates
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]

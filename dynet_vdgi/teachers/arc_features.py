@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiling import compiled
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
-from dynet_vdgi.templates import Templates, table_of, without
+from dynet_vdgi.data.templates import Templates, table_of, without
+from dynet_vdgi.jit import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
@@ -26,12 +26,12 @@ ATOMS = (
     *(f"{word}.{column}" for word in ("h", "d") for column in "TMCWS"),
     *(f"{word}.{column}" for word in NEIGHBOURS for column in "TCW"),
     "distance",
-    *("h.P", "d.P", "d+1.P", "gaps", "edge", "between"),
+    *("h.P", "d.P", "d+1.P", "gaps", "border", "between"),
     *AGREEING,
 )
 """What is seen of an arc from h to d: columns of the two words and their neighbours (those of ROOT are
 nothing); the distance in bins, 0 for ROOT; gaps, in how many places between them there is punctuation, in a
-sentence that has any between its words; edge, for arcs from ROOT, whether d is the first or the last word;
+sentence that has any between its words; border, for arcs from ROOT, whether d is the first or the last word;
 between, the tag of one of the words between them; whether the values of Case and so on are the same. On which
 side d stands is part of every feature."""
 
@@ -42,7 +42,7 @@ TEMPLATES = (
     *("h.T d.T", "h.T d.T distance", "h.T distance", "d.T distance"),
     *("h.T d.T h+1.T d-1.T", "h.T d.T h-1.T d-1.T", "h.T d.T h+1.T d+1.T", "h.T d.T h-1.T d+1.T"),
     *("h.T d.T h-1.T", "h.T d.T h+1.T", "h.T d.T d-1.T", "h.T d.T d+1.T"),
-    "d.T edge",
+    "d.T border",
     *("h.T d.T gaps", "h.T d.T distance gaps", "d.T gaps d.P", "h.T gaps h.P", "h.T d.T d.P d+1.P"),
     *("h.T d.M", "h.M d.T", "h.M d.M", "h.T d.C", "h.C d.C"),
     *("d.C distance", "h.C d.T distance", "h.T d.C distance"),

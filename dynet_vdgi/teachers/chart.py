@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 
 try:
-    from dynet_vdgi.compiling import announced, compiled
+    from dynet_vdgi.jit import announced, compiled
 except ImportError as error:
     raise VdgiError(f"exact parsing needs the package numba ({error}); pip install 'numba>=0.58'") from None
 
