@@ -14,10 +14,12 @@ from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.teachers import arc_features, chart
 from dynet_vdgi.teachers.arc_crf import (
+    LEAST_SHARE,
     ArcCrf,
     mixed,
     moved,
     n_known_heads,
+    share_of_base,
     share_of_unsupervised,
     slopes_of,
 )
@@ -37,8 +39,9 @@ def accuracy(sentences, parsed):
 
 def some_crf(sentences, seed=0):
     """With random weights."""
-    crf = ArcCrf(**SMALL)
-    return crf.fit([], RandomBase(), start=np.random.default_rng(seed).normal(size=1 << 12))
+    crf = ArcCrf(**SMALL).fit([], RandomBase(), start=np.random.default_rng(seed).normal(size=1 << 12))
+    assert crf.share == LEAST_SHARE
+    return crf
 
 
 # ------------------------------------------------------------------------------------------- the law
@@ -104,7 +107,7 @@ def test_scores_are_sums_of_weights_of_features():
     atoms, buckets = np.zeros(len(arc_features.ATOMS), np.uint64), np.zeros(100, np.uint64)
     found = arc_features.find_buckets(rows, table, 64 - 12, 1, 2, atoms, buckets)
     base = RandomBase().potentials(sentence)
-    expected = base[1, 2] + crf.weights[buckets[:found].astype(int)].sum()
+    expected = LEAST_SHARE * base[1, 2] + crf.weights[buckets[:found].astype(int)].sum()
     assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
 
 
@@ -201,6 +204,13 @@ def test_one_word_sentences_and_long_ones_teach_nothing():
 
 
 # ------------------------------------------------------------------------------------------- the rest
+def test_the_more_trees_the_less_the_table_counts():
+    assert share_of_base(0, 500) == 1
+    assert share_of_base(500, 500) == 0.75
+    assert share_of_base(10**9, 500) == pytest.approx(LEAST_SHARE)
+    assert ArcCrf(**SMALL).fit(trees(12), RandomBase()).share < 1
+
+
 def test_mixed_marginals():
     assert share_of_unsupervised(0) == 1
     assert share_of_unsupervised(20) == 0.5
@@ -224,6 +234,8 @@ def test_arrays_bring_the_crf_back():
     assert (again.weights == crf.weights).all()
     assert (again.words, again.feats, again.log2_buckets) == (False, True, 12)
     assert again.predict(trees(5)) == crf.predict(trees(5))
+    with pytest.raises(ModelError, match="crf/share is not one finite number"):
+        ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
     with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
         ArcCrf.from_arrays({}, RandomBase())
 

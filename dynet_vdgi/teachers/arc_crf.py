@@ -1,10 +1,11 @@
 """A rule table that learns from trees: a conditional random field over projective trees with one root.
 
-    p(tree | sentence) = exp(sum over arcs of base(arc) + weights . features(arc)) / Z
+    p(tree | sentence) = exp(sum over arcs of share * base(arc) + weights . features(arc)) / Z
 
-The base is a table's log-potentials. Weights start at 0, so without trees this is the table, and with a few
-trees they move what the trees contradict. Features are binary and hashed, see `arc_features`; learning is
-AdaGrad on the log-likelihood, the weights being averaged over the ends of the later epochs.
+The base is a table's log-potentials. Weights start at 0 and the share at 1, so without trees this is the
+table; with a few trees weights move what the trees contradict, and with many the share sinks to a half.
+Features are binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, the weights
+being averaged over the ends of the later epochs.
 
 A tree may be partial: the head of a word is FREE where nobody has said it, and the likelihood sums over all
 heads such a word can have beside the others.
@@ -27,7 +28,7 @@ from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.teachers import arc_features, chart
 from dynet_vdgi.teachers.chart import FREE
 
@@ -39,6 +40,9 @@ FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "crf/"
+
+LEAST_SHARE = 0.5
+"""Of the base, with many trees, or weights from other treebanks to start with."""
 
 
 class Base(Protocol):
@@ -64,6 +68,8 @@ class ArcCrf:
     feats: bool = True  # features of FEATS, and
     words: bool = True  # of forms
     seed: int = 1  # of the order of the trees
+    trust: float = 500.0  # known heads after which the table has lost half of what it will lose
+    share: float = 1.0  # of the base; set by fit
     base: Base | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
 
@@ -88,7 +94,9 @@ class ArcCrf:
             raise ValueError(f"weights to start with are {start.shape}, not {(n_buckets,)}")
         self.base = base
         self.weights = np.zeros(n_buckets) if start is None else np.array(start, np.float64)
-        examples = [self._example(tree) for tree in trees if 1 < len(tree) <= self.longest]
+        learnt_from = [tree for tree in trees if 1 < len(tree) <= self.longest]
+        self.share = share_of_base(n_known_heads(learnt_from), self.trust) if start is None else LEAST_SHARE
+        examples = [self._example(tree) for tree in learnt_from]
         if not examples:
             return self
         squares, total = np.ones(n_buckets), np.zeros(n_buckets)
@@ -112,7 +120,7 @@ class ArcCrf:
         base, weights = self._fitted()
         packed = self._atoms.pack(sentences)
         for k, sentence in enumerate(sentences):
-            scores = _ready(base.potentials(sentence))
+            scores = self._based(base.potentials(sentence))
             arc_features.add_scores(packed.of(k), self._table, weights, scores)
             yield scores
 
@@ -148,7 +156,8 @@ class ArcCrf:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back; the base is not part of it."""
         _, weights = self._fitted()
-        return sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
+        arrays = sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
+        return {**arrays, PREFIX + "share": np.array([self.share])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], base: Base) -> ArcCrf:
@@ -160,12 +169,20 @@ class ArcCrf:
         weights, (feats, words) = sparse_weights.from_arrays(arrays, PREFIX, "arc CRF", FORMAT, n_options=2)
         crf = cls(log2_buckets=len(weights).bit_length() - 1, feats=bool(feats), words=bool(words))
         crf.base, crf.weights = base, weights.astype(np.float64)
+        share = arrays.get(PREFIX + "share")
+        if share is None or share.shape != (1,) or not np.isfinite(share).all():
+            raise ModelError(f"no arc CRF: {PREFIX}share is not one finite number")
+        crf.share = float(share[0])
         return crf
 
     def _example(self, tree: Sentence) -> _Example:
         base, _ = self._fitted()
         rows = self._atoms.pack([tree]).rows
-        return _Example(rows, _ready(base.potentials(tree)), _heads_of(tree))
+        return _Example(rows, self._based(base.potentials(tree)), _heads_of(tree))
+
+    def _based(self, potentials: Floats) -> Floats:
+        """What the base adds to scores, in an array that kernels can change."""
+        return np.ascontiguousarray(self.share * potentials, np.float64)
 
     def _learn(self, example: _Example, squares: Floats) -> None:
         _, weights = self._fitted()
@@ -204,6 +221,11 @@ def slopes_of(scores: Floats, heads: Sequence[int]) -> Floats:
     slopes[:, words] = -expected[:, words]
     slopes[[heads[k] for k in words], words] += 1.0
     return slopes
+
+
+def share_of_base(n_known: int, trust: float) -> float:
+    """How much the base counts beside features that have seen so many heads: from 1 down to LEAST_SHARE."""
+    return LEAST_SHARE + (1 - LEAST_SHARE) * trust / (trust + n_known)
 
 
 def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
@@ -254,8 +276,3 @@ def _heads_of(tree: Sentence) -> tuple[int, ...]:
     if tree.heads is None:
         raise ValueError("a sentence to learn from has no heads")
     return tree.heads
-
-
-def _ready(potentials: Floats) -> Floats:
-    """A copy that kernels can change."""
-    return np.array(potentials, np.float64, order="C")
