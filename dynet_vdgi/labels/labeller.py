@@ -44,7 +44,7 @@ class Labeller:
 
     table: LabelTable
     epochs: int = 8  # weights are averaged over the ends of the later half
-    trust: float = 4.0  # head start of the table's label
+    trust: float = 5.0  # head start of the table's label
     log2_buckets: int = 18
     seed: int = 1  # of the order of the words
     verb_final: bool = False
