@@ -96,8 +96,9 @@ class Provenance(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **told)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return dict(msgspec.to_builtins(self))
+        """Ready for JSON: lists instead of tuples."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass
@@ -116,6 +117,11 @@ class ModelFile:
     def meta(self) -> dict[str, Any]:
         """The provenance, ready for JSON."""
         return self.provenance.to_dict()
+
+    @property
+    def n_weights(self) -> int:
+        """How many numbers training finds."""
+        return sum(array.size for array in self.parameters.values() if array.dtype.kind == "f")
 
 
 def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -215,6 +215,7 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
     importlib.util.find_spec("udtools") is None, reason="udtools, the official scorer, is not installed"
 )
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.slow
 def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
     sentences = list(conllu.read(gold, heads="required"))

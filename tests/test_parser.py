@@ -34,6 +34,13 @@ def parser(model: Path) -> Parser:
     return vdgi.load(model)
 
 
+def trained(folder: Path, settings: Settings) -> Parser:
+    """A parser of the tiny treebank."""
+    text = Given((str(tiny.write(folder / "a.conllu")),))
+    run(Inputs({"": text}), settings, out=folder)
+    return vdgi.load(folder)
+
+
 def is_tree(heads: tuple[int, ...]) -> bool:
     """One root, and every word below it."""
     for word in range(1, len(heads) + 1):
@@ -71,8 +78,13 @@ def test_parsing_needs_no_dynet(model: Path) -> None:
 
 
 def test_what_the_package_promises() -> None:
-    assert {"Sentence", "__version__", "load", "read", "train", "write"} <= set(vdgi.__all__)
+    assert {"Parser", "Sentence", "__version__", "draw", "evaluate", "load", "read", "train", "write"} <= set(
+        vdgi.__all__
+    )
+    assert dir(vdgi) == vdgi.__all__ == sorted(vdgi.__all__)
     assert all(hasattr(vdgi, name) for name in vdgi.__all__)
+    with pytest.raises(AttributeError, match="module 'dynet_vdgi' has no attribute 'parse'"):
+        vdgi.parse  # noqa: B018
 
 
 def test_load_takes_a_path_or_its_name(model: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import tiny
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import ModelSettings, Settings
+from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.conllu import Block, sentence_of
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
@@ -22,7 +22,7 @@ from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
-from dynet_vdgi.presets import merge
+from dynet_vdgi.presets import load_settings
 
 TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 
@@ -30,7 +30,7 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 @pytest.fixture
 def model(tmp_path):
     """A model file with random weights."""
-    settings = merge(Settings(), {"parser": {"kind": "neural", "hidden_dim": 6, "tag_dim": 5}})
+    settings = load_settings("paper", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}

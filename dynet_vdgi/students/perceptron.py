@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import PerceptronSettings, checked, checked_seed
+from dynet_vdgi.config import PerceptronSettings
+from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError

@@ -29,7 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import ConvexMstSettings, checked
+from dynet_vdgi.config import ConvexMstSettings
+from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.projective import decode
 from dynet_vdgi.teachers.common import Heads, TagTeacher

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi import progress
-from dynet_vdgi.config import DmvSettings, checked
+from dynet_vdgi.config import DmvSettings
+from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.teachers.common import Heads, TagTeacher, best_trees
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
