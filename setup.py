@@ -35,6 +35,7 @@ setup(
         "wcwidth>=0.2",
         "gensim>=4.3",
         "conllu>=5.0",
+        "wcwidth>=0.2.6",
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
         "numba>=0.58",

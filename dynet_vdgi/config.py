@@ -374,13 +374,18 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
         settings = msgspec.convert(_with_kinds(values), Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(_explained(str(error), values)) from None
-    for key, value in leaves(msgspec.to_builtins(settings)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"config: '{key}' must be a finite number, not {value}")
-        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
-            raise ConfigError(f"config: '{key}' must be a text in UTF-8, not {value!r}")
+    _check_values(settings, "config")
     _check_together(settings)
     return settings
+
+
+def _check_values(settings: Section, owner: str) -> None:
+    """Raises: ConfigError for a number that is none, or a text that cannot be written."""
+    for key, value in leaves(msgspec.to_builtins(settings)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{owner}: '{key}' must be a finite number, not {value}")
+        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
+            raise ConfigError(f"{owner}: '{key}' must be a text in UTF-8, not {value!r}")
 
 
 def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -459,8 +464,8 @@ def _check_names(values: Mapping[str, Any]) -> None:
 _PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 
 
-def _explained(message: str, values: Mapping[str, Any]) -> str:
-    """A message of the validation library in the words of this program."""
+def _explained(message: str, values: Mapping[str, Any], owner: str = "config") -> str:
+    """A message of the validation library in the words of this program; `owner` is whose values they are."""
     match = _PLACE.fullmatch(message)
     assert match is not None
     what, place = match[1], match[2] or ""
@@ -474,12 +479,12 @@ def _explained(message: str, values: Mapping[str, Any]) -> str:
     choices = _choices(section, key)
     if choices and isinstance(value, str):
         listed = ", ".join(choices)
-        return f"config: '{place}' must be one of {listed}, not {value!r}" + did_you_mean(value, choices)
+        return f"{owner}: '{place}' must be one of {listed}, not {value!r}" + did_you_mean(value, choices)
     expected = what.removeprefix("Expected ")
     for theirs, ours in _IN_WORDS.items():
         expected = expected.replace(theirs, ours)
     expected = re.sub(r", got .*", "", expected)
-    return f"config: '{place}' must be {expected}, not {value!r}"
+    return f"{owner}: '{place}' must be {expected}, not {value!r}"
 
 
 _IN_WORDS = {
@@ -543,13 +548,25 @@ def _check_together(settings: Settings) -> None:
 Numbers = TypeVar("Numbers", bound=Section)
 
 
-def checked(kind: type[Numbers], numbers: Mapping[str, Any]) -> Numbers:
-    """Settings of one kind, from the arguments of a constructor. Raises: ConfigError."""
-    unknown = set(numbers) - set(kind.__struct_fields__)
-    for name in unknown:
-        message = f"{kind.__struct_config__.tag}: no setting '{name}'"
-        raise ConfigError(message + did_you_mean(name, kind.__struct_fields__))
+def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
+    """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; or both are there.
+    """
+    owner = str(kind.__struct_config__.tag)
+    for name in numbers:
+        if name not in kind.__struct_fields__:
+            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
+    if settings is not None:
+        if numbers:
+            raise ConfigError(
+                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
+            )
+        return settings
     try:
-        return msgspec.convert(dict(numbers), kind)
+        found = msgspec.convert(dict(numbers), kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), numbers)) from None
+        raise ConfigError(_explained(str(error), numbers, owner)) from None
+    _check_values(found, owner)
+    return found

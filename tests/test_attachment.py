@@ -1,11 +1,12 @@
-"""Scores, break-downs and tables: hand-computed cases, laws, and the French test set."""
+"""SentenceTally, break-downs and tables: hand-computed cases, laws, and the French test set."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-from collections.abc import Iterator, Sequence
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,21 +15,23 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.protocols import AS_RELEASED, PROTOCOLS, STANDARD
+from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
 from dynet_vdgi.data.sentence import Sentence, Source
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.evaluation.attachment import (
-    Report,
-    Scores,
+    Evaluation,
+    GoldTrees,
+    SentenceTally,
     Tally,
     evaluate,
-    iterate_pairs,
-    pair,
-    policy_line,
+    paired,
+    percent,
     score,
     score_sentence,
 )
-from dynet_vdgi.evaluation.tables import format_breakdown, format_table, mean, percent, reports_to_dict
+from dynet_vdgi.evaluation.pairing import matched
+from dynet_vdgi.evaluation.tables import format_all, format_breakdown, format_table, mean, to_dict
+from dynet_vdgi.grammar.rules import parse_rules
 
 
 def sentence_of(
@@ -53,7 +56,9 @@ PREDICTED = (3, 1, 0, 3, 3)
 # ------------------------------------------------------------------------------------------- counts
 def test_one_sentence_by_hand() -> None:
     # 1: 3 for 2. 2: 1 for 3, but 1 <- 2 is gold. 3, 5 right. 4: 3 for 5
-    assert score_sentence(GOLD, PREDICTED) == Scores(sentences=1, words=5, directed=2, undirected=3, roots=1)
+    assert score_sentence(GOLD, PREDICTED) == SentenceTally(
+        sentences=1, words=5, directed=2, undirected=3, roots=1
+    )
 
 
 def test_reversed_arcs_count_undirected() -> None:
@@ -75,7 +80,7 @@ def test_roots_must_be_the_same_words() -> None:
 
 
 def test_scores_as_fractions() -> None:
-    scores = Scores(sentences=2, words=8, directed=4, undirected=6, roots=1)
+    scores = SentenceTally(sentences=2, words=8, directed=4, undirected=6, roots=1)
     assert (scores.dda, scores.uda, scores.root_accuracy) == (0.5, 0.75, 0.5)
     assert scores.to_dict() == {
         "sentences": 2,
@@ -92,7 +97,7 @@ def test_scores_as_fractions() -> None:
 
 def test_nothing_scored_is_not_a_number() -> None:
     scores = score([], [])
-    assert scores == Scores()
+    assert scores == SentenceTally()
     assert all(math.isnan(value) for value in (scores.dda, scores.uda, scores.root_accuracy, Tally().dda))
     assert scores.to_dict()["dda"] is None
     json.dumps(scores.to_dict(), allow_nan=False)
@@ -127,37 +132,36 @@ def scored_sentence() -> st.SearchStrategy[tuple[Sentence, tuple[int, ...]]]:
 
 
 scored_sentences = st.lists(scored_sentence(), max_size=6)
-RULES = (("ROOT", "VERB"), ("VERB", "NOUN"), ("NOUN", "ADP"))
+RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1")
 
 
 @given(scored_sentences, scored_sentences)
 def test_scores_add_up(
     first: list[tuple[Sentence, tuple[int, ...]]], second: list[tuple[Sentence, tuple[int, ...]]]
 ) -> None:
-    def score_of(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> Scores:
+    def score_of(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> SentenceTally:
         return score((gold for gold, _ in pairs), (heads for _, heads in pairs))
 
     total = score_of(first + second)
     assert total == score_of(first) + score_of(second)
-    assert total == sum((score_sentence(*p) for p in first + second), Scores())
+    assert total == sum((score_sentence(*p) for p in first + second), SentenceTally())
     assert 0 <= total.directed <= total.undirected <= total.words
     assert 0 <= total.roots <= total.sentences
     for gold, _ in first:
         assert gold.heads is not None
         perfect = score_sentence(gold, gold.heads)
-        assert perfect == Scores(1, len(gold), len(gold), len(gold), 1)
+        assert perfect == SentenceTally(1, len(gold), len(gold), len(gold), 1)
 
 
 # ------------------------------------------------------------------------------------------- break-downs
 def test_break_downs_by_hand() -> None:
     second = sentence_of("VERB NOUN", (0, 1))
-    report = evaluate(
-        [GOLD, second], [PREDICTED, (0, 1)], STANDARD, max_lens=(2, None), rules=RULES, all_sentences=3
-    )
-    assert report.total == Scores(2, 7, 4, 5, 2)
-    assert report.by_length == {2: Scores(1, 2, 2, 2, 1), None: report.total}
+    stop = sentence_of("PUNCT", (0,))
+    report = evaluate([GOLD, stop, second], [PREDICTED, (0,), (0, 1)], max_lens=(2, None), rules=RULES)
+    assert report.total == SentenceTally(2, 7, 4, 5, 2)
+    assert report.by_length == {2: SentenceTally(1, 2, 2, 2, 1), None: report.total}
     by = report.breakdowns
-    assert list(by) == ["tag", "rule", "distance", "length"]
+    assert list(by) == ["tag", "rule", "pair", "distance", "length"]
     assert by["tag"] == {"NOUN": Tally(3, 2, 3), "DET": Tally(2, 0, 0), "VERB": Tally(2, 2, 2)}
     assert list(by["tag"]) == ["NOUN", "DET", "VERB"]  # by frequency, then by name
     assert by["rule"] == {
@@ -165,6 +169,11 @@ def test_break_downs_by_hand() -> None:
         "VERB>NOUN": Tally(3, 2, 3),
         "NOUN>ADP": Tally(),
         "other": Tally(2, 0, 0),
+    }
+    assert by["pair"] == {
+        "VERB>NOUN": Tally(3, 2, 3),
+        "NOUN>DET": Tally(2, 0, 0),
+        "ROOT>VERB": Tally(2, 2, 2),
     }
     assert by["distance"] == {
         "root": Tally(2, 2, 2),
@@ -174,19 +183,19 @@ def test_break_downs_by_hand() -> None:
         ">=7": Tally(),
     }
     assert by["length"]["1-5"] == report.total
-    assert by["length"][">40"] == Scores()
+    assert by["length"][">40"] == SentenceTally()
     assert report.policy.startswith("DDA on 2 of 3 sentences, 7 words; protocol standard: ")
 
 
 def test_bands() -> None:
     lengths = (1, 5, 6, 10, 11, 15, 16, 20, 21, 30, 31, 40, 41, 90)
     gold = [sentence_of(" ".join(["X"] * n), right_branching(n)) for n in lengths]
-    report = evaluate(gold, [s.heads for s in gold], STANDARD, by=("length",))
+    report = evaluate(gold, gold, by=("length",))
     assert [scores.sentences for scores in report.breakdowns["length"].values()] == [2] * 7
     assert [scores.sentences for scores in report.by_length.values()] == [4, 6, 12, 14]
 
     star = sentence_of(" ".join(["X"] * 9), (0, *[1] * 8))  # distances 1..8
-    report = evaluate([star], [star.heads], STANDARD, by=("distance",))
+    report = evaluate([star], [star], by=("distance",))
     cells = report.breakdowns["distance"].items()
     assert [(band, cell.words) for band, cell in cells] == [
         ("root", 1),
@@ -198,58 +207,72 @@ def test_bands() -> None:
 
 
 def test_break_downs_on_demand() -> None:
-    assert evaluate([GOLD], [PREDICTED], STANDARD, by=()).breakdowns == {}
-    assert list(evaluate([GOLD], [PREDICTED], STANDARD, by=("length", "rule", "tag")).breakdowns) == [
+    assert evaluate([GOLD], [PREDICTED], by=()).breakdowns == {}
+    assert list(evaluate([GOLD], [PREDICTED], by=("length", "rule", "tag")).breakdowns) == [
         "length",
         "tag",
     ]  # no rules given
     with pytest.raises(UsageError) as error:
-        evaluate([], [], STANDARD, by=("tags",))
-    assert str(error.value) == "no break-down 'tags' (choose from tag, rule, distance, length)"
-
-
-def test_evaluate_consumes_lazily() -> None:
-    events: list[str] = []
-
-    def noted(name: str, items: Sequence[object]) -> Iterator[object]:
-        for item in items:
-            events.append(name)
-            yield item
-
-    evaluate(noted("gold", [GOLD] * 2), noted("heads", [PREDICTED] * 2), STANDARD)  # type: ignore[arg-type]
-    assert events == ["gold", "heads"] * 2
+        evaluate([], [], by=("tags",))
+    assert str(error.value) == "no break-down 'tags' (choose from tag, rule, pair, distance, length)"
 
 
 @settings(max_examples=60)
 @given(scored_sentences)
 def test_each_break_down_partitions_the_total(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> None:
-    report = evaluate([g for g, _ in pairs], [h for _, h in pairs], STANDARD, rules=RULES)
+    report = evaluate([g for g, _ in pairs], [h for _, h in pairs], rules=RULES)
     total = report.total
     assert total == score([g for g, _ in pairs], [h for _, h in pairs])
-    for name in ("tag", "rule", "distance"):
+    for name in ("tag", "rule", "pair", "distance"):
         assert sum(report.breakdowns[name].values(), Tally()) == Tally(
             total.words, total.directed, total.undirected
         )
-    assert sum(report.breakdowns["length"].values(), Scores()) == total
+    assert sum(report.breakdowns["length"].values(), SentenceTally()) == total
     assert report.by_length[None] == total
     counts = [scores.words for scores in report.by_length.values()]
     assert counts == sorted(counts)
     json.dumps(report.to_dict(), allow_nan=False)
 
 
-# ------------------------------------------------------------------------------------------- two files
-def test_pair_applies_the_protocol_to_both() -> None:
-    # gold: « -> dort, Il -> dort, dort root, » -> dort; the prediction has « as root
-    gold = sentence_of("PUNCT PRON VERB PUNCT", (3, 3, 0, 3), "« Il dort »")
-    predicted = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
-    assert pair([gold], [predicted], STANDARD) == (
-        [sentence_of("PRON VERB", (2, 0), "Il dort")],
-        [(0, 1)],
-    )
-    assert pair([gold], [predicted], AS_RELEASED) == ([gold], [(0, 1, 4, 1)])
+# ------------------------------------------------------------------------------------------- both sides
+# gold: « -> dort, Il -> dort, dort root, » -> dort; the prediction has « as root
+QUOTED = sentence_of("PUNCT PRON VERB PUNCT", (3, 3, 0, 3), "« Il dort »")
+PARSED = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
 
 
-def test_pair_takes_punctuation_and_projectivity_from_gold() -> None:
+def test_the_protocol_prepares_both_sides() -> None:
+    gold, heads = paired([QUOTED], [PARSED], STANDARD)
+    assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [
+        (("Il", "dort"), ("PRON", "VERB"), (2, 0))
+    ]
+    assert heads == [(0, 1)]
+    gold, heads = paired([QUOTED], [PARSED], AS_RELEASED)
+    assert (list(gold.sentences), heads) == ([QUOTED], [(0, 1, 4, 1)])
+
+
+def test_what_is_said_to_be_removed_was_removed() -> None:
+    figures = {
+        name: evaluate([QUOTED], [PARSED], protocol=name).total.words for name in ("standard", "every_word")
+    }
+    assert figures == {"standard": 2, "every_word": 4}
+    removed = evaluate([QUOTED], [QUOTED], protocol=STANDARD)
+    assert "UPOS=PUNCT removed" in removed.policy
+    assert removed.total == SentenceTally(1, 2, 2, 2, 1)
+
+
+def test_heads_may_stand_for_parsed_sentences() -> None:
+    assert evaluate([QUOTED], [PARSED.heads], by=()) == evaluate([QUOTED], iter([PARSED]), by=())
+    with pytest.raises(DataError) as error:
+        evaluate([QUOTED], [(0, 1)])
+    assert str(error.value).startswith("<prediction>: sentence 1 has 2 heads, but <gold> has 4 words")
+
+
+def test_an_unknown_protocol() -> None:
+    with pytest.raises(ConfigError, match="choose from standard, as_released, every_word"):
+        evaluate([GOLD], [PREDICTED], protocol="mine")
+
+
+def test_punctuation_and_projectivity_are_taken_from_gold() -> None:
     gold = [
         sentence_of("NOUN NOUN", (0, 1)),
         sentence_of("PUNCT", (0,)),
@@ -260,28 +283,30 @@ def test_pair_takes_punctuation_and_projectivity_from_gold() -> None:
         sentence_of("NOUN", (0,)),
         sentence_of("NOUN VERB PUNCT", (2, 0, 2)),
     ]
-    kept, heads = pair(gold, predicted, STANDARD)
-    assert [s.tags for s in kept] == [("NOUN", "NOUN"), ("NOUN", "VERB")]
+    kept, heads = paired(gold, predicted, STANDARD)
+    assert [s.tags for s in kept.sentences] == [("NOUN", "NOUN"), ("NOUN", "VERB")]
+    assert (kept.numbers, kept.all_sentences) == ([1, 3], 3)
     assert heads == [(2, 0), (2, 0)]
-    kept, heads = pair(gold, predicted, AS_RELEASED)
-    assert kept == gold[:2]
+    kept, heads = paired(gold, predicted, AS_RELEASED)
+    assert kept.sentences == gold[:2]
     assert heads == [(2, 0), (0,)]
+    assert GoldTrees.of(gold, AS_RELEASED) == kept
 
 
-def test_pair_streams() -> None:
+def test_both_sides_are_matched_lazily() -> None:
     one = sentence_of("NOUN", (0,))
-    pairs = iterate_pairs(itertools.repeat(one), itertools.repeat(one), STANDARD)
+    pairs = matched(itertools.repeat(one), itertools.repeat(one))
     assert list(itertools.islice(pairs, 2)) == [(one, (0,))] * 2
 
 
 def complaint(gold: list[Sentence], predicted: list[Sentence]) -> str:
     with pytest.raises(DataError) as error:
-        pair(gold, predicted, STANDARD)
+        evaluate(gold, predicted)
     return str(error.value)
 
 
-def test_pair_names_both_places() -> None:
-    same = "(both files must hold the same sentences in the same order)"
+def test_complaints_name_both_places() -> None:
+    same = "(both sides must hold the same sentences in the same order)"
     g1 = sentence_of("NOUN VERB", (2, 0), "a b", "g.conllu", 1)
     g2 = sentence_of("NOUN VERB PUNCT", (2, 0, 2), "a b .", "g.conllu", 5)
     p1 = sentence_of("NOUN VERB", (2, 0), "a b", "p.conllu", 11)
@@ -292,12 +317,12 @@ def test_pair_names_both_places() -> None:
     headless = sentence_of("NOUN VERB PUNCT", None, "a b .", "p.conllu", 15)
     headless_gold = sentence_of("NOUN VERB PUNCT", None, "a b .", "g.conllu", 5)
 
-    pair([g1, g2], [p1, p2], STANDARD)
+    evaluate([g1, g2], [p1, p2])
     assert complaint([g1, g2], [p1]) == (
-        f"p.conllu: ends after 1 sentences, but g.conllu:5 begins sentence 2 {same}"
+        f"p.conllu: ends after 1 sentence, but g.conllu:5 begins sentence 2 {same}"
     )
     assert complaint([g1], [p1, p2]) == (
-        f"p.conllu:15: sentence 2 is one too many: g.conllu ends after 1 sentences {same}"
+        f"p.conllu:15: sentence 2 is one too many: g.conllu ends after 1 sentence {same}"
     )
     assert complaint([g1, g2], [p1, other_form]) == (
         f"p.conllu:17: word 2 of sentence 2 is 'B', but g.conllu:7 has 'b' {same}"
@@ -317,7 +342,7 @@ def test_pair_names_both_places() -> None:
     )
 
 
-def test_pair_without_known_places() -> None:
+def test_complaints_without_known_places() -> None:
     one = sentence_of("NOUN", (0,), "a")
     assert complaint([one], [sentence_of("NOUN", (0,), "b")]).startswith(
         "<prediction>: word 1 of sentence 1 is 'b', but <gold> has 'a'"
@@ -327,20 +352,22 @@ def test_pair_without_known_places() -> None:
 
 # ------------------------------------------------------------------------------------------- output
 def test_policy_lines() -> None:
-    assert policy_line(STANDARD, 298, 298, 6178) == (
-        "DDA on 298 of 298 sentences, 6178 words; protocol standard: UPOS=PUNCT removed, children "
-        "re-attached; all trees; length counted after removal"
-    )
-    assert policy_line(AS_RELEASED, 269, 298, 5863) == (
-        "DDA on 269 of 298 sentences, 5863 words; protocol as_released: punctuation kept and scored; "
-        "projective gold trees only (tested with punctuation); length counted with punctuation"
-    )
+    crossing = sentence_of("A B C D PUNCT", (3, 4, 0, 3, 3))
+    policies = [
+        evaluate([GOLD, crossing], [PREDICTED, (0,) * 5], protocol=p).policy for p in (STANDARD, AS_RELEASED)
+    ]
+    assert policies == [
+        "DDA on 2 of 2 sentences, 9 words; protocol standard: UPOS=PUNCT removed, children re-attached; all "
+        "trees; length counted after removal",
+        "DDA on 1 of 2 sentences, 5 words; protocol as_released: punctuation kept and scored; projective "
+        "gold trees only (tested with punctuation); length counted with punctuation",
+    ]
 
 
-def two_reports() -> dict[str, Report]:
+def two_reports() -> dict[str, Evaluation]:
     return {
-        "left branching": evaluate([GOLD], [left_branching(5)], STANDARD, (3, 10, None), rules=RULES),
-        "ours": evaluate([GOLD], [PREDICTED], STANDARD, (3, 10, None), rules=RULES),
+        "left branching": evaluate([GOLD], [left_branching(5)], max_lens=(3, 10, None), rules=RULES),
+        "ours": evaluate([GOLD], [PREDICTED], max_lens=(3, 10, None), rules=RULES),
     }
 
 
@@ -370,16 +397,16 @@ def test_break_down_table() -> None:
 
 
 def test_tables_refuse_to_compare_different_words() -> None:
-    reports = {**two_reports(), "other": evaluate([], [], STANDARD, (3, 10, None), rules=RULES)}
-    for show in (format_table, reports_to_dict):
+    reports = {**two_reports(), "other": evaluate([], [], max_lens=(3, 10, None), rules=RULES)}
+    for show in (format_table, to_dict):
         with pytest.raises(ValueError, match="left branching and other were not scored on the same words"):
             show(reports)
-    with pytest.raises(ValueError, match="no report"):
+    with pytest.raises(ValueError, match="no evaluation"):
         format_table({})
 
 
 def test_json() -> None:
-    content = json.loads(json.dumps(reports_to_dict(two_reports()), allow_nan=False))
+    content = json.loads(json.dumps(to_dict(two_reports()), allow_nan=False))
     assert content["policy"].startswith("DDA on 1 of 1 sentences, 5 words; protocol standard")
     ours = content["systems"]["ours"]
     assert ours["protocol"] == "standard"
@@ -391,6 +418,30 @@ def test_json() -> None:
 
 def test_percent_has_one_decimal() -> None:
     assert [percent(x) for x in (0.0, 1.0, 0.12345, math.nan)] == ["0.0", "100.0", "12.3", "-"]
+
+
+def test_an_evaluation_prints_its_policy_first_and_is_a_table_in_a_notebook() -> None:
+    evaluation = two_reports()["ours"]
+    first, empty, *table = str(evaluation).splitlines()
+    assert (first, empty) == (evaluation.policy, "")
+    assert [line.split() for line in table] == [
+        ["per", "cent", "<=3", "<=10", "all"],
+        ["sentences", "0", "1", "1"],
+        ["words", "0", "5", "5"],
+        ["DDA", "-", "40.0", "40.0"],
+        ["UDA", "-", "60.0", "60.0"],
+        ["root", "-", "100.0", "100.0"],
+    ]
+    html = ElementTree.fromstring(evaluation._repr_html_())
+    assert html.findtext("caption") == evaluation.policy
+    rows = [[cell.text or "" for cell in row] for row in html.iter("tr")]
+    assert rows == [["", "<=3", "<=10", "all"], *(line.split() for line in table[1:])]
+
+
+def test_all_tables_stand_below_the_policy() -> None:
+    shown = format_all(two_reports(), ["tag"]).split("\n\n")
+    assert shown[0] == two_reports()["ours"].policy
+    assert [block.split()[0] for block in shown[1:]] == ["DDA", "UDA", "root", "tag"]
 
 
 # ------------------------------------------------------------------------------------------- real treebanks
@@ -406,18 +457,13 @@ def test_french_test_set(
     name: str, n_sentences: list[int], n_words: int, left: list[float], right: list[float], data_dir: Path
 ) -> None:
     sentences = list(conllu.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
-    gold, own_heads = pair(sentences, sentences, PROTOCOLS[name])
-    assert [s.heads for s in gold] == own_heads
+    gold = GoldTrees.of(sentences, name)
+    assert paired(sentences, sentences, name) == (gold, [s.heads for s in gold.sentences])
     for parser, expected in ((left_branching, left), (right_branching, right)):
-        report = evaluate(
-            gold,
-            (parser(len(s)) for s in gold),
-            PROTOCOLS[name],
-            (15, 40, None),
-            all_sentences=len(sentences),
-        )
-        assert [scores.sentences for scores in report.by_length.values()] == n_sentences
-        assert [round(100 * scores.dda, 1) for scores in report.by_length.values()] == expected
+        heads = [parser(len(s)) for s in gold.sentences]
+        report = gold.evaluate(heads, max_lens=(15, 40, None))
+        assert [tally.sentences for tally in report.by_length.values()] == n_sentences
+        assert [round(100 * tally.dda, 1) for tally in report.by_length.values()] == expected
         assert report.total.words == n_words
         assert f"DDA on {n_sentences[-1]} of 298 sentences, {n_words} words" in report.policy
 
@@ -425,7 +471,7 @@ def test_french_test_set(
 def test_mean_over_draws() -> None:
     gold = [sentence_of("A B", (2, 0)), sentence_of("A B A", (2, 0, 2))]
     draws = [
-        evaluate(gold, heads, STANDARD, (2, None), ("tag", "length"))
+        evaluate(gold, heads, max_lens=(2, None), by=("tag", "length"))
         for heads in ([(2, 0), (2, 0, 2)], [(0, 1), (0, 1, 2)])
     ]
     average = mean(draws)
@@ -437,6 +483,6 @@ def test_mean_over_draws() -> None:
     assert average.breakdowns["length"]["1-5"].dda == average.total.dda
     assert mean(draws[:1]) == draws[0]
     with pytest.raises(ValueError, match="same words"):
-        mean([draws[0], evaluate(gold[:1], [(2, 0)], STANDARD, (2, None), ("tag", "length"))])
-    with pytest.raises(ValueError, match="no report"):
+        mean([draws[0], evaluate(gold[:1], [(2, 0)], max_lens=(2, None), by=("tag", "length"))])
+    with pytest.raises(ValueError, match="no evaluation"):
         mean([])

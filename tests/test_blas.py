@@ -60,13 +60,13 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
 
 
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
-    seen, choose = [], arena._greedy
+    seen, choose = [], arena.greedy
 
     def watched(*state):
         seen.append(threads())
         return choose(*state)
 
-    monkeypatch.setattr(arena, "_greedy", watched)
+    monkeypatch.setattr(arena, "greedy", watched)
     parser = small_parser()
     parser.parse([Encoded((1, 2, 1), (0, 0, 0))])
     assert seen == [1] * 3

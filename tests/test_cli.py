@@ -165,7 +165,7 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, arguments: lis
             ["parse", "good.conllu", "good.conllu"],
             "good.conllu: not a vdgi model file (not a zip archive, or ",
         ),
-        (["info", "."], ".: cannot read the model file: Is a directory"),
+        (["info", "."], "model.vdgi: no such model file (is '.' the folder of a run?)"),
         (["info", "good.conllu"], "good.conllu: not a vdgi model file (not a zip archive, or damaged)"),
     ],
 )
@@ -366,7 +366,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], vdgi: Vdg
     assert cli.main(["--debug", "info", "nix.vdgi"]) == 4
     err = capsys.readouterr().err
     assert err.startswith("Traceback (most recent call last):\n")
-    assert "model_file.load(arguments.model)" in err
+    assert "model_file.load(" in err
     assert last_line(err) == "nix.vdgi: no such model file"
 
 

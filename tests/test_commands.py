@@ -16,7 +16,7 @@ import tiny
 from shell import Vdgi, last_line, names_in, stop_at, training_arguments
 
 from dynet_vdgi import config, model_file
-from dynet_vdgi.commands import evaluate
+from dynet_vdgi.baselines import trees
 from dynet_vdgi.data.conllu import read
 
 # train
@@ -334,14 +334,14 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "wrong.conllu",
         "--baselines",
         "--by",
-        "tag,rule,distance,length",
+        "tag,rule,pair,distance,length",
         "--max-len",
         "4",
     ]
     text = vdgi.good("evaluate", *options).out
     data = json.loads(vdgi.good("evaluate", *options, "--json").out)
     assert data["gold"] == "gold.conllu"
-    assert data["rules"] == "ud.txt"
+    assert data["rules"] == "best.txt"
     assert data["policy"] == text.splitlines()[0]
     assert list(data["systems"]) == [
         "wrong.conllu",
@@ -351,7 +351,7 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
         "rules only",
     ]
     blocks = {block.split()[0]: block.splitlines() for block in text.split("\n\n")[1:]}
-    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "distance", "length"}
+    assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "pair", "distance", "length"}
 
     def percent(value: float | None) -> str:
         return "-" if value is None else f"{100 * value:.1f}"
@@ -602,7 +602,7 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(preset, [*smaller, "train.evaluate_every=3", "data.max_len=5"])
 
     monkeypatch.setattr(config, "load_settings", load_settings)
-    monkeypatch.setattr(evaluate, "RANDOM_DRAWS", 2)
+    monkeypatch.setattr(trees, "RANDOM_DRAWS", 2)
 
 
 def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:

@@ -16,29 +16,32 @@ from hypothesis import strategies as st
 
 from dynet_vdgi import jit
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import DmvSettings
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers import inside_outside
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, best_trees, fit, learn
+from dynet_vdgi.teachers.common import best_trees
+from dynet_vdgi.teachers.dmv import Dmv, DmvModel, fit
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)
 
 
-def random_model(rng: np.random.Generator, stage: int) -> Dmv:
+def random_model(rng: np.random.Generator, stage: int) -> DmvModel:
     """Any distributions; in stage 1 `choose` does not depend on valence."""
     choose = rng.dirichlet(np.ones(N_TAGS), (N_TAGS, 2, 2))
     if stage == 1:
         choose[:, :, 1] = choose[:, :, 0]
-    return Dmv(rng.dirichlet(np.ones(N_TAGS)), choose, rng.uniform(0.05, 0.95, (N_TAGS, 2, 2)))
+    return DmvModel(rng.dirichlet(np.ones(N_TAGS)), choose, rng.uniform(0.05, 0.95, (N_TAGS, 2, 2)))
 
 
 def random_sentence(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, N_TAGS, n), rng.normal(0, 2, (n + 1, n + 1))
 
 
-def weight(model: Dmv, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int, ...]) -> float:
+def weight(model: DmvModel, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int, ...]) -> float:
     """Probability of tree and tags times the arcs' potentials, one decision after the other."""
     value = 1.0
     for dependent, head in enumerate(tree, 1):
@@ -61,7 +64,7 @@ def weight(model: Dmv, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int
     return value
 
 
-def enumerated(model: Dmv, tags: np.ndarray, potentials: np.ndarray) -> tuple[float, np.ndarray]:
+def enumerated(model: DmvModel, tags: np.ndarray, potentials: np.ndarray) -> tuple[float, np.ndarray]:
     """Z, and marginals (n + 1, n)."""
     n = len(tags)
     z, marginals = 0.0, np.zeros((n + 1, n))
@@ -90,7 +93,7 @@ def test_uniform_models_count_trees(n):
     trees = math.comb(3 * n - 2, n - 1) // n
     if n <= 6:
         assert trees == len(brute_force.projective_trees(n))
-    _, log_z = Dmv.uniform(1).counts([[0] * n], [np.zeros((n + 1, n + 1))])
+    _, log_z = DmvModel.uniform(1).counts([[0] * n], [np.zeros((n + 1, n + 1))])
     assert log_z == pytest.approx(math.log(trees) - (3 * n - 1) * math.log(2))
 
 
@@ -199,7 +202,7 @@ def test_sentences_of_one_word_and_of_none():
 
 
 def test_arguments_that_do_not_fit_are_refused():
-    model, square = Dmv.uniform(2), np.zeros((3, 3))
+    model, square = DmvModel.uniform(2), np.zeros((3, 3))
     with pytest.raises(ValueError, match="tags must be 0 to 1, not 0 to 2"):
         model.marginals([0, 2], square)
     with pytest.raises(ValueError, match="tags must be 0 to 1, not -1 to 0"):
@@ -244,7 +247,12 @@ def test_trees_come_in_the_order_of_the_sentences():
 def test_em_never_lowers_the_penalised_likelihood(seed):
     rng = np.random.default_rng(seed)
     texts = [random_sentence(rng, n) for n in rng.integers(1, 8, 12)]
-    settings = DmvSettings(8, 8, smoothing=rng.choice([0.01, 0.1, 2.0]), backoff=rng.choice([0.5, 100.0]))
+    settings = DmvSettings(
+        iterations=8,
+        valence_iterations=8,
+        smoothing=rng.choice([0.01, 0.1, 2.0]),
+        backoff=rng.choice([0.5, 100.0]),
+    )
     model = fit(*zip(*texts), N_TAGS, settings)
     assert [iteration.stage for iteration in model.log] == [1] * 8 + [2] * 8
     for earlier, later in zip(model.log, model.log[1:]):
@@ -257,8 +265,8 @@ def test_em_never_lowers_the_penalised_likelihood(seed):
 def test_the_log_holds_the_likelihood_and_its_penalty():
     rng = np.random.default_rng(7)
     tags, potentials = zip(*[random_sentence(rng, n) for n in (3, 5)])
-    first, *_ = fit(tags, potentials, N_TAGS, DmvSettings(1, 0)).log
-    _, log_z = Dmv.uniform(N_TAGS).counts(tags, potentials)
+    first, *_ = fit(tags, potentials, N_TAGS, DmvSettings(iterations=1, valence_iterations=0)).log
+    _, log_z = DmvModel.uniform(N_TAGS).counts(tags, potentials)
     n_choices = N_TAGS + N_TAGS * 2 * N_TAGS  # root, and choose of head and side
     penalty = 0.1 * (n_choices * math.log(1 / N_TAGS) + 2 * N_TAGS * 4 * math.log(0.5))
     assert first == (1, pytest.approx(log_z), pytest.approx(log_z + penalty))
@@ -268,7 +276,9 @@ def test_the_first_step_is_counting_in_the_only_tree():
     """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
     potentials = np.zeros((3, 3))
     potentials[0, 1] = potentials[1, 2] = -np.inf
-    model = fit([[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(1, 0, smoothing=1.0))
+    model = fit(
+        [[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0)
+    )
     assert model.root == pytest.approx([1 / 5, 4 / 5])
     assert model.choose[1, 0] == pytest.approx(np.array([[4 / 5, 1 / 5]] * 2))
     assert model.choose[0] == pytest.approx(np.full((2, 2, 2), 0.5))
@@ -279,36 +289,123 @@ def test_the_first_step_is_counting_in_the_only_tree():
 def test_the_second_stage_tells_first_children_from_later_ones():
     potentials = np.zeros((4, 4))
     potentials[[0, 0, 1, 2], [1, 2, 2, 1]] = -np.inf  # 2 > 3 > nothing else: the last word governs both
-    plain = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(10, 0))
+    plain = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(iterations=10, valence_iterations=0))
     assert plain.choose[2, 0, 0] == pytest.approx(plain.choose[2, 0, 1])
-    valence = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(10, 20, backoff=1.0))
+    valence = fit(
+        [[0, 1, 2]] * 500,
+        [potentials] * 500,
+        3,
+        DmvSettings(iterations=10, valence_iterations=20, backoff=1.0),
+    )
     assert valence.choose[2, 0, 0, 1] > 0.99
     assert valence.choose[2, 0, 1, 0] > 0.99
 
 
-def test_learning_needs_sentences_and_sound_settings():
+def test_learning_needs_sentences():
     with pytest.raises(ValueError, match="no sentences to learn from"):
         fit([], [], 2)
     with pytest.raises(ValueError, match="no sentences to learn from"):
         fit([[]], [np.zeros((1, 1))], 2)
-    with pytest.raises(ConfigError, match="'iterations' must be 0 or more, not -1"):
-        DmvSettings(iterations=-1)
-    with pytest.raises(ConfigError, match="'smoothing' must be above 0, not 0"):
-        DmvSettings(smoothing=0)
 
 
 # ------------------------------------------------------------------------------------------- whole teachers
+RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
+
+
+def tagged(*texts: str) -> list[Sentence]:
+    """Sentences of these tags, which are their words, too."""
+    return [Sentence(tuple(text.split()), tuple(text.split())) for text in texts]
+
+
+TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
+
+
 def test_teachers_find_what_the_prior_leaves_open():
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
-    rules = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-    text = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
-    teacher = learn(text, Prior.of_text(rules, text))
-    assert teacher.parse([["VERB", "NOUN", "ADP", "NOUN"]]) == [(0, 1, 4, 1)]
+    teacher = Dmv().fit(TEXT, Prior.of_text(RULES, TEXT))
+    assert teacher.heads(tagged("VERB NOUN ADP NOUN")) == [(0, 1, 4, 1)]
     assert teacher.tags == ("ADP", "DET", "NOUN", "VERB")
-    assert teacher.parse([["VERB", "NEW", "NEWER"], []])[1] == ()
-    assert_tree(teacher.parse([["VERB", "NEW", "NEWER", "NEW"]])[0])
-    again = learn(text, Prior.of_text(rules, text))
-    assert (again.dmv.choose == teacher.dmv.choose).all()
+    assert teacher.heads(tagged("VERB NEW NEWER", ""))[1] == ()
+    assert_tree(teacher.heads(tagged("VERB NEW NEWER NEW"))[0])
+    again = Dmv().fit(TEXT, Prior.of_text(RULES, TEXT))
+    assert (again.model.choose == teacher.model.choose).all()
+
+
+def test_teachers_are_the_model_of_their_text_under_their_prior():
+    prior, settings = Prior.of_text(RULES, TEXT), DmvSettings(iterations=3, valence_iterations=2, backoff=5.0)
+    teacher = Dmv(iterations=3, valence_iterations=2, backoff=5.0).fit(iter(TEXT), prior)
+    assert teacher.settings == settings
+    ids = [[teacher.tags.index(tag) for tag in sentence.tags] for sentence in TEXT]
+    potentials = [prior.potentials(sentence) for sentence in TEXT]
+    model = fit(ids, potentials, len(teacher.tags) + 1, settings)
+    assert (model.choose == teacher.model.choose).all()
+    assert model.log == teacher.model.log
+    for mine, expected in zip(teacher.marginals(TEXT), map(model.marginals, ids, potentials)):
+        assert (mine == expected).all()
+    assert teacher.heads(TEXT) == model.parse_all(ids, potentials)
+    assert teacher.log_rows() == [iteration._asdict() for iteration in model.log]
+
+
+def test_predicted_sentences_are_the_same_but_for_their_trees():
+    text = [Sentence(("dogs", "bark"), ("NOUN", "VERB"), (0, 1), lemmas=("dog", "bark"))]
+    (tree,) = Dmv().fit(TEXT, Prior.of_text(RULES, TEXT)).predict(iter(text))
+    assert tree == Sentence(("dogs", "bark"), ("NOUN", "VERB"), (2, 0), lemmas=("dog", "bark"))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (4, 0), (4, 3)])
+def test_the_score_of_the_text_is_what_the_next_iteration_would_begin_with(first, second):
+    """An iteration's figures are of where it began; so what it ends with is the first of one more."""
+    prior = Prior.of_text(RULES, TEXT)
+    teacher = Dmv(iterations=first, valence_iterations=second).fit(TEXT, prior)
+    more = Dmv(iterations=first, valence_iterations=second + 1).fit(TEXT, prior)
+    assert teacher.score(iter(TEXT)) == more.log_rows()[-1]["log_likelihood"]
+    assert len(more.log_rows()) == first + second + 1
+    assert teacher.score(TEXT[:3]) == pytest.approx(teacher.score(TEXT) / 20)
+    assert teacher.score([]) == 0.0
+
+
+def test_the_score_is_the_last_likelihood_where_learning_has_come_to_rest():
+    teacher = Dmv(iterations=200, valence_iterations=200).fit(TEXT, Prior.of_text(RULES, TEXT))
+    assert teacher.score(TEXT) == pytest.approx(teacher.log_rows()[-1]["log_likelihood"], abs=1e-6)
+    assert teacher.score(TEXT) > teacher.log_rows()[0]["log_likelihood"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"iterations": -1}, "dmv: 'iterations' must be a whole number of at least 0, not -1"),
+        ({"iterations": 2.5}, "dmv: 'iterations' must be a whole number, not 2.5"),
+        ({"smoothing": 0}, "dmv: 'smoothing' must be a number above 0.0, not 0"),
+        ({"backoff": float("nan")}, "dmv: 'backoff' must be a number above 0.0, not nan"),
+        ({"backoff": float("inf")}, "dmv: 'backoff' must be a finite number, not inf"),
+        ({"iteration": 3}, "dmv: no setting 'iteration'; did you mean 'iterations'?"),
+        ({"ridge": 3}, "dmv: no setting 'ridge'"),
+    ],
+)
+def test_wrong_numbers_are_refused(numbers, message):
+    with pytest.raises(ConfigError) as caught:
+        Dmv(**numbers)
+    assert str(caught.value) == message
+
+
+def test_settings_and_numbers_exclude_each_other():
+    with pytest.raises(
+        ConfigError, match="^dmv: give settings or single numbers such as iterations, not both$"
+    ):
+        Dmv(DmvSettings(), iterations=3)
+
+
+@pytest.mark.parametrize("use", ["heads", "predict", "marginals", "score"])
+def test_teachers_that_have_learnt_nothing_say_so(use):
+    with pytest.raises(VdgiError, match=r"^this DMV has not learnt yet: call fit\(text, prior\) first$"):
+        getattr(Dmv(), use)(TEXT)
+    with pytest.raises(VdgiError, match="has not learnt yet"):
+        Dmv().log_rows()
+    teacher = Dmv()
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        teacher.fit([], Prior(RULES))
+    with pytest.raises(VdgiError, match="has not learnt yet"):
+        getattr(teacher, use)(TEXT)
 
 
 def test_teacher_of_portuguese_is_as_measured_before(data_dir):
@@ -321,9 +418,8 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:1000]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
-    text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior.of_text(load_rules(rules_path("best")), text))
-    dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
+    teacher = Dmv().fit(train, Prior.of_text(load_rules(rules_path("best")), train))
+    dda = score(dev, teacher.heads(dev)).dda
     assert 0.70 < dda < 0.75  # 72.8 with all 3,580 sentences
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import logging
 import re
 import sys
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +21,13 @@ from hypothesis import strategies as st
 from shell import Vdgi
 
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import arcs, pictures
-from dynet_vdgi.drawing.pictures import Tree, png_document, svg, svg_document, text
+from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_document
+from dynet_vdgi.drawing.sentences import draw
+from dynet_vdgi.drawing.text import text
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
@@ -29,7 +36,7 @@ Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
 # ------------------------------------------------------------------------------------------- reading back
 def grid(lines: Sequence[str]) -> list[str]:
     """Lines as cells of one column; a wide letter takes two, a mark on a letter none."""
-    return ["".join(c * arcs.column_count(c) if c.isalpha() else c for c in line) for line in lines]
+    return ["".join(c * column_count(c) if c.isalpha() else c for c in line) for line in lines]
 
 
 def cell(lines: Sequence[str], row: int, column: int) -> str:
@@ -160,7 +167,7 @@ def test_every_arc_down_the_page_can_be_read(
     forms[0] = "א" * 3  # a word written from right to left: never along the line
     drawing = text(forms, ["NOUN"] * len(forms), heads, gold if marked else None, width)
     assert read_down(drawing) == expected(heads, gold if marked else None, right="<")
-    assert max(map(arcs.columns, drawing.splitlines())) <= width
+    assert max(map(columns, drawing.splitlines())) <= width
 
 
 @settings(max_examples=60)
@@ -178,7 +185,7 @@ def test_nothing_is_wider_than_the_width_or_lost(
         text(forms, ["AVERYLONGTAGFORAWORD"] * len(forms), heads, None, width),
         text(forms, ["X"] * len(forms), heads, gold, width),
     ):
-        assert max(map(arcs.columns, drawing.splitlines())) <= width
+        assert max(map(columns, drawing.splitlines())) <= width
         for letter in "aW日é":
             assert drawing.count(letter) >= sum(form.count(letter) for form in forms)
 
@@ -305,7 +312,7 @@ def test_one_word_and_heads_without_a_root() -> None:
 
 
 def test_widths_of_letters() -> None:
-    assert [arcs.columns(word) for word in ("été", "e\u0301te\u0301", "日本", "한국", "กำ", "")] == [
+    assert [columns(word) for word in ("été", "e\u0301te\u0301", "日本", "한국", "กำ", "")] == [
         3,
         3,
         4,
@@ -463,8 +470,8 @@ def test_every_colour_has_a_dark_twin_and_contrast() -> None:
 
 def test_svg_document() -> None:
     chosen = [
-        Tree(["a", "b"], ["X", "X"], (2, 0), None, "one <"),
-        Tree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS, "two"),
+        DrawnTree(["a", "b"], ["X", "X"], (2, 0), None, "one <"),
+        DrawnTree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS, "two"),
     ]
     document = ElementTree.fromstring(svg_document(chosen))
     first, second = document.findall(f"{SVG}svg")
@@ -483,8 +490,8 @@ def test_svg_document() -> None:
 def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
     chosen = [
-        Tree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
-        Tree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
+        DrawnTree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
+        DrawnTree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
     ]
     image = png_document(chosen, scale=1)
     document = ElementTree.fromstring(svg_document(chosen))
@@ -494,7 +501,7 @@ def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) 
     assert png_document(chosen, scale=1) == image
     assert not caplog.records
     with caplog.at_level(logging.WARNING, "dynet_vdgi"):
-        png_document([Tree(["\U00013000"], ["X"], (0,))])  # a hieroglyph
+        png_document([DrawnTree(["\U00013000"], ["X"], (0,))])  # a hieroglyph
     assert len(caplog.records) <= 1
 
 
@@ -575,9 +582,74 @@ def test_differences(vdgi: Vdgi, files: Path) -> None:
     sentence = next(iter(conllu.read("parse.conllu")))
     assert out.splitlines()[0] == "sentence 1 (0), parse.conllu:1"
     assert out.partition("\n")[2].strip("\n") == text(
-        sentence.forms, sentence.tags, (0, 1, 2, 3), (2, 3, 0, 3)
+        sentence.forms,
+        sentence.tags,
+        (0, 1, 2, 3),
+        (2, 3, 0, 3),
+        note="0 of 3 heads right (protocol standard, without punctuation)",
     ).strip("\n")
-    assert "1 of 4 heads right" in out
+
+
+COUNT = re.compile(r"(\d+) of (\d+) heads right")
+
+
+@pytest.mark.parametrize("protocol", ["standard", "as_released", "every_word"])
+def test_the_counts_are_those_of_evaluate(vdgi: Vdgi, files: Path, protocol: str) -> None:
+    crossing = tiny.block(7, ["NOUN", "VERB", "PUNCT", "NOUN"], [4, 0, 2, 2])
+    stop = tiny.block(8, ["PUNCT"], [0])
+    for name, last in (("gold.conllu", crossing), ("parse.conllu", crossing.replace("\t4\tdep", "\t2\tdep"))):
+        with open(name, "a", encoding="utf-8") as handle:
+            handle.write(last + stop)
+    drawn = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol).out
+    scored = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", protocol, "--json").out
+    total = json.loads(scored)["systems"]["parse.conllu"]["total"]
+    counts = [(int(right), int(words)) for right, words in COUNT.findall(drawn)]
+    assert len(counts) == total["sentences"]
+    assert [sum(column) for column in zip(*counts)] == [total["directed"], total["words"]]
+    n_unscored = drawn.count(f"not scored under protocol {protocol}")
+    assert len(counts) + n_unscored == 8
+    assert n_unscored == {"standard": 1, "as_released": 1, "every_word": 0}[protocol]
+    if protocol == "as_released":
+        assert "protocol as_released)" in drawn
+    picture = vdgi.good(
+        "draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol, "--format", "svg"
+    )
+    assert COUNT.findall(picture.out) == COUNT.findall(drawn)
+
+
+def test_a_protocol_that_there_is_not(vdgi: Vdgi, files: Path) -> None:
+    status, _, err = vdgi("draw", "parse.conllu", "--protocol", "mine")
+    assert (status, err) == (4, "no protocol 'mine' (choose from standard, as_released, every_word)\n")
+
+
+# ------------------------------------------------------------------------------------------- in Python
+def test_a_sentence_draws_itself() -> None:
+    sentence = Sentence(("the", "dog", "barks"), ("DET", "NOUN", "VERB"), (2, 3, 0))
+    drawing = draw(sentence)
+    assert str(drawing) == repr(drawing) == text(sentence.forms, sentence.tags, (2, 3, 0))
+    picture = sentence._repr_svg_()
+    assert picture == drawing._repr_svg_() == drawing.svg()
+    assert check_arcs(ElementTree.fromstring(picture)) == kinds((2, 3, 0), None)
+    assert Sentence(("dog",), ("NOUN",))._repr_svg_() is None
+
+
+def test_several_sentences_beside_gold(folder: Path) -> None:
+    gold = [Sentence(("dogs", "bark", "."), ("NOUN", "VERB", "PUNCT"), (2, 0, 2))] * 2
+    parsed = [gold[0], replace(gold[0], heads=(0, 1, 1))]
+    drawing = draw(parsed, gold)
+    assert COUNT.findall(str(drawing)) == [("2", "2"), ("0", "2")]
+    assert COUNT.findall(str(draw(iter(parsed), iter(gold), protocol="every_word"))) == [
+        ("3", "3"),
+        ("0", "3"),
+    ]
+    drawing.save("trees.svg")
+    drawing.save("trees.txt")
+    assert Path("trees.svg").read_text(encoding="utf-8") == drawing.svg()
+    assert Path("trees.txt").read_text(encoding="utf-8") == f"{drawing}\n"
+    with pytest.raises(DataError, match="the sentence has no heads"):
+        draw(replace(gold[0], heads=None))
+    with pytest.raises(DataError, match="ends after 1 sentence"):
+        draw(parsed[:1], gold)
 
 
 def test_gold_of_something_else(vdgi: Vdgi, files: Path) -> None:
@@ -675,7 +747,7 @@ def test_real_sentences(data_dir: Path, language: str) -> None:
         if number % 5 == 0 and all(" " not in form for form in sentence.forms):
             assert sentence.heads is not None
             drawing = text(sentence.forms, sentence.tags, sentence.heads, None, 80)
-            assert max(map(arcs.columns, drawing.splitlines())) <= 80
+            assert max(map(columns, drawing.splitlines())) <= 80
             if drawing.lstrip().startswith("1 "):
                 assert read_down(drawing) == expected(sentence.heads, right="<")
             else:

@@ -18,8 +18,9 @@ from dynet_vdgi.baselines.branching import left_branching
 from dynet_vdgi.baselines.rules_only import rules_only
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.protocols import EVERY_WORD
 from dynet_vdgi.evaluation import tables
-from dynet_vdgi.evaluation.attachment import EVERY_WORD, evaluate
+from dynet_vdgi.evaluation.attachment import evaluate
 from dynet_vdgi.evaluation.significance import interval
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
@@ -151,7 +152,7 @@ def test_nothing_to_score(vdgi: Vdgi, folder: Path) -> None:
 def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> None:
     gold = list(conllu.read("gold.conllu"))
     parses = [[left_branching(len(s)) for s in gold], [s.heads for s in gold]]
-    reports = [evaluate(gold, heads, EVERY_WORD) for heads in parses]
+    reports = [evaluate(gold, heads, protocol=EVERY_WORD) for heads in parses]
     mean = tables.mean(reports)
     assert mean.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
     comparison = tables.compare({"mean": mean}, draws=100)

@@ -17,13 +17,12 @@ import tiny
 from shell import Vdgi, names_in
 
 from dynet_vdgi import model_file
-from dynet_vdgi.commands import report as command
-from dynet_vdgi.commands.evaluate import score_files
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
+from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.presets import merge
 from dynet_vdgi.reports import curves, page
-from dynet_vdgi.reports.page import Run
+from dynet_vdgi.reports.runs import Run, run_folders
 
 HOSTILE = "<b>&\"'</b>"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -152,7 +151,7 @@ def runs(folder: Path, model: Path) -> Path:
 
 def test_one_run_without_gold(vdgi: Vdgi, runs: Path) -> None:
     result = vdgi.good("report", "one")
-    assert (result.out, result.err) == ("", "report: page.html\n")
+    assert (result.out, result.err) == ("", "report: report.html\n")
     root = check(Path("report.html").read_text(encoding="utf-8"))
     assert root.all("h1")[0].text == "Training report: one"
     (gold,) = [node for node in every(root) if node.attributes.get("class") == "gold"]
@@ -185,11 +184,10 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     )
     root = check(Path("page.html").read_text(encoding="utf-8"))
     vdgi.good("parse", "one/model.vdgi", "test.conllu", "-o", "parsed.conllu")
-    reports, _ = score_files(
+    reports = score_files(
         "test.conllu",
         ["parsed.conllu"],
-        protocol=protocols.STANDARD,
-        max_lens=attachment.MAX_LENS,
+        rules=model_file.load("one/model.vdgi").rules,
         by=("length", "distance", "rule"),
         baselines=True,
     )
@@ -199,7 +197,7 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     for name, expected in reports.items():
         rows = ("one", "two") if name == "parsed.conllu" else (f"{name} (baseline)",)
         for row in rows:
-            assert shown[row] == [tables.percent(s.dda) for s in expected.by_length.values()]
+            assert shown[row] == [attachment.percent(s.dda) for s in expected.by_length.values()]
     assert shown["UnivRules (Li2019-T6)"] == ["-", "59.9", "55.4", "-"]
     interval = tables.compare(reports).intervals[None]["parsed.conllu"]
     assert f"{100 * interval.low:.1f} to {100 * interval.high:.1f}" in root.text
@@ -214,12 +212,12 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
         for key, cell in mine.breakdowns[name].items():
             assert (key in rows) == bool(cell.words)
             if cell.words:
-                assert rows[key][:2] == [str(cell.words), tables.percent(cell.dda)]
+                assert rows[key][:2] == [str(cell.words), attachment.percent(cell.dda)]
     heat = table_of(root, "one: DDA in per cent by tag")
     for pair in ("NOUN>DET", "NOUN>ADJ", "VERB>NOUN"):
         head, tag = pair.split(">")
         column = heat["head \\ word"].index(tag)
-        assert heat[head][column] == tables.percent(mine.breakdowns["rule"][pair].dda)
+        assert heat[head][column] == attachment.percent(mine.breakdowns["rule"][pair].dda)
     drawings = [picture for picture in root.all("svg") if picture.attributes["class"] == "vdgi-tree"]
     assert drawings
     assert len(drawings) == 2 * sum(s >= 5 for _, s in mine.per_sentence)
@@ -242,7 +240,7 @@ def test_the_protocol_asked_for(vdgi: Vdgi, runs: Path) -> None:
 
 def test_extremes() -> None:
     per_sentence = ((5.0, 5), (4.0, 4), (9.0, 9), (0.0, 8), (1.0, 8), (3.0, 6), (0.0, 50))
-    score = attachment.Report(protocols.STANDARD, 7, attachment.Scores(), {}, {}, per_sentence)
+    score = attachment.Evaluation(protocols.STANDARD, 7, attachment.SentenceTally(), {}, {}, per_sentence)
     assert page.extremes(score, 2) == ([2, 0], [3, 4])
     assert page.extremes(score, 9) == ([2, 0, 5, 4, 3], [])
 
@@ -257,6 +255,87 @@ def test_a_log_that_is_missing_odd_or_long(runs: Path) -> None:
     assert len(log) == 201
     assert "1,000" in log
     check(page.render([Run("odd", {}, "", rows=odd)]))
+
+
+TAUGHT: list[dict[str, Any]] = [
+    *(
+        {
+            "phase": "teacher",
+            "language": name,
+            "iteration": k,
+            "log_likelihood": -2.0 / k,
+            "penalised": -3.0 / k,
+        }
+        for name in ("eu", "fr")
+        for k in range(1, 4)
+    ),
+    {
+        "phase": "text",
+        "language": "eu",
+        "sentences": 5396,
+        "is_verb_final": True,
+        "is_mirrored": False,
+        "sides": {"ADP": -1.5, "DET": 0.25},
+    },
+    {
+        "phase": "text",
+        "language": "fr",
+        "sentences": 300,
+        "is_verb_final": False,
+        "is_mirrored": False,
+        "sides": {"ADP": 3.0, "AUX": 0.0},
+    },
+    {"phase": "student", "trees": 5696, "agreement": 0.9712, "cpu_s": 12.34},
+]
+"""The log of a teacher of two texts and its student."""
+
+
+def test_what_a_teacher_learnt_and_found(runs: Path) -> None:
+    root = check(page.render([Run("both", {}, "", rows=TAUGHT), Run("none", {}, "")]))
+    (curve,) = [picture for picture in root.all("svg") if picture.attributes["class"] == "vdgi-curve"]
+    assert curve.all("title")[0].text == "Teacher: penalised log-likelihood per word against iterations"
+    assert curve.all("desc")[0].text == (
+        "both: eu: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1. "
+        "both: fr: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1."
+    )
+    legend = [item.text.strip() for item in root.all("li") if item.all("svg")]
+    assert [item.split("\n")[-1] for item in legend] == [
+        "Line 1Solidboth: eu",
+        "Line 2Dashedboth: fr",
+    ]
+    text = table_of(root, "Word order as measured in the text")
+    assert text["system"] == ["sentences", "verb-final", "mirrored", "ADP", "DET", "AUX"]
+    assert text["both: eu"] == ["5,396", "yes", "no", "right", "left", "-"]
+    assert text["both: fr"] == ["300", "no", "no", "left", "-", "either"]
+    assert table_of(root, "Students")["both"] == ["5,696", "97.1", "12.3"]
+    log = [t for t in root.all("table") if "figures of the teacher" in t.all("caption")[0].text]
+    assert len(log[0].all("tr")) == 7
+    assert "No log: none." in root.text
+
+
+def test_a_log_of_a_teacher_and_of_updates(runs: Path) -> None:
+    updates = [{"phase": "pretrain", "update": k, "entropy": 1.0 / k} for k in (1, 2)]
+    root = check(page.render([Run("run", {}, "", rows=[*TAUGHT[:3], *updates])]))
+    captions = [picture.all("title")[0].text for picture in root.all("svg")]
+    assert captions == [
+        "Line 1",
+        "Entropy of the encoder against updates",
+        "Line 1",
+        "Teacher: penalised log-likelihood per word against iterations",
+    ]
+    assert len(table_of(root, "run: figures by update")) == 3
+
+
+def test_a_log_of_a_teacher_that_is_damaged(runs: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"phase": "teacher"},
+        {"phase": "teacher", "iteration": 1, "penalised": math.nan},
+        {"phase": "text", "sides": 3},
+        {"phase": "text", "language": "x", "sentences": "many", "sides": {"ADP": "?"}},
+        {"phase": "student", "agreement": None},
+    ]
+    root = check(page.render([Run("run", {}, "", rows=rows)]))
+    assert table_of(root, "Word order")["run: x"] == ["-", "no", "no", "-"]
 
 
 def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
@@ -323,12 +402,12 @@ def test_errors(vdgi: Vdgi, runs: Path, arguments: list[str], status: int, messa
 def test_names_of_runs(runs: Path) -> None:
     for name in ("a/run", "b/run"):
         Path(name).mkdir(parents=True)
-    assert command.run_folders(["one", "./one", "a/run", "b/run"]) == {
+    assert run_folders(["one", "./one", "a/run", "b/run"]) == {
         "one": Path("one"),
         "a/run": Path("a/run"),
         "b/run": Path("b/run"),
     }
-    assert list(command.run_folders(["*o*"])) == ["one", "two"]
+    assert list(run_folders(["*o*"])) == ["one", "two"]
 
 
 def test_ticks() -> None:

@@ -201,7 +201,8 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
         text = "".join(TREE.format(**pair) for pair in words)
         (folder / f"wsj_00{number:02}.mrg").write_text(text)
     plan = tmp_path / "plan.toml"
-    small = "'parser.hidden_dim=4', 'parser.tag_dim=4', 'train.samples=3', 'train.updates=2', 'finetune.updates=1'"
+    small = "'parser.hidden_dim=4', 'parser.tag_dim=4', 'train.samples=3', 'train.updates=2', "
+    small += "'finetune.updates=1'"
     treebank = (ROOT / "resources" / "experiments" / "paper-wsj.toml").read_text(encoding="utf-8")
     treebank = re.search(r"\[\[treebank\]\](\n.+)+\n", treebank)[0]
     plan.write_text(

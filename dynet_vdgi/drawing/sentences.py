@@ -69,8 +69,8 @@ def draw(
     several = _several(sentences)
     if gold is None:
         return Drawing([tree_of(sentence) for sentence in several])
-    pairs = zip(several, (right for right, _ in matched(_several(gold), several)))
-    return Drawing([tree_of(sentence, right, protocol=protocol) for sentence, right in pairs])
+    right = [sentence for sentence, _ in matched(_several(gold), several)]
+    return Drawing([tree_of(*both, protocol=protocol) for both in zip(several, right)])
 
 
 def tree_of(

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
@@ -154,18 +155,18 @@ def score_sentence(gold: Sentence, predicted: Sequence[int]) -> SentenceTally:
     return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree))
 
 
-def score(gold: Sequence[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
+def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
     """Scores of all trees, every word counted. Raises: as `score_sentence`."""
     return sum((score_sentence(*both) for both in _zip_equal(gold, predicted)), SentenceTally())
 
 
 def _zip_equal(
-    gold: Sequence[Sentence], predicted: Iterable[Sequence[int]]
+    gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]
 ) -> Iterator[tuple[Sentence, Sequence[int]]]:
-    heads = list(predicted)
-    if len(gold) != len(heads):
-        raise ValueError("gold and prediction differ in their number of sentences")
-    return zip(gold, heads)
+    for sentence, heads in zip_longest(gold, predicted):
+        if sentence is None or heads is None:
+            raise ValueError("gold and prediction differ in their number of sentences")
+        yield sentence, heads
 
 
 # ------------------------------------------------------------------------------------------- evaluation

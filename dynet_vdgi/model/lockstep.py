@@ -236,7 +236,7 @@ def word_terms(softmax: WordSoftmax, embedding: Expression, words: Ints, rows: I
 
 
 @dataclass
-class Drawn:
+class BatchSamples:
     """Samples of B sentences, and the terms of their scores in the current graph."""
 
     samples: list[Samples]  # (B,)
@@ -253,7 +253,7 @@ def draw(
     *,
     training: bool = True,
     merge: bool = True,
-) -> Drawn:
+) -> BatchSamples:
     """Derivations of equally long sentences, scored by encoder and decoder, in a new graph.
 
     `choose` is asked for all N samples together. A sentence of one word has log q = 0, as there is no choice.
@@ -287,10 +287,10 @@ def draw(
     actions, heads = visits.action[visits.of_sample].T.tolist(), [tuple(tree) for tree in rows.heads.tolist()]
     each = [slice(b * copies, (b + 1) * copies) for b in range(batch.size)]
     samples = [Samples(actions[m], heads[m], log_q[m], log_p[m]) for m in each]
-    return Drawn(samples, visits.of_sample, terms, n_encoder)
+    return BatchSamples(samples, visits.of_sample, terms, n_encoder)
 
 
-def backward(drawn: Drawn, encoder_weights: Floats, decoder_weights: Floats) -> float:
+def backward(drawn: BatchSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
     """Adds the gradient of sum_k w_k (-log q_k) + v_k (-log p_k) to the parameters'; returns the sum.
 
     The weights (N,) of all samples are constants.

@@ -95,7 +95,7 @@ def parse(encoder: Encoder, sentence: Encoded) -> tuple[int, ...]:
 
 
 @dataclass
-class Drawn:
+class SentenceSamples:
     """Samples of one sentence and the expressions, in the current graph, of their scores."""
 
     samples: Samples
@@ -103,7 +103,9 @@ class Drawn:
     nll_p: list[Expression]  # M scalars, -log p(x, a_m)
 
 
-def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True) -> Drawn:
+def draw(
+    network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
+) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
 
     A sentence of one word has a single derivation without any choice: its log q is 0.
@@ -117,10 +119,10 @@ def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, tr
     ]
     values = np.array(dy.concatenate(nll_q + nll_p).vec_value())
     actions, heads = [d.actions for d in derivations], [d.heads for d in derivations]
-    return Drawn(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
+    return SentenceSamples(Samples(actions, heads, -values[:copies], -values[copies:]), nll_q, nll_p)
 
 
-def backward(drawn: Drawn, encoder_weights: Floats, decoder_weights: Floats) -> float:
+def backward(drawn: SentenceSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
     """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the sum.
 
     The weights (M,) are constants. They enter as one input vector: a constant of its own in each term would

@@ -19,7 +19,7 @@ b those still active, of which in one step k reduce and m shift.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,27 +28,17 @@ from numpy.typing import NDArray
 from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.grammar.transitions import Action
 from dynet_vdgi.parsing.blas import one_thread
-
-Array = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
-
-Choose = Callable[[int, Array, Flags, Flags], "tuple[Flags, Flags]"]
-"""(step, logits (3, b), rows that can shift (b,), that can reduce (b,)) -> rows that reduce (b,), and whether
-a reduction there would be LEFT_REDUCE (b,)."""
+from dynet_vdgi.parsing.choices import Array, Choose, Flags, Floats, Ints, Recorder, Sampler, greedy
 
 PREFIX = "encoder/"
-NEVER = -1e9  # score of an illegal SHIFT
 FORGET = 1.0  # DyNet adds it to the forget gate by itself; the stored bias does not have it
 ROWS, WORDS = 192, 8192
 """Most rows of a batch, and most words of all its rows: rows to outweigh the cost of NumPy's calls, no more
 words than keep the arenas near the cache. Measured; speed is flat around these values."""
 
 
-class Drawn(NamedTuple):
+class SampledTrees(NamedTuple):
     """M derivations of one sentence of n words."""
 
     heads: NDArray[np.int32]  # (M, n)
@@ -56,7 +46,7 @@ class Drawn(NamedTuple):
     actions: NDArray[np.int8]  # (M, 2n - 1)
 
 
-class _Lstm(NamedTuple):
+class _LstmWeights(NamedTuple):
     """Weights of an LSTM by gate (input, forget, output, cell); rows multiply from the left."""
 
     inputs: Array  # (4, H, H)
@@ -64,7 +54,7 @@ class _Lstm(NamedTuple):
     bias: Array  # (4, 1, H)
 
 
-class _Tables(NamedTuple):
+class _WordWeights(NamedTuple):
     """What different words contribute to the gates of the three LSTMs, their biases included."""
 
     forward: Array  # (4, U, H)
@@ -72,7 +62,7 @@ class _Tables(NamedTuple):
     stack: Array  # (4, U, H)
 
 
-class _Stack(NamedTuple):
+class _StackWeights(NamedTuple):
     """Weights that work on the stack.
 
     A composition has a last unit that is always 1 and carries the bias of the stack LSTM: in a matrix product
@@ -99,13 +89,18 @@ class _Words(NamedTuple):
     inputs: Ints  # (N + S,), row in the tables; 0 at the places for the empty buffer
 
 
-class _Batch(NamedTuple):
+class _RowBatch(NamedTuple):
     """Which derivation each row of a batch is."""
 
     sentences: list[Encoded]  # S different ones, longest first
     sentence: Ints  # (B,), position in `sentences`
     place: Ints  # (B,), position in what the caller gave
     copy: Ints  # (B,), which derivation of that sentence
+
+    @property
+    def n_steps(self) -> int:
+        """Actions of the longest derivation."""
+        return 2 * len(self.sentences[0]) - 1
 
 
 class Arena:
@@ -139,7 +134,7 @@ class Arena:
         compose = np.zeros((2 * hidden, hidden + 1), np.float32)
         compose[:hidden, :hidden] = weights["stack/compose_head"].T
         compose[hidden:, :hidden] = weights["stack/compose_dependent"].T
-        self._stack = _Stack(
+        self._stack = _StackWeights(
             self._stack_lstm.recurrent,
             np.concatenate([self._stack_lstm.inputs, self._stack_lstm.bias], axis=1),
             compose,
@@ -159,10 +154,10 @@ class Arena:
             projected += weights["embed/project_bias"]
             self._word_part = np.maximum(projected, 0, out=projected) @ weights["embed/from_word"].T
 
-    def _tabulate(self, embedded: Array) -> _Tables:
+    def _tabulate(self, embedded: Array) -> _WordWeights:
         """Tables for words with these embeddings (U, H)."""
         lstms = (self._forward, self._backward, self._stack_lstm)
-        return _Tables(*(np.matmul(embedded, lstm.inputs) + lstm.bias for lstm in lstms))
+        return _WordWeights(*(np.matmul(embedded, lstm.inputs) + lstm.bias for lstm in lstms))
 
     def parse(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
         """The greedy trees, each (n,), in the order given.
@@ -175,14 +170,14 @@ class Arena:
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
             for batch in _batches(sentences, 1):
-                heads = self._derive(batch, _greedy)
+                heads = self._derive(batch, greedy)
                 for place, row in zip(batch.place.tolist(), heads.tolist()):
                     result[place] = tuple(row[: len(sentences[place])])
         return result
 
     def draw(
         self, sentences: Sequence[Encoded], n_samples: int, rng: np.random.Generator, exponent: float = 1.0
-    ) -> list[Drawn]:
+    ) -> list[SampledTrees]:
         """`n_samples` derivations of each sentence, drawn from q.
 
         With an `exponent` they are drawn from q to that power, renormalised at every step; log_q is that of q
@@ -194,8 +189,8 @@ class Arena:
         result = [_empty(n_samples, len(sentence)) for sentence in sentences]
         with one_thread():
             for batch in _batches(sentences, n_samples):
-                sampling = _Sampling(rng, exponent, len(batch.place), self.masked)
-                recorded = _Recorded(sampling, batch)
+                sampling = Sampler(rng, exponent, len(batch.place), self.masked)
+                recorded = Recorder(sampling, len(batch.place), batch.n_steps)
                 heads = self._derive(batch, recorded)
                 for row, (place, copy) in enumerate(zip(batch.place.tolist(), batch.copy.tolist())):
                     drawn, n = result[place], len(sentences[place])
@@ -209,16 +204,16 @@ class Arena:
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
             for batch in _batches(sentences, 1):
-                recorded = _Recorded(_greedy, batch)
+                recorded = Recorder(greedy, len(batch.place), batch.n_steps)
                 self._derive(batch, recorded)
                 for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
                     result[place] = tuple(row[: 2 * len(sentences[place]) - 1])
         return result
 
-    def _derive(self, batch: _Batch, choose: Choose) -> NDArray[np.int32]:
+    def _derive(self, batch: _RowBatch, choose: Choose) -> NDArray[np.int32]:
         """Heads (B, longest) of derivations in which every choice is made by `choose`."""
         words, tables = self._look_up(batch.sentences)
-        stacks = _Stacks(self._stack, words, tables.stack, self._read(words, tables), batch.sentence)
+        stacks = _RowStacks(self._stack, words, tables.stack, self._read(words, tables), batch.sentence)
         n_steps = 2 * words.lengths[batch.sentence] - 1
         active = np.searchsorted(-n_steps, -np.arange(n_steps[0]), side="left")
         for step, rows in enumerate(active.tolist()):
@@ -232,7 +227,7 @@ class Arena:
             stacks.advance(reduces, left)
         return stacks.attached()
 
-    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[_Words, _Tables]:
+    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[_Words, _WordWeights]:
         """Places of the words of sentences, longest first, and the tables for these words."""
         lengths = np.array([len(sentence) for sentence in sentences], np.intp)
         first = np.zeros(len(lengths), np.intp)
@@ -246,7 +241,7 @@ class Arena:
         embedded = np.maximum(self._tag_part[tag] + self._word_part[word], 0)
         return _Words(lengths, first, inputs), self._tabulate(embedded)
 
-    def _read(self, words: _Words, tables: _Tables) -> Array:
+    def _read(self, words: _Words, tables: _WordWeights) -> Array:
         """What the buffer contributes to the state layer, its bias included, at each place (N + S, H)."""
         steps = np.arange(words.lengths[0])[:, None]
         inside = steps < words.lengths
@@ -262,7 +257,7 @@ class Arena:
         result[words.first + words.lengths] = self._empty_buffer
         return result
 
-    def _bidirectional(self, forward: Ints, backward: Ints, active: Ints, tables: _Tables) -> Array:
+    def _bidirectional(self, forward: Ints, backward: Ints, active: Ints, tables: _WordWeights) -> Array:
         """Outputs (2, N, H) of both LSTMs over inputs (N,) and (N,), `active` (longest,) of them a step."""
         hidden, start = self.hidden, 0
         outputs = np.empty((2, len(forward), hidden), np.float32)
@@ -284,14 +279,16 @@ class Arena:
         return outputs
 
 
-class _Stacks:
+class _RowStacks:
     """The stacks of all rows of a batch, which share its words; `buffer` is what `Arena._read` gives.
 
     `read` (b,) is the number of words a row has read, `top` (b,) its top state. The words of row r are
     numbered from r * longest on.
     """
 
-    def __init__(self, weights: _Stack, words: _Words, table: Array, buffer: Array, sentence: Ints) -> None:
+    def __init__(
+        self, weights: _StackWeights, words: _Words, table: Array, buffer: Array, sentence: Ints
+    ) -> None:
         self.weights, self.inputs, self.table, self.buffer = weights, words.inputs, table, buffer
         self.lengths, self.first = words.lengths[sentence], words.first[sentence]
         n_rows, n_words, hidden = len(sentence), int(self.lengths.sum()), buffer.shape[1]
@@ -389,59 +386,7 @@ class _Stacks:
         return heads.astype(np.int32).reshape(-1, self.longest)
 
 
-def _greedy(step: int, logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
-    """Takes the best legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
-    shift, left, right = logits
-    reduces = np.maximum(left, right) > shift
-    reduces |= ~can_shift
-    reduces &= can_reduce
-    return reduces, left >= right
-
-
-class _Sampling:
-    """Draws actions from q to the power of `exponent`; `log_q` (B,) is that of q itself.
-
-    As in the reference engine, a model that does not mask draws from the legal actions only, but scores with
-    all three.
-    """
-
-    def __init__(self, rng: np.random.Generator, exponent: float, rows: int, masked: bool) -> None:
-        self.rng, self.exponent, self.masked = rng, exponent, masked
-        self.log_q = np.zeros(rows)
-
-    def __call__(self, step: int, logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
-        scores = logits.astype(np.float64)
-        log_total = np.logaddexp.reduce(scores, axis=0)
-        scores[0][~can_shift] = NEVER
-        if self.masked:
-            log_total = np.logaddexp.reduce(scores, axis=0)
-        weights = np.exp(self.exponent * (scores - scores.max(axis=0)))
-        weights[0] *= can_shift  # for an exponent near 0
-        cumulative = weights.cumsum(axis=0)
-        drawn = self.rng.random(len(can_shift)) * cumulative[2]
-        reduces = can_reduce & (drawn >= cumulative[0])
-        left = drawn < cumulative[1]
-        taken = np.where(reduces, np.where(left, scores[1], scores[2]), scores[0])
-        self.log_q[: len(taken)] += np.where(can_reduce, taken - log_total, 0.0)
-        return reduces, left
-
-
-class _Recorded:
-    """Chooses as `choose` does and keeps the actions (B, T) of a batch, T those of its longest sentence."""
-
-    def __init__(self, choose: Choose, batch: _Batch) -> None:
-        self.choose = choose
-        steps = 2 * len(batch.sentences[0]) - 1
-        self.actions = np.full((len(batch.place), steps), Action.SHIFT, np.int8)
-
-    def __call__(self, step: int, logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
-        reduces, left = self.choose(step, logits, can_shift, can_reduce)
-        reduction = np.where(left, Action.LEFT_REDUCE, Action.RIGHT_REDUCE)
-        self.actions[: len(left), step] = np.where(reduces, reduction, Action.SHIFT)
-        return reduces, left
-
-
-def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _Lstm:
+def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _LstmWeights:
     """The weights of an LSTM by gate, with the inner halves of the sigmoids and the whole forget bias."""
     factor = np.array([0.5, 0.5, 0.5, 1.0], np.float32)[:, None, None]
     inputs, recurrent = (
@@ -450,7 +395,7 @@ def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _Lstm:
     )
     bias = weights[f"{name}/bias"].reshape(4, 1, hidden).copy()
     bias[1] += FORGET
-    return _Lstm(inputs, recurrent, bias * factor)
+    return _LstmWeights(inputs, recurrent, bias * factor)
 
 
 def _activate(gates: Array) -> None:
@@ -477,7 +422,7 @@ def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
     return ids
 
 
-def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_Batch]:
+def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_RowBatch]:
     """All derivations (`copies` of every sentence that is not empty), longest first, in batches."""
     lengths = np.array([len(sentence) for sentence in sentences], np.intp)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
@@ -487,11 +432,13 @@ def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_Batch]:
         rows = np.arange(start, min(stop, start + max(1, min(ROWS, WORDS // longest))))
         place = order[rows // copies]
         members = order[start // copies : rows[-1] // copies + 1].tolist()
-        yield _Batch([sentences[k] for k in members], rows // copies - start // copies, place, rows % copies)
+        yield _RowBatch(
+            [sentences[k] for k in members], rows // copies - start // copies, place, rows % copies
+        )
         start = int(rows[-1]) + 1
 
 
-def _empty(n_samples: int, n: int) -> Drawn:
+def _empty(n_samples: int, n: int) -> SampledTrees:
     """Room for derivations of a sentence of n words."""
     heads, actions = np.zeros((n_samples, n), np.int32), np.zeros((n_samples, max(2 * n - 1, 0)), np.int8)
-    return Drawn(heads, np.zeros(n_samples), actions)
+    return SampledTrees(heads, np.zeros(n_samples), actions)

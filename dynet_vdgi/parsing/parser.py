@@ -21,7 +21,7 @@ from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
-from dynet_vdgi.parsing.arena import Arena, Drawn
+from dynet_vdgi.parsing.arena import Arena, SampledTrees
 from dynet_vdgi.run_folder import model_path
 from dynet_vdgi.students.perceptron import PerceptronModel
 
@@ -185,7 +185,7 @@ def _engine(model: ModelFile) -> Arena | PerceptronModel:
     return parser
 
 
-def _ranked(times: Mapping[Tree, int], drawn: Drawn) -> list[Tree]:
+def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
     """The trees drawn, most frequent first; of equally frequent ones the most probable under the encoder.
 
     A tree's probability is that of its derivations, summed over those that were drawn.

@@ -136,13 +136,13 @@ class Perceptron:
     After `fit`: `model`, the weights; `vocabulary`, the tags.
 
     Raises:
-        ConfigError: a number is unknown or out of its range.
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
     def __init__(
         self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
     ) -> None:
-        self.settings, self.seed = settings or checked(PerceptronSettings, numbers), seed
+        self.settings, self.seed = checked(PerceptronSettings, numbers, settings), seed
         self._model: PerceptronModel | None = None
         self.vocabulary = Vocabulary(())
 

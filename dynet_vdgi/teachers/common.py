@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import progress
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
@@ -70,13 +69,14 @@ class TagTeacher(Teacher, Generic[Model]):
     def model(self) -> Model:
         """What was learnt. Raises: VdgiError, nothing yet."""
         if self._model is None:
-            raise VdgiError(f"this {self.name} has not learnt yet: call fit(text, prior) first")
+            raise self._not_yet()
         return self._model
 
     def fit(self: TagSelf, text: Iterable[Sentence], prior: Prior) -> TagSelf:
         sentences = list(text)
-        self.tags, self.prior = tags_of(sentences), prior
-        self._model = self._learnt(*self.encoded(sentences), len(self.tags) + 1)
+        tags = tags_of(sentences)
+        model = self._learnt(*_encoded(sentences, tags, prior), len(tags) + 1)
+        self.tags, self.prior, self._model = tags, prior, model
         return self
 
     @abstractmethod
@@ -84,10 +84,20 @@ class TagTeacher(Teacher, Generic[Model]):
         """The model of sentences of tag ids (n,) below n_tags, with potentials (n + 1, n + 1)."""
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
-        """Tag ids (n,) and potentials (n + 1, n + 1) of each sentence."""
-        given = list(sentences)
-        ids = [tag_ids(sentence.tags, self.tags) for sentence in given]
-        return ids, [self.prior.potentials(sentence) for sentence in progress.over(given, "sentences")]
+        """Tag ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, nothing learnt."""
+        if self._model is None:
+            raise self._not_yet()
+        return _encoded(list(sentences), self.tags, self.prior)
+
+    def _not_yet(self) -> VdgiError:
+        return VdgiError(f"this {self.name} has not learnt yet: call fit(text, prior) first")
+
+
+def _encoded(
+    sentences: Sequence[Sentence], tags: Sequence[str], prior: Prior
+) -> tuple[list[list[int]], list[Floats]]:
+    ids = [tag_ids(sentence.tags, tags) for sentence in sentences]
+    return ids, [prior.potentials(sentence) for sentence in sentences]
 
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:

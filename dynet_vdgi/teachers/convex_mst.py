@@ -283,14 +283,14 @@ class ConvexMst(TagTeacher[ConvexMstModel]):
     """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`.
 
     Raises:
-        ConfigError: a number is unknown or out of its range.
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
     name = "Convex-MST"
 
     def __init__(self, settings: ConvexMstSettings | None = None, **numbers: float) -> None:
         super().__init__()
-        self.settings = settings or checked(ConvexMstSettings, numbers)
+        self.settings = checked(ConvexMstSettings, numbers, settings)
 
     def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> ConvexMstModel:
         return fit(tags, potentials, n_tags, self.settings)

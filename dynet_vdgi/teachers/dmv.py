@@ -215,14 +215,14 @@ class Dmv(TagTeacher[DmvModel]):
     """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
 
     Raises:
-        ConfigError: a number is unknown or out of its range.
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
     """
 
     name = "DMV"
 
     def __init__(self, settings: DmvSettings | None = None, **numbers: float) -> None:
         super().__init__()
-        self.settings = settings or checked(DmvSettings, numbers)
+        self.settings = checked(DmvSettings, numbers, settings)
 
     def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> DmvModel:
         return fit(tags, potentials, n_tags, self.settings)

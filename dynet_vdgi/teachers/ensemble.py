@@ -12,9 +12,15 @@ from dynet_vdgi.teachers.common import Floats, Teacher
 
 
 class Ensemble(Teacher):
-    """Teachers with equal votes: `Ensemble(Dmv(), ConvexMst()).fit(text, prior)`."""
+    """Teachers with equal votes: `Ensemble(Dmv(), ConvexMst()).fit(text, prior)`.
+
+    Raises:
+        ValueError: there are none.
+    """
 
     def __init__(self, *members: Teacher) -> None:
+        if not members:
+            raise ValueError("an ensemble needs teachers")
         self.members = members
         self.name = " + ".join(member.name for member in members)
 

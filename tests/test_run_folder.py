@@ -1,0 +1,108 @@
+"""The folder of a run instead of its model, a model instead of a rule file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import tiny
+from shell import Vdgi
+
+from dynet_vdgi import config, model_file
+from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.evaluation.attachment import GoldTrees
+from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_rules_only
+from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.run_folder import model_path, rules_named
+
+MINE = "ROOT NOUN 0.5\nVERB DET 0.5\n"
+
+
+@pytest.fixture
+def run(folder: Path, model: Path) -> Path:
+    """A run whose model has rules of its own, and gold.conllu."""
+    Path("mine").mkdir()
+    with_rules = model_file.load(model)
+    with_rules.rules = parse_rules(MINE)
+    model_file.save("mine/model.vdgi", with_rules)
+    tiny.write(Path("gold.conllu"), 12)
+    return Path("mine")
+
+
+def test_the_model_in_a_folder(run: Path) -> None:
+    assert model_path("mine") == model_path("mine/model.vdgi") == Path("mine/model.vdgi")
+    assert model_path("nowhere.vdgi") == Path("nowhere.vdgi")
+    Path("empty").mkdir()
+    with pytest.raises(ModelError) as error:
+        model_path("empty")
+    assert str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
+
+
+def test_info_takes_a_folder(vdgi: Vdgi, run: Path) -> None:
+    out = vdgi.good("info", "mine").out
+    assert out == vdgi.good("info", "mine/model.vdgi").out
+    assert out.split()[:2] == ["model", "mine/model.vdgi"]
+
+
+def test_rules_by_whatever_has_them(run: Path) -> None:
+    Path("rules.txt").write_text(MINE, encoding="utf-8")
+    for name in ("mine", "mine/model.vdgi", "rules.txt"):
+        found = rules_named(name)
+        assert (found.rules.text, found.tags) == (MINE, "upos")
+    assert rules_named("ud").name == "ud.txt"
+    assert rules_named("ud").rules == load_rules(config.rules_path("ud"))
+    with pytest.raises(ConfigError, match="no rules 'udd'; did you mean 'ud'"):
+        rules_named("udd")
+
+
+def test_the_column_of_the_rules_is_that_of_the_model(run: Path) -> None:
+    model = model_file.load("mine/model.vdgi")
+    model.settings = config.merge(model.settings, {"data": {"tags": "xpos"}})
+    model_file.save("mine/model.vdgi", model)
+    assert rules_named("mine").tags == "xpos"
+
+
+def dda_of(rules: RuleSet) -> float:
+    gold = GoldTrees.of(conllu.read("gold.conllu"))
+    return evaluate_rules_only(gold, rules, by=()).total.dda
+
+
+def test_rules_only_is_decoded_under_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:
+    figures = {}
+    for rules in ("mine", "best"):
+        shown = json.loads(
+            vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", rules, "--json").out
+        )
+        figures[rules] = shown["systems"][RULES_ONLY]["total"]["dda"]
+        assert figures[rules] == pytest.approx(dda_of(rules_named(rules).rules))
+    assert figures["mine"] < figures["best"]
+    default = json.loads(vdgi.good("evaluate", "gold.conllu", "--baselines", "--json").out)
+    assert default["rules"] == "best.txt"
+    assert default["systems"][RULES_ONLY]["total"]["dda"] == figures["best"]
+
+
+def test_the_break_down_by_rule_is_by_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:
+    arguments = ["evaluate", "gold.conllu", "gold.conllu", "--by", "rule", "--rules", "mine", "--json"]
+    shown = json.loads(vdgi.good(*arguments).out)
+    assert shown["rules"] == "mine"
+    assert list(shown["systems"]["gold.conllu"]["by"]["rule"]) == ["ROOT>NOUN", "VERB>DET", "other"]
+
+
+def test_a_report_compares_each_run_with_its_own_rules(vdgi: Vdgi, run: Path, model: Path) -> None:
+    pytest.importorskip("jinja2", reason="Jinja2, of the extra report, is not installed")
+    Path("other").mkdir()
+    shutil.copy(model, "other/model.vdgi")
+    vdgi.good("report", "mine", "other", "--gold", "gold.conllu", "--sentences", "0")
+    page = Path("report.html").read_text(encoding="utf-8")
+    of_other = model_file.load("other/model.vdgi").rules
+    for name, rules in (("mine", parse_rules(MINE)), ("other", of_other)):
+        row = page.partition(f">rules of {name} only (baseline)</th>")[2].partition("</tr>")[0]
+        assert f"<td>{100 * dda_of(rules):.1f} " in row
+        assert f"gold arcs of each rule (rules of {name})" in page
+    vdgi.good("report", "mine", "other", "--gold", "gold.conllu", "--sentences", "0", "--rules", "ud")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "rules of mine" not in page
+    assert "gold arcs of each rule (ud.txt)" in page

@@ -1,0 +1,45 @@
+"""Tables as text and as Markdown."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.text_tables import aligned, columns, markdown, padded
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=6)
+
+
+def test_columns_of_equal_width() -> None:
+    rows = [["DDA", "<=10", "all"], ["日本", "71.0", "9.5"], ["e\u0301a", "-", "100.0"]]
+    assert aligned(rows).splitlines() == [
+        "DDA   <=10    all",
+        "日本  71.0    9.5",
+        "e\u0301a       -  100.0",
+    ]
+    assert aligned([["model", "a"], ["preset", "best"]], left=2) == "model   a\npreset  best"
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(words, min_size=n, max_size=n), min_size=1)))
+def test_lines_are_as_wide_as_the_widest_cells(rows: list[list[str]]) -> None:
+    widths = [max(map(columns, column)) for column in zip(*rows)]
+    lines = aligned(rows, left=0).split("\n")
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows):
+        assert columns(line) == (sum(widths) + 2 * (len(widths) - 1) if row[-1] else columns(line.rstrip()))
+
+
+def test_padded() -> None:
+    assert padded("日本", 6) + "|" == "日本  |"
+    assert columns(padded("e\u0301", 3)) == 3
+
+
+def test_markdown_shows_every_cell_as_it_is() -> None:
+    table = markdown([["", "a"], ["x|y*`", "<b>"], ["[l](u)", "[-0.5, +3.5]"], ["<=10", "\\"]])
+    assert table.splitlines() == [
+        "|  | a |",
+        "| --- | ---: |",
+        "| x\\|y\\*\\` | \\<b> |",
+        "| [l\\](u) | [-0.5, +3.5] |",
+        "| <=10 | \\\\ |",
+    ]
