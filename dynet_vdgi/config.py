@@ -78,7 +78,7 @@ TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 
 # ------------------------------------------------------------------------------------------- parsers
 class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
-    """The linear parser, which learns from trees, see `students.perceptron`."""
+    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
@@ -208,10 +208,13 @@ class LanguageModelSettings(Section, frozen=True):
     dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout")] = 0.2
 
 
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of everything random")]
+
+
 class Settings(Section, frozen=True):
     """All settings of a run."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of everything random")] = 1
+    seed: Seed = 1
     rules: Annotated[
         str,
         Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
@@ -565,8 +568,21 @@ def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers |
             )
         return settings
     try:
-        found = msgspec.convert(dict(numbers), kind)
+        found = msgspec.convert({name: _plain(number) for name, number in numbers.items()}, kind)
     except msgspec.ValidationError as error:
         raise ConfigError(_explained(str(error), numbers, owner)) from None
     _check_values(found, owner)
     return found
+
+
+def checked_seed(seed: int, owner: str) -> int:
+    """The seed of a constructor. Raises: ConfigError."""
+    try:
+        return msgspec.convert(_plain(seed), Seed)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explained(f"{error} - at `$.seed`", {"seed": seed}, owner)) from None
+
+
+def _plain(number: Any) -> Any:
+    """Of a number from NumPy, the one of Python."""
+    return number.item() if hasattr(number, "item") else number

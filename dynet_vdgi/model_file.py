@@ -171,7 +171,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
                 )
             of_version_0_1 = meta["format"] == 1
             return ModelFile(
-                provenance=_provenance(meta),
+                provenance=_provenance(meta, path),
                 settings=from_toml(
                     archive.read("settings.toml").decode(), f"{path}: settings.toml", former=of_version_0_1
                 ),
@@ -196,12 +196,12 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
         raise ModelError(f"{path}: the model file is damaged ({error})") from None
 
 
-def _provenance(meta: Mapping[str, Any]) -> Provenance:
+def _provenance(meta: Mapping[str, Any], path: str | Path) -> Provenance:
     """Raises: msgspec.ValidationError, ModelError."""
     kind = meta.get("kind", "neural")
     kind = {"linear": "perceptron"}.get(kind, kind)  # its name in format 1
     if kind not in ("neural", "perceptron"):
-        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
+        raise ModelError(f"{path}: the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
     return msgspec.convert({**meta, "kind": kind}, Provenance)
 
 

@@ -100,21 +100,31 @@ def load_settings(
         ConfigError: no such preset, or see `config.from_dict`; or what a layer says has no effect.
     """
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
-    settings, values, applied = Settings(), Values(), list[Path]()
+    values, applied = Values(), list[Path]()
     for name in names:
+        alone = Values()  # what has no effect on top of another preset may have one without it
         for path in _chain(str(os.fspath(name))):
+            layer = _read(path)
+            layer.pop("base", None)
+            alone = merged(alone, layer)
             if path in applied:
                 continue
             applied.append(path)
-            layer = _read(path)
-            layer.pop("base", None)
             values = merged(values, layer)
-            try:
-                settings = _checked(values, layer)
-            except ConfigError as error:
-                raise ConfigError(f"{path}: {error}") from None
+            _check_preset(path, layer, values, alone)
     top = _top(assignments, changes or {})
-    return _checked(merged(values, top), top) if top else settings
+    return _checked(merged(values, top), top)
+
+
+def _check_preset(path: Path, layer: Values, values: Values, alone: Values) -> None:
+    """Raises: ConfigError, a preset is at fault on top of the others and by itself, too."""
+    try:
+        _checked(values, layer)
+    except ConfigError as error:
+        try:
+            _checked(alone, layer)
+        except ConfigError:
+            raise ConfigError(f"{path}: {error}") from None
 
 
 def _top(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:

@@ -12,25 +12,26 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.config import ConvexMstSettings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.teachers.convex_mst import (
-    NO_ARC,
-    ConvexMst,
-    ConvexMstSettings,
-    Problem,
-    arc_features,
-    fit,
-    learn,
-)
+from dynet_vdgi.teachers.convex_mst import NO_ARC, ConvexMst, ConvexMstModel, Problem, arc_features, fit
 
 N_TAGS = 3
 SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)
 seeds = st.integers(0, 10**6)
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-TEXT = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
+
+
+def tagged(*texts: str) -> list[Sentence]:
+    """Sentences of these tags, which are their words, too."""
+    return [Sentence(tuple(text.split()), tuple(text.split())) for text in texts]
+
+
+TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
 
 
 def random_text(rng: np.random.Generator, lengths) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -201,7 +202,7 @@ def test_the_gap_is_that_of_all_trees(seed):
 @given(seed=seeds, prior_weight=st.sampled_from([1e-9, 0.1, 1.0, 10.0]))
 @hypothesis_settings(max_examples=10)
 def test_steps_never_raise_the_objective_and_stay_among_mixtures_of_trees(seed, prior_weight):
-    settings = ConvexMstSettings(prior_weight, ridge=0.001)
+    settings = ConvexMstSettings(prior_weight=prior_weight, ridge=0.001)
     problem = Problem.of(*random_text(np.random.default_rng(seed), (6, 2, 1, 4)), N_TAGS, settings)
     state, log = problem.start(), []
     for _ in range(15):
@@ -248,10 +249,10 @@ def test_the_gap_closes():
 # ------------------------------------------------------------------------------------------- learning
 def test_learning_is_so_many_steps_from_the_start():
     text = random_text(np.random.default_rng(2), (4, 3))
-    problem = Problem.of(*text, N_TAGS, ConvexMstSettings(0.4, 0.02, 2))
+    problem = Problem.of(*text, N_TAGS, ConvexMstSettings(prior_weight=0.4, ridge=0.02, iterations=2))
     state, first = problem.step(problem.start())
     state, second = problem.step(state)
-    model = fit(*text, N_TAGS, ConvexMstSettings(0.4, 0.02, 2))
+    model = fit(*text, N_TAGS, ConvexMstSettings(prior_weight=0.4, ridge=0.02, iterations=2))
     assert (model.weights == state.weights).all()
     assert model.log == (first, second)
     assert fit(*text, N_TAGS, ConvexMstSettings(iterations=0)).log == ()
@@ -275,14 +276,14 @@ def test_scores_are_weights_and_prior():
     rng = np.random.default_rng(8)
     weights = rng.normal(size=Problem.of([[0]], [np.zeros((2, 2))], N_TAGS, SETTINGS).n_features)
     (tags,), (potentials,) = random_text(rng, (4,))
-    scores = ConvexMst(weights, N_TAGS, 0.7).scores(tags, potentials)
+    scores = ConvexMstModel(weights, N_TAGS, 0.7).scores(tags, potentials)
     features = arc_features(tags, N_TAGS)
     for head, word in arcs_of(4):
         expected = sum(weights[feature] for feature in features[head, word]) + 0.7 * potentials[head, word]
         assert scores[head, word] == pytest.approx(expected)
 
 
-def test_learning_needs_sentences_that_fit_and_sound_settings():
+def test_learning_needs_sentences_that_fit():
     with pytest.raises(ValueError, match="^no sentences to learn from$"):
         fit([], [], 2)
     with pytest.raises(ValueError, match="^no sentences to learn from$"):
@@ -295,48 +296,89 @@ def test_learning_needs_sentences_that_fit_and_sound_settings():
         fit([[0, 2]], [np.zeros((3, 3))], 2)
     with pytest.raises(ValueError, match="^potentials must be finite numbers$"):
         fit([[0]], [np.full((2, 2), -np.inf)], 2)
-    with pytest.raises(ConfigError, match="^teacher: 'iterations' must be 0 or more, not -1$"):
-        ConvexMstSettings(iterations=-1)
-    with pytest.raises(ConfigError, match="^teacher: 'ridge' must be above 0, not 0$"):
-        ConvexMstSettings(ridge=0)
-    with pytest.raises(ConfigError, match="^teacher: 'prior_weight' must be above 0, not nan$"):
-        ConvexMstSettings(prior_weight=float("nan"))
 
 
 # ------------------------------------------------------------------------------------------- whole teachers
 def test_teachers_find_what_the_prior_leaves_open():
     """Which noun a lone ADP between two belongs to is learnt from sentences with one noun."""
     prior = Prior.of_text(RULES, TEXT)
-    teacher = learn(TEXT, prior)
-    assert teacher.parse([["VERB", "NOUN", "ADP", "NOUN"]]) == [(0, 1, 4, 1)]
+    teacher = ConvexMst().fit(TEXT, prior)
+    assert teacher.heads(tagged("VERB NOUN ADP NOUN")) == [(0, 1, 4, 1)]
     assert teacher.tags == ("ADP", "DET", "NOUN", "VERB")
-    again = learn(TEXT, prior)
+    again = ConvexMst().fit(iter(TEXT), prior)
     assert again.model.weights.tobytes() == teacher.model.weights.tobytes()
 
 
+def test_teachers_are_the_model_of_their_text_under_their_prior():
+    prior, settings = (
+        Prior.of_text(RULES, TEXT),
+        ConvexMstSettings(prior_weight=0.7, ridge=0.01, iterations=3),
+    )
+    teacher = ConvexMst(prior_weight=0.7, ridge=0.01, iterations=3).fit(TEXT, prior)
+    assert teacher.settings == settings
+    ids = [[teacher.tags.index(tag) for tag in sentence.tags] for sentence in TEXT]
+    model = fit(ids, list(map(prior.potentials, TEXT)), len(teacher.tags) + 1, settings)
+    assert model.weights.tobytes() == teacher.model.weights.tobytes()
+    assert teacher.log_rows() == [iteration._asdict() for iteration in model.log]
+    assert [*teacher.log_rows()[0]] == ["objective", "gap"]
+
+
 def test_every_sentence_is_parsed_in_order():
-    teacher = learn(TEXT, Prior.of_text(RULES, TEXT))
-    unseen = ["VERB", "NEW", "NEWER", "NEW", "NOUN"]
-    sentences = [unseen, [], ["NEW"], TEXT[0], ["NEWER"] * 30, unseen]
-    trees = teacher.parse(iter(sentences))
+    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
+    unseen = "VERB NEW NEWER NEW NOUN"
+    sentences = [*tagged(unseen, "", "NEW"), TEXT[0], *tagged("NEWER " * 30, unseen)]
+    trees = teacher.heads(iter(sentences))
     assert [len(tree) for tree in trees] == [len(sentence) for sentence in sentences]
     for tree in trees:
         assert not tree or (brute_force.is_tree(tree) and not brute_force.crosses(tree))
-    assert trees == [teacher.parse([sentence])[0] for sentence in sentences]
+    assert trees == [teacher.heads([sentence])[0] for sentence in sentences]
+    assert trees == [sentence.heads for sentence in teacher.predict(iter(sentences))]
     for tree, matrix in zip(trees, teacher.marginals(iter(sentences))):
         assert matrix.shape == (len(tree) + 1, len(tree))
         assert matrix.sum(axis=0) == pytest.approx(np.ones(len(tree)))
 
 
 def test_parses_have_the_highest_score_and_marginals_soften_it():
-    teacher = learn(TEXT, Prior.of_text(RULES, TEXT))
-    sentence, ids = ["VERB", "ADP", "NOUN", "NEW", "NOUN"], [3, 0, 2, 4, 2]
+    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
+    (sentence,), ids = tagged("VERB ADP NOUN NEW NOUN"), [3, 0, 2, 4, 2]
     scores = teacher.model.scores(ids, teacher.prior.potentials(sentence))
     assert (teacher.scores([sentence])[0] == scores).all()
     sums = {tree: scores[tree, range(1, 6)].sum() for tree in brute_force.projective_trees(5)}
-    assert sums[teacher.parse([sentence])[0]] == pytest.approx(max(sums.values()))
+    assert sums[teacher.heads([sentence])[0]] == pytest.approx(max(sums.values()))
     softened = enumerated_mean(scores / teacher.model.prior_weight)
     assert teacher.marginals([sentence])[0] == pytest.approx(softened)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"iterations": -1}, "convex-mst: 'iterations' must be a whole number of at least 0, not -1"),
+        ({"ridge": 0}, "convex-mst: 'ridge' must be a number above 0.0, not 0"),
+        ({"prior_weight": float("nan")}, "convex-mst: 'prior_weight' must be a number above 0.0, not nan"),
+        ({"prior_weight": float("inf")}, "convex-mst: 'prior_weight' must be a finite number, not inf"),
+        ({"prior_weigth": 1}, "convex-mst: no setting 'prior_weigth'; did you mean 'prior_weight'?"),
+    ],
+)
+def test_wrong_numbers_are_refused(numbers, message):
+    with pytest.raises(ConfigError) as caught:
+        ConvexMst(**numbers)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("use", ["heads", "predict", "marginals", "scores"])
+def test_teachers_that_have_learnt_nothing_say_so(use):
+    with pytest.raises(VdgiError, match="^this Convex-MST has not learnt yet: call fit"):
+        getattr(ConvexMst(), use)(TEXT)
+    with pytest.raises(VdgiError, match="^this Convex-MST has not learnt yet: call fit"):
+        ConvexMst().log_rows()
+
+
+def test_a_fit_that_fails_leaves_the_teacher_as_it_was():
+    teacher = ConvexMst().fit(TEXT, Prior.of_text(RULES, TEXT))
+    trees = teacher.heads(TEXT)
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        teacher.fit([], Prior(load_rules(rules_path("best"))))
+    assert teacher.heads(TEXT) == trees
 
 
 def test_teacher_of_portuguese_is_as_measured_before(data_dir):
@@ -349,7 +391,6 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 
     train = read("ud14_train_len15/pt-ud-train-nopunct-len15.conllu", 15, "ignored")[:500]
     dev = read("ud14/pt-ud-dev.conllu", 15, "required")
-    text = [sentence.tags for sentence in train]
-    teacher = learn(text, Prior.of_text(load_rules(rules_path("best")), text))
-    dda = score(dev, teacher.parse(sentence.tags for sentence in dev)).dda
+    teacher = ConvexMst().fit(train, Prior.of_text(load_rules(rules_path("best")), train))
+    dda = score(dev, teacher.heads(dev)).dda
     assert 0.69 < dda < 0.735  # 71.3 with all 3,580 sentences

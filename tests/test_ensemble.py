@@ -2,99 +2,139 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import brute_force
 import numpy as np
 import pytest
-from dynet_vdgi.learning.students import LEARNERS, taught, teacher_of
 from hypothesis import given
 from hypothesis import strategies as st
+from shell import Vdgi
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.cli import main
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, NoTeacher, every_setting
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.teachers import convex_mst, dmv
-from dynet_vdgi.teachers.ensemble import Ensemble, learn
+from dynet_vdgi.teachers.common import Floats, Teacher
+from dynet_vdgi.teachers.convex_mst import ConvexMst
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.ensemble import Ensemble
+from dynet_vdgi.training.teaching import teacher_of_kind
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
-TEXT = [["VERB", "ADP", "DET", "NOUN"], ["DET", "NOUN", "VERB"], ["ADP", "NOUN", "VERB"]] * 20
+
+
+def tagged(*texts: str) -> list[Sentence]:
+    """Sentences of these tags, which are their words, too."""
+    return [Sentence(tuple(text.split()), tuple(text.split())) for text in texts]
+
+
+TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
+UNSEEN = tagged("VERB NEW ADP NOUN DET")
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 
 
-@dataclass(frozen=True)
-class Believer:
+class Believer(Teacher):
     """Has made up its mind about sentences by their lengths."""
 
-    beliefs: dict[int, np.ndarray]
+    name = "believer"
 
-    def marginals(self, tagged):
-        return [self.beliefs[len(tags)] for tags in tagged]
+    def __init__(self, beliefs: dict[int, Floats]) -> None:
+        self.beliefs = beliefs
 
-    def parse(self, tagged):
-        return dmv.best_trees(self.marginals(tagged))
+    def fit(self, text: Iterable[Sentence], prior: Prior) -> Believer:
+        return self
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        return [self.beliefs[len(sentence)] for sentence in sentences]
+
+    def log_rows(self) -> list[dict[str, float]]:
+        return [{"beliefs": len(self.beliefs)}]
 
 
 @given(seed=st.integers(0, 10**6), n_members=st.integers(1, 3))
-def test_trees_have_most_votes(seed, n_members):
+def test_trees_have_most_votes(seed: int, n_members: int) -> None:
     rng = np.random.default_rng(seed)
     members = tuple(Believer({n: rng.random((n + 1, n)) for n in (0, 2, 4)}) for _ in range(n_members))
-    tagged = [("A",) * n for n in (4, 0, 2)]
-    ensemble = Ensemble(members)
-    for n, tree, marginals in zip((4, 0, 2), ensemble.parse(iter(tagged)), ensemble.marginals(iter(tagged))):
+    sentences = tagged("A A A A", "", "A A")
+    ensemble = Ensemble(*members)
+    trees, marginals = ensemble.heads(iter(sentences)), ensemble.marginals(iter(sentences))
+    for n, tree, mean in zip((4, 0, 2), trees, marginals):
         votes = sum(member.beliefs[n] for member in members)
-        assert marginals == pytest.approx(votes / n_members)
+        assert mean == pytest.approx(votes / n_members)
         sums = {other: votes[other, range(n)].sum() for other in brute_force.projective_trees(n) or [()]}
         assert sums[tree] == pytest.approx(max(sums.values()))
+    assert [sentence.heads for sentence in ensemble.predict(iter(sentences))] == trees
 
 
-def test_members_learn_the_same_text_under_the_same_prior():
+def test_members_learn_the_same_text_under_the_same_prior() -> None:
     prior = Prior.of_text(RULES, TEXT)
-    unseen = ["VERB", "NEW", "ADP", "NOUN", "DET"]
-    members = dmv.learn(TEXT, prior), convex_mst.learn(TEXT, prior)
-    both = learn(TEXT, prior, (dmv.learn, convex_mst.learn))
-    for tags, found in zip([*TEXT, unseen], both.marginals([*TEXT, unseen])):
-        votes = [member.marginals([tags])[0] for member in members]
-        assert found == pytest.approx((votes[0] + votes[1]) / 2)
+    members = Dmv().fit(TEXT, prior), ConvexMst().fit(TEXT, prior)
+    both = Ensemble(Dmv(), ConvexMst()).fit(iter(TEXT), prior)
+    votes = zip(*(member.marginals([*TEXT, *UNSEEN]) for member in members))
+    for found, (first, second) in zip(both.marginals([*TEXT, *UNSEEN]), votes):
+        assert found == pytest.approx((first + second) / 2)
+    assert both.log_rows() == [*members[0].log_rows(), *members[1].log_rows()]
+    assert both.name == "DMV + Convex-MST"
 
 
-def test_a_majority_decides():
+def test_a_majority_decides() -> None:
     """Two members that are sure of one tree outvote the one that is sure of another."""
     chain, fan = np.eye(3)[:, [0, 1]], np.eye(3)[:, [2, 0]]
     members = [Believer({2: chain}), Believer({2: fan}), Believer({2: chain})]
-    assert Ensemble(tuple(members)).parse([("A", "B")]) == [(0, 1)]
-    assert Ensemble(tuple(members[:2])).marginals([("A", "B")])[0] == pytest.approx((chain + fan) / 2)
+    (two,) = tagged("A B")
+    assert Ensemble(*members).heads([two]) == [(0, 1)]
+    assert Ensemble(*members[:2]).marginals([two])[0] == pytest.approx((chain + fan) / 2)
+
+
+def test_an_ensemble_of_nobody_is_refused() -> None:
+    with pytest.raises(ValueError, match="^an ensemble needs teachers$"):
+        Ensemble()
 
 
 # ------------------------------------------------------------------------------------------- settings
-def test_every_kind_of_the_settings_has_a_learner():
-    kind = next(field for field in fields(config.TeacherSettings) if field.name == "kind")
-    assert {*LEARNERS, "none"} == set(kind.metadata["choices"])
+SETTINGS: dict[str, Any] = {
+    "dmv": DmvSettings(iterations=4),
+    "convex-mst": ConvexMstSettings(iterations=3, ridge=0.01),
+    "ensemble": EnsembleSettings(
+        dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
+    ),
+}
+NAMES = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
+
+
+def test_every_kind_of_the_settings_has_a_teacher() -> None:
+    kinds = {kind.__struct_config__.tag for section, _, kind in every_setting() if section == "teacher"}
+    assert kinds == {*SETTINGS}
+    for kind, settings in SETTINGS.items():
+        assert (settings.__struct_config__.tag, teacher_of_kind(settings).name) == (kind, NAMES[kind])
+    with pytest.raises(ConfigError, match=r"^config: 'teacher\.kind' is none$"):
+        teacher_of_kind(NoTeacher())
 
 
 def test_every_kind_teaches_its_own_trees() -> None:
-    text = [Sentence(tuple(tags), tuple(tags), None) for tags in TEXT]
     prior = Prior.of_text(RULES, TEXT)
-    members = dmv.learn(TEXT, prior), convex_mst.learn(TEXT, prior)
-    teachers = {"dmv": members[0], "convex-mst": members[1], "ensemble": Ensemble(members)}
-    assert teachers.keys() == LEARNERS.keys()
-    found = {kind: taught(text, teacher_of(text, RULES, kind)) for kind in teachers}
-    for kind, trees in found.items():
-        assert trees == [replace(s, heads=heads) for s, heads in zip(text, teachers[kind].parse(TEXT))]
-    assert found["dmv"] != found["convex-mst"]
+    both = SETTINGS["ensemble"]
+    members = Dmv(both.dmv), ConvexMst(both.convex_mst)
+    teachers = {"dmv": Dmv(iterations=4), "convex-mst": ConvexMst(iterations=3, ridge=0.01)}
+    found = {kind: teacher_of_kind(settings).fit(TEXT, prior) for kind, settings in SETTINGS.items()}
+    for kind, teacher in {**teachers, "ensemble": Ensemble(*members)}.items():
+        assert found[kind].predict(TEXT) == teacher.fit(TEXT, prior).predict(TEXT)
+        for mine, expected in zip(found[kind].marginals(UNSEEN), teacher.marginals(UNSEEN)):
+            assert (mine == expected).all()
+    assert found["dmv"].predict(TEXT) != found["convex-mst"].predict(TEXT)
 
 
-def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, capsys) -> None:
-    names = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
-    for kind in LEARNERS:
+def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
+    for kind, name in NAMES.items():
         out = tmp_path / kind
         options = ["--preset", "best", "--set", f"teacher.kind={kind}", "--set", "data.max_len=5"]
-        assert main(["train", "--train", str(DEMO), *options, "--out", str(out)]) == 0
-        assert f"teacher: {names[kind]}, " in capsys.readouterr().err
+        assert f"teacher: {name}, " in vdgi.good("train", "--train", DEMO, *options, "--out", out).err
         model = model_file.load(out / "model.vdgi")
-        assert model.settings.teacher.kind == kind
-        assert model.meta["gold_trees"] == []
+        assert model.settings.teacher == type(SETTINGS[kind])()
+        assert model.provenance.gold_trees == ()

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dynet_vdgi.model_file import ModelFile
 
-NEURAL_SECTIONS = ("model", "posterior", "finetune", "language_model")
-"""Settings that say nothing about a linear parser."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi info`."""
@@ -33,23 +30,18 @@ def run(arguments: argparse.Namespace) -> None:
     path = model_path(arguments.model)
     model = model_file.load(path)
     n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
-    hidden = NEURAL_SECTIONS if model.meta.get("kind") == "linear" else ()
     if arguments.json:
         everything = {
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
             "weights": n_weights,
-            "settings": {
-                name: values for name, values in model.settings.to_dict().items() if name not in hidden
-            },
+            "settings": model.settings.to_dict(),
         }
         print(json.dumps(everything, indent=1))
         return
-    sections = model.settings.to_toml().rstrip().split("\n\n")
-    shown = [text for text in sections if text.partition("]")[0].lstrip("[") not in hidden]
     facts = [("model", str(path)), *_facts(model), ("weights", f"{n_weights:,}")]
-    print("\n\n".join([aligned(facts, left=2), *shown]))
+    print(f"{aligned(facts, left=2)}\n\n{model.settings.to_toml().rstrip()}")
 
 
 def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:

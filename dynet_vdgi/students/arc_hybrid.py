@@ -28,11 +28,11 @@ try:
     from dynet_vdgi.jit import compiled
 except ModuleNotFoundError as error:
     raise VdgiError(
-        f"the linear parser needs the package numba ({error}); install it: pip install numba"
+        f"the perceptron needs the package numba ({error}); install it: pip install numba"
     ) from None
 except ImportError as error:  # numba is there, but not for this version of NumPy
     raise VdgiError(
-        f"the linear parser needs the package numba, which cannot be used ({error}); "
+        f"the perceptron needs the package numba, which cannot be used ({error}); "
         "update it: pip install --upgrade numba"
     ) from None
 

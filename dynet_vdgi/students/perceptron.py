@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import PerceptronSettings, checked
+from dynet_vdgi.config import PerceptronSettings, checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
@@ -66,29 +66,29 @@ class PerceptronModel:
         """The parser whose `arrays` these are; others are ignored.
 
         Raises:
-            ModelError: an array is missing, or they are not those of a linear parser of this version.
+            ModelError: an array is missing, or they are not those of a perceptron of this version.
         """
         try:
             shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
         except KeyError as error:
-            raise ModelError(f"no linear parser: missing {error.args[0]}") from None
+            raise ModelError(f"no perceptron: missing {error.args[0]}") from None
         if shape.shape != (3,) or shape.dtype.kind != "i":
-            raise ModelError(f"no linear parser: {PREFIX}shape is not three whole numbers")
+            raise ModelError(f"no perceptron: {PREFIX}shape is not three whole numbers")
         version, n_tags, n_buckets = map(int, shape)
         if version != FORMAT:
             raise ModelError(
-                f"the linear parser has format {version}, this program reads {FORMAT}; "
+                f"the perceptron has format {version}, this program reads {FORMAT}; "
                 "train it again, or use the version of dynet_vdgi that made it"
             )
         is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
         if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST:
-            raise ModelError(f"no linear parser: {n_tags} tags, {n_buckets} buckets")
+            raise ModelError(f"no perceptron: {n_tags} tags, {n_buckets} buckets")
         if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
-            raise ModelError(f"no linear parser: {rows.shape} weights in {buckets.shape} buckets")
+            raise ModelError(f"no perceptron: {rows.shape} weights in {buckets.shape} buckets")
         if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
-            raise ModelError(f"no linear parser: a bucket is outside 0..{n_buckets - 1}")
+            raise ModelError(f"no perceptron: a bucket is outside 0..{n_buckets - 1}")
         if rows.dtype != np.float32 or not np.isfinite(rows).all():
-            raise ModelError("no linear parser: weights are not finite float32 numbers")
+            raise ModelError("no perceptron: weights are not finite float32 numbers")
         weights = np.zeros((n_buckets, N_ACTIONS), np.float32)
         weights[buckets] = rows
         return cls(n_tags, weights)
@@ -115,7 +115,7 @@ def train(
     if not np.array_equal(first, first_head):
         raise ValueError("tags and heads differ in their numbers of sentences or words")
     if not len(flat):
-        raise VdgiError("no trees to train the linear parser on")
+        raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
     n_buckets = 1 << settings.log2_buckets
@@ -142,7 +142,8 @@ class Perceptron:
     def __init__(
         self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
     ) -> None:
-        self.settings, self.seed = checked(PerceptronSettings, numbers, settings), seed
+        self.settings = checked(PerceptronSettings, numbers, settings)
+        self.seed = checked_seed(seed, "perceptron")
         self._model: PerceptronModel | None = None
         self.vocabulary = Vocabulary(())
 
@@ -162,23 +163,25 @@ class Perceptron:
         given = list(trees)
         if any(tree.heads is None for tree in given):
             raise VdgiError("the perceptron learns from trees, and a sentence has none")
-        self.vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
-        tags = [self._ids(tree) for tree in given]
+        vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
+        tags = [_ids(tree, vocabulary) for tree in given]
         heads = [tree.heads or () for tree in given]
-        self._model = train(tags, heads, len(self.vocabulary.tags), self.settings, self.seed)
+        self._model = train(tags, heads, len(vocabulary.tags), self.settings, self.seed)
+        self.vocabulary = vocabulary
         return self
 
     def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
         """The tree of each sentence: projective, with one root."""
-        return self.model.parse([self._ids(sentence) for sentence in sentences])
+        return self.model.parse([_ids(sentence, self.vocabulary) for sentence in sentences])
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with these trees."""
         given = list(sentences)
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
 
-    def _ids(self, sentence: Sentence) -> tuple[int, ...]:
-        return self.vocabulary.encode(sentence.forms, sentence.tags).tags
+
+def _ids(sentence: Sentence, vocabulary: Vocabulary) -> tuple[int, ...]:
+    return vocabulary.encode(sentence.forms, sentence.tags).tags
 
 
 def _packed(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
@@ -204,7 +207,7 @@ def _parse_kernel() -> Kernel:
     # isort: split
     from dynet_vdgi.jit import announced
 
-    with announced("the linear parser"):
+    with announced("the perceptron"):
         nothing, first = _packed([])
         arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing)
     return arc_hybrid.parse_all
@@ -218,7 +221,7 @@ def _train_kernel() -> Kernel:
     # isort: split
     from dynet_vdgi.jit import announced
 
-    with announced("the linear parser"):
+    with announced("the perceptron"):
         nothing, first = _packed([])
         weights = np.zeros((2, N_ACTIONS))
         arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False)

@@ -56,7 +56,7 @@ def mean_of_trees(potentials: ArrayLike) -> Floats:
     return DmvModel.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
 
 
-class Iteration(NamedTuple):
+class DescentIteration(NamedTuple):
     """Where one iteration began. The least objective there can be is not below `objective - gap`."""
 
     objective: float
@@ -70,7 +70,7 @@ class ConvexMstModel:
     weights: Floats  # (F,)
     n_tags: int
     prior_weight: float
-    log: tuple[Iteration, ...] = ()
+    log: tuple[DescentIteration, ...] = ()
 
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
@@ -144,7 +144,7 @@ class Ridge(NamedTuple):
         return weights
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """Where Frank-Wolfe stands."""
 
     arcs: Floats  # y (C,), 0 where there is no arc
@@ -189,14 +189,14 @@ class Problem:
     def n_words(self) -> int:
         return int((self.sizes - 1).sum())
 
-    def start(self) -> State:
+    def start(self) -> DescentState:
         """The mean of all trees under the prior."""
         means = [mean_of_trees(matrix) for matrix in self.matrices(self.potentials)]
         arcs = np.concatenate([np.pad(mean, ((0, 0), (1, 0))).ravel() for mean in means])
         totals = self._totals(self.features, np.repeat(arcs, N_TEMPLATES))
-        return State(arcs, totals, self.regression.solve(totals))
+        return DescentState(arcs, totals, self.regression.solve(totals))
 
-    def step(self, state: State) -> tuple[State, Iteration]:
+    def step(self, state: DescentState) -> tuple[DescentState, DescentIteration]:
         """One step of Frank-Wolfe, with the exact line search, and where it began."""
         arcs, totals, weights = state
         descent = self.descent(state)
@@ -210,10 +210,10 @@ class Problem:
         length = gap / max(gap, curvature) if gap > 0 else 0.0
         moved = (1 - length) * arcs
         moved[trees] += length
-        now = State(moved, totals + length * change, weights + length * turn)
-        return now, Iteration(float(objective) / self.n_words, float(gap) / self.n_words)
+        now = DescentState(moved, totals + length * change, weights + length * turn)
+        return now, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
 
-    def descent(self, state: State) -> Floats:
+    def descent(self, state: DescentState) -> Floats:
         """Minus N times the gradient (C,) of the objective by y; without a meaning where there is no arc."""
         return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
 
@@ -271,7 +271,7 @@ def fit(
     """
     settings = settings or ConvexMstSettings()
     problem = Problem.of(tags, potentials, n_tags, settings)
-    state, log = problem.start(), list[Iteration]()
+    state, log = problem.start(), list[DescentIteration]()
     for _ in range(settings.iterations):
         state, iteration = problem.step(state)
         log.append(iteration)

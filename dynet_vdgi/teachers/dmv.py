@@ -52,7 +52,7 @@ class Counts(NamedTuple):
     stop: Floats  # (T, 2, 2): head, side, has children there
 
 
-class Iteration(NamedTuple):
+class EmIteration(NamedTuple):
     """Where one iteration of EM began: in nats, over all sentences."""
 
     stage: int  # 1 or 2
@@ -67,7 +67,7 @@ class DmvModel:
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
     stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[Iteration, ...] = ()
+    log: tuple[EmIteration, ...] = ()
 
     @classmethod
     def uniform(cls, n_tags: int) -> DmvModel:
@@ -131,12 +131,12 @@ def fit(
     text = _Packed.of(tags, potentials, n_tags)
     if not len(text.tags):
         raise ValueError("no sentences to learn from")
-    model, log = DmvModel.uniform(n_tags), list[Iteration]()
+    model, log = DmvModel.uniform(n_tags), list[EmIteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
         for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model._counts(text)
-            log.append(Iteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
+            log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))
 

@@ -1,4 +1,4 @@
-"""The linear parser: its transitions against enumeration, its code against plain Python, its model files."""
+"""The perceptron: its transitions against enumeration, its code against plain Python, its model files."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from shell import ROOT, Vdgi, finished
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import jit, model_file
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -28,12 +29,13 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.model_file import Amount, ModelFile, Provenance
+from dynet_vdgi.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
-from dynet_vdgi.students.perceptron import LinearParser, LinearSettings, train
+from dynet_vdgi.students.perceptron import Perceptron, PerceptronModel, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
-SMALL = LinearSettings(log2_buckets=12)
+SMALL = PerceptronSettings(log2_buckets=12)
 
 
 # ------------------------------------------------------------------------------------------- in plain Python
@@ -168,13 +170,13 @@ def states(n):
     return found
 
 
-def reference_train(tags, heads, n_tags, settings):
+def reference_train(tags, heads, n_tags, settings, seed):
     """Averaged weights: those after every single action, added up and divided by their number."""
     first = np.cumsum([0, *map(len, tags)])
     weights = np.zeros((1 << settings.log2_buckets, 3))
     added, n_actions = np.zeros_like(weights), 0
     for epoch in range(1, settings.epochs + 1):
-        rng = np.random.default_rng([settings.seed, epoch])
+        rng = np.random.default_rng([seed, epoch])
         order, hidden = rng.permutation(len(tags)), rng.random(first[-1]) < settings.unknown
         for k in order:
             seen = [0 if hide else tag for hide, tag in zip(hidden[first[k] :], tags[k])]
@@ -205,7 +207,7 @@ def reference_train(tags, heads, n_tags, settings):
 def random_parser(n_tags=5, seed=0, log2_buckets=10):
     """Weights that make all three actions about equally frequent."""
     weights = np.random.default_rng(seed).normal(size=(1 << log2_buckets, 3)).astype(np.float32)
-    return LinearParser(n_tags, weights)
+    return PerceptronModel(n_tags, weights)
 
 
 def random_tags(rng, n, n_tags=5):
@@ -228,7 +230,7 @@ TREES = [tree for _, tree in tiny.PATTERNS]
 @cache
 def student():
     """Learnt from the patterns."""
-    return train(PATTERNS * 5, TREES * 5, len(PATTERN_TAGS), SMALL)
+    return train(PATTERNS * 5, TREES * 5, len(PATTERN_TAGS), SMALL, 1)
 
 
 # ------------------------------------------------------------------------------------------- transitions
@@ -387,32 +389,30 @@ def test_features_hash_as_they_did_when_model_files_were_written():
 # ------------------------------------------------------------------------------------------- training
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_small_grammar_is_learnt_completely(seed):
-    settings = LinearSettings(log2_buckets=12, seed=seed)
-    assert train(PATTERNS * 10, TREES * 10, len(PATTERN_TAGS), settings).parse(PATTERNS) == TREES
+    assert train(PATTERNS * 10, TREES * 10, len(PATTERN_TAGS), SMALL, seed).parse(PATTERNS) == TREES
 
 
 @pytest.mark.parametrize(("explore_from", "unknown"), [(1, 0.0), (2, 0.3), (4, 0.05)])
 def test_weights_are_the_average_over_all_actions(explore_from, unknown):
     tags, heads = random_trees(25, longest=5)
-    settings = LinearSettings(3, explore_from, log2_buckets=9, unknown=unknown, seed=explore_from)
-    expected = reference_train(tags, heads, 5, settings)
-    np.testing.assert_allclose(train(tags, heads, 5, settings).weights, expected, rtol=1e-6, atol=1e-6)
+    settings = PerceptronSettings(explore_from=explore_from, log2_buckets=9, unknown=unknown)
+    expected = reference_train(tags, heads, 5, settings, seed=explore_from)
+    found = train(tags, heads, 5, settings, seed=explore_from).weights
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert np.abs(expected).max() > 1
 
 
 def test_the_same_seed_gives_the_same_weights():
     tags, heads = random_trees(40)
-    weights = {
-        seed: [train(tags, heads, 5, LinearSettings(log2_buckets=9, seed=seed)).weights for _ in range(2)]
-        for seed in (1, 2)
-    }
+    settings = PerceptronSettings(log2_buckets=9)
+    weights = {seed: [train(tags, heads, 5, settings, seed).weights for _ in range(2)] for seed in (1, 2)}
     assert all(np.array_equal(*pair) for pair in weights.values())
     assert not np.array_equal(weights[1][0], weights[2][0])
 
 
 def test_trees_that_cannot_be_reached_are_learnt_from_all_the_same():
     crossing, two_roots = (3, 4, 0, 3), (0, 0, 2)
-    (first, second) = train([(1, 2, 3, 4), (1, 2, 2)] * 5, [crossing, two_roots] * 5, 4, SMALL).parse(
+    (first, second) = train([(1, 2, 3, 4), (1, 2, 2)] * 5, [crossing, two_roots] * 5, 4, SMALL, 1).parse(
         [(1, 2, 3, 4), (1, 2, 2)]
     )
     assert brute_force.is_tree(first)
@@ -433,29 +433,43 @@ def test_trees_that_cannot_be_reached_are_learnt_from_all_the_same():
 )
 def test_training_data_that_does_not_go_together(tags, heads, message):
     with pytest.raises(ValueError, match=message):
-        train(tags, heads, 2, SMALL)
+        train(tags, heads, 2, SMALL, 1)
 
 
 def test_nothing_to_learn_from():
     for tags in ([], [()]):
-        with pytest.raises(VdgiError, match="no trees to train the linear parser on"):
-            train(tags, tags, 2, SMALL)
+        with pytest.raises(VdgiError, match="no trees to train the perceptron on"):
+            train(tags, tags, 2, SMALL, 1)
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("numbers", "message"),
     [
-        {"epochs": 0},
-        {"explore_from": 0},
-        {"log2_buckets": 0},
-        {"log2_buckets": 27},
-        {"unknown": 1.5},
-        {"seed": -1},
+        ({"epochs": 0}, "'epochs' must be a whole number of at least 1, not 0"),
+        ({"epochs": 10_001}, "'epochs' must be a whole number of at most 10000, not 10001"),
+        ({"explore_from": 0}, "'explore_from' must be a whole number of at least 1, not 0"),
+        ({"log2_buckets": 0}, "'log2_buckets' must be a whole number of at least 1, not 0"),
+        ({"log2_buckets": 27}, "'log2_buckets' must be a whole number of at most 26, not 27"),
+        ({"unknown": 1.5}, "'unknown' must be a number of at most 1.0, not 1.5"),
+        ({"unknown": float("nan")}, "'unknown' must be a number of at least 0.0, not nan"),
+        ({"epoch": 3}, "no setting 'epoch'; did you mean 'epochs'?"),
     ],
 )
-def test_settings_out_of_range(change):
-    with pytest.raises(ConfigError, match=f"linear parser: {next(iter(change))} must be from"):
-        LinearSettings(**change)
+def test_wrong_numbers_are_refused(numbers, message):
+    with pytest.raises(ConfigError) as caught:
+        Perceptron(**numbers)
+    assert str(caught.value) == f"perceptron: {message}"
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.5])
+def test_seeds_out_of_range(seed):
+    with pytest.raises(ConfigError, match=f"^perceptron: 'seed' must be a .*, not {seed}$"):
+        Perceptron(seed=seed)
+
+
+def test_numbers_may_be_those_of_numpy():
+    chosen = Perceptron(epochs=np.int64(2), unknown=np.float32(0.5), seed=np.int64(7))
+    assert (chosen.settings, chosen.seed) == (PerceptronSettings(epochs=2, unknown=0.5), 7)
 
 
 def test_a_parser_learns_to_do_without_a_tag():
@@ -464,8 +478,8 @@ def test_a_parser_learns_to_do_without_a_tag():
     hidden = [[*tags[:k], 0, *tags[k + 1 :]] for tags, _, k in rows]
     right = {}
     for unknown in (0.0, 0.05):
-        settings = LinearSettings(unknown=unknown)
-        parsed = train(PATTERNS * 30, TREES * 30, len(PATTERN_TAGS), settings).parse(hidden)
+        settings = PerceptronSettings(unknown=unknown)
+        parsed = train(PATTERNS * 30, TREES * 30, len(PATTERN_TAGS), settings, 1).parse(hidden)
         assert all(brute_force.is_tree(heads) for heads in parsed)
         pairs = [pair for (_, tree, _), heads in zip(rows, parsed) for pair in zip(tree, heads)]
         right[unknown] = np.mean([gold == head for gold, head in pairs])
@@ -482,11 +496,59 @@ def test_tags_outside_the_vocabulary(tag):
         student().parse([[1], [tag]])
 
 
+# ------------------------------------------------------------------------------------------- from sentences
+def sentences_of(*texts: tuple[str, tuple[int, ...] | None]) -> list[Sentence]:
+    """Sentences of these tags, which are their words, too."""
+    return [Sentence(tuple(tags.split()), tuple(tags.split()), heads) for tags, heads in texts]
+
+
+def test_a_perceptron_of_sentences_is_that_of_their_numbers() -> None:
+    trees = sentences_of(*tiny.PATTERNS) * 5
+    learnt = Perceptron(log2_buckets=12, seed=2).fit(iter(trees))
+    assert learnt.vocabulary.tags == tuple(PATTERN_TAGS)
+    expected = train(PATTERNS * 5, TREES * 5, len(PATTERN_TAGS), SMALL, 2)
+    assert learnt.model.weights.tobytes() == expected.weights.tobytes()
+    bare = sentences_of(*((tags, None) for tags, _ in tiny.PATTERNS))
+    assert learnt.heads(iter(bare)) == TREES
+    assert learnt.predict(iter(bare)) == trees[: len(bare)]
+    (unknown,) = learnt.heads(sentences_of(("X NOUN Y", None)))
+    assert brute_force.is_tree(unknown)
+
+
+def test_the_tags_may_be_those_of_a_vocabulary() -> None:
+    trees = sentences_of(*tiny.PATTERNS)
+    more = build_vocabulary([*trees, *sentences_of(("ZZ", None))], lexicalised=False)
+    learnt = Perceptron(log2_buckets=12).fit(trees, more)
+    assert learnt.vocabulary is more
+    assert learnt.model.n_tags == len(PATTERN_TAGS) + 1
+
+
+def test_a_perceptron_that_has_learnt_nothing_says_so() -> None:
+    trees = sentences_of(*tiny.PATTERNS)
+    student = Perceptron(log2_buckets=12)
+    for use in (student.heads, student.predict):
+        with pytest.raises(VdgiError, match=r"^this perceptron has not learnt yet: call fit\(trees\) first$"):
+            use(trees)
+    with pytest.raises(VdgiError, match="^the perceptron learns from trees, and a sentence has none$"):
+        student.fit([*trees, *sentences_of(("NOUN", None))])
+    with pytest.raises(VdgiError, match="^no trees to train the perceptron on$"):
+        student.fit([])
+    with pytest.raises(VdgiError, match="has not learnt yet"):
+        student.heads(trees)
+    student.fit(trees)
+    heads = student.heads(trees)
+    with pytest.raises(VdgiError, match="^no trees to train the perceptron on$"):
+        student.fit([])
+    assert student.heads(trees) == heads  # and its tags are those of before
+    with pytest.raises(ConfigError, match="^perceptron: give settings or single numbers such as epochs, not"):
+        Perceptron(SMALL, epochs=3)
+
+
 # ------------------------------------------------------------------------------------------- speed
 COUNTING = """
 import sys, warnings
 import numpy as np
-from dynet_vdgi.students.perceptron import LinearParser
+from dynet_vdgi.students.perceptron import PerceptronModel
 
 warnings.simplefilter("ignore")  # codes of features overflow on purpose
 rng, lines = np.random.default_rng(0), 0
@@ -496,7 +558,7 @@ def count(frame, event, argument):
     lines += event == "line"
     return count
 
-parser = LinearParser(5, rng.normal(size=(1 << 10, 3)).astype(np.float32))
+parser = PerceptronModel(5, rng.normal(size=(1 << 10, 3)).astype(np.float32))
 parser.parse([[1, 2]])
 for n in (10, 80):
     text, lines = [rng.integers(0, 6, n).tolist() for _ in range(160 // n)], 0
@@ -519,7 +581,7 @@ def test_work_grows_with_the_number_of_words_only():
 
 # ------------------------------------------------------------------------------------------- arrays
 def test_arrays_give_the_same_parser():
-    again = LinearParser.from_arrays({**student().arrays(), "encoder/other": np.zeros(3)})
+    again = PerceptronModel.from_arrays({**student().arrays(), "encoder/other": np.zeros(3)})
     assert again.n_tags == student().n_tags
     assert np.array_equal(again.weights, student().weights)
     assert all(array.flags.c_contiguous for array in student().arrays().values())
@@ -559,22 +621,20 @@ def test_arrays_that_are_no_parser(changes, message):
         wide = arrays["linear/weights"] == "wide"
         arrays["linear/weights"] = weights.astype(np.float64) if wide else weights * np.float32(np.nan)
     with pytest.raises(ModelError, match=message):
-        LinearParser.from_arrays(arrays)
+        PerceptronModel.from_arrays(arrays)
 
 
 # ------------------------------------------------------------------------------------------- model files
 @pytest.fixture(scope="module")
-def linear_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model file with a linear parser of the tags ADJ ADV AUX DET NOUN NUM VERB."""
-    folder = tmp_path_factory.mktemp("linear")
+def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model file with a perceptron of the tags ADJ ADV AUX DET NOUN NUM VERB."""
+    folder = tmp_path_factory.mktemp("perceptron")
     text = prepare(read(tiny.write(folder / "train.conllu", 30)), STANDARD).sentences
-    vocabulary = build_vocabulary(text, lexicalised=False)
-    encoded = [vocabulary.encode(sentence.forms, sentence.tags).tags for sentence in text]
-    parser = train(encoded, [sentence.heads for sentence in text], len(vocabulary.tags), SMALL)
-    meta = {"kind": perceptron.KIND, "trained_on": {"sentences": len(text)}}
-    rules = load_rules(rules_path("ud"))
+    student = Perceptron(SMALL).fit(text)
+    provenance = Provenance(kind="perceptron", trained_on=Amount(len(text), sum(map(len, text))))
+    rules, settings = load_rules(rules_path("ud")), load_settings("best", ["parser.log2_buckets=12"])
     path = folder / "model.vdgi"
-    model_file.save(path, ModelFile(meta, tiny.settings(), vocabulary, rules, parser.arrays()))
+    model_file.save(path, ModelFile(provenance, settings, student.vocabulary, rules, student.model.arrays()))
     return path
 
 
@@ -592,25 +652,25 @@ def of_words(sentence: Sentence, heads: tuple[int, ...] | None = None) -> tuple[
     return tuple(head for head, tag in zip(heads or sentence.heads or (), sentence.tags) if tag != "PUNCT")
 
 
-def test_a_model_file_gives_the_parser_back(linear_model: Path, tmp_path: Path) -> None:
-    parser = vdgi_package.load(linear_model)
+def test_a_model_file_gives_the_parser_back(small_model: Path, tmp_path: Path) -> None:
+    parser = vdgi_package.load(small_model)
     for sentence in read(tiny.write(tmp_path / "new.conllu", 6)):
         assert of_words(sentence, parser.parse(sentence.forms, sentence.tags)) == of_words(sentence)
     assert parser.parse([".", "."], ["PUNCT", "PUNCT"]) == (0, 1)
-    assert linear_model.stat().st_size < 50_000
+    assert small_model.stat().st_size < 50_000
 
 
-def test_unknown_tags_are_counted(linear_model: Path) -> None:
-    parser = vdgi_package.load(linear_model)
+def test_unknown_tags_are_counted(small_model: Path) -> None:
+    parser = vdgi_package.load(small_model)
     assert brute_force.is_tree(parser.parse(["a", "b", "c"], ["X", "NOUN", "SYM"]))
     assert parser.unknown_tags == {"X": 1, "SYM": 1}
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_the_verb_parse(vdgi: Vdgi, linear_model: Path, folder: Path, jobs: str) -> None:
+def test_the_verb_parse(vdgi: Vdgi, small_model: Path, folder: Path, jobs: str) -> None:
     gold = tiny.write(folder / "gold.conllu", 24)
     tiny.write(folder / "new.conllu", 24, heads=False)
-    result = vdgi.good("parse", linear_model, "new.conllu", "-o", "out.conllu", "--jobs", jobs)
+    result = vdgi.good("parse", small_model, "new.conllu", "-o", "out.conllu", "--jobs", jobs)
     assert "24 sentences, 128 words parsed" in result.err
     pairs = list(zip(read(gold), read(folder / "out.conllu")))
     assert [of_words(parsed) for _, parsed in pairs] == [of_words(sentence) for sentence, _ in pairs]
@@ -618,33 +678,34 @@ def test_the_verb_parse(vdgi: Vdgi, linear_model: Path, folder: Path, jobs: str)
 
 
 @pytest.mark.parametrize("option", [["--probs"], ["--mbr"], ["--nbest", "3"], ["--probs", "--jobs", "2"]])
-def test_probabilities_are_refused(vdgi: Vdgi, linear_model: Path, folder: Path, option: list[str]) -> None:
+def test_probabilities_are_refused(vdgi: Vdgi, small_model: Path, folder: Path, option: list[str]) -> None:
     tiny.write(folder / "new.conllu", 3)
-    status, out, err = vdgi("parse", linear_model, "new.conllu", "-o", "out.conllu", *option)
+    status, out, err = vdgi("parse", small_model, "new.conllu", "-o", "out.conllu", *option)
     assert (status, out) == (2, "")
     assert err == (
-        "this model is a linear parser, which gives one tree and no probabilities: "
+        "this model is a perceptron, which gives one tree and no probabilities: "
         "--probs, --mbr and --nbest need a neural model\n"
     )
     assert not Path("out.conllu").exists()
 
 
-def test_info(vdgi: Vdgi, linear_model: Path) -> None:
-    out = vdgi.good("info", linear_model).out
-    n_weights = model_file.load(linear_model).parameters["linear/weights"].size
-    assert "kind          linear\n" in out
-    assert f"weights       {n_weights:,}\n\n[data]\n" in out
+def test_info(vdgi: Vdgi, small_model: Path) -> None:
+    out = vdgi.good("info", small_model).out
+    n_weights = model_file.load(small_model).parameters["linear/weights"].size
+    assert "kind          perceptron\n" in out
+    assert f'weights       {n_weights:,}\n\nseed = 1\nrules = "best"\n\n[data]\n' in out
+    assert '\n[parser]\nkind = "perceptron"\n' in out
     assert "hidden_dim" not in out
-    assert '"hidden_dim"' not in vdgi.good("info", linear_model, "--json").out
+    assert '"hidden_dim"' not in vdgi.good("info", small_model, "--json").out
 
 
-def test_models_of_other_kinds_and_misfits_are_named(linear_model: Path, tmp_path: Path) -> None:
+def test_models_of_other_kinds_and_misfits_are_named(small_model: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"changed\.vdgi: the model is of an unknown kind, 'cubic'; update"):
-        vdgi_package.load(changed(linear_model, tmp_path, meta={"kind": "cubic"}))
-    with pytest.raises(ModelError, match=r"changed\.vdgi: no linear parser: missing linear/shape"):
-        vdgi_package.load(changed(linear_model, tmp_path, parameters={}))
-    misfit = changed(linear_model, tmp_path, parameters=student().arrays())
-    with pytest.raises(ModelError, match="the linear parser has 8 tags, its vocabulary 7"):
+        vdgi_package.load(changed(small_model, tmp_path, provenance=Provenance(kind="cubic")))
+    with pytest.raises(ModelError, match=r"changed\.vdgi: no perceptron: missing linear/shape"):
+        vdgi_package.load(changed(small_model, tmp_path, parameters={}))
+    misfit = changed(small_model, tmp_path, parameters=student().arrays())
+    with pytest.raises(ModelError, match="the perceptron has 8 tags, its vocabulary 7"):
         vdgi_package.load(misfit)
 
 
@@ -656,14 +717,14 @@ def test_neural_models_need_no_numba(model: Path) -> None:
     assert result.stdout == "False\n", result.stderr
 
 
-def test_a_missing_numba_is_named(linear_model: Path, tmp_path: Path) -> None:
+def test_a_missing_numba_is_named(small_model: Path, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
     environment = {"PYTHONPATH": str(tmp_path)}
-    status, _, err = finished("parse", linear_model, env=environment)
-    missing = b"the linear parser needs the package numba (No module named 'numba')"
+    status, _, err = finished("parse", small_model, env=environment)
+    missing = b"the perceptron needs the package numba (No module named 'numba')"
     assert (status, err) == (1, missing + b"; install it: pip install numba\n")
     (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 2.2 or less")')
-    status, _, err = finished("parse", linear_model, env=environment)
+    status, _, err = finished("parse", small_model, env=environment)
     assert status == 1
     assert b"cannot be used (Numba needs NumPy 2.2 or less); update it: pip install --upgrade numba\n" in err
 
@@ -672,13 +733,13 @@ def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(jit, "PATIENCE", 0.01)
-    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the linear parser"):
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
         time.sleep(0.5)
-    assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the linear parser"]
+    assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the perceptron"]
 
 
 def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the linear parser"):
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
         pass
     assert not caplog.records
 
