@@ -126,6 +126,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
     tiny.write(Path("train.conllu"))
     linear = ["train", "--train", "train.conllu", "--dev", "train.conllu"]
     neural = [*linear, *tiny.SMALL_OPTIONS]
+    small = ["--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6", "--set", "train.epochs=2"]
     fine = ["--set", "finetune.updates=2"]
     released = ["finetune.score=rl-bl", "finetune.form=released", "posterior.dynamics=released"]
     released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
@@ -136,7 +137,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
         [*neural, *fine, "--trees", "train.conllu"],
         [*neural, *fine, *released],
-        [*neural, "--set", "teacher.kind=dmv", "--set", "train.select=teacher"],
+        [*linear, "--preset", "best-neural", *small, "--set", "train.select=teacher"],
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for number, arguments in enumerate(runs):
