@@ -135,9 +135,10 @@ def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
         ("train xa_demo", "demo-ud-train.conllu"),
         ("train xb", "demo-ud-dev.conllu"),
     ]
-    shown = vdgi.good("info", both).out
-    assert f"\nlanguage      xa_demo: {numbers[0]['sentences']} sentences, " in shown
-    assert f"\nlanguage      xb: {numbers[1]['sentences']} sentences, {numbers[1]['words']} words\n" in shown
+    shown = [line.split(maxsplit=1) for line in vdgi.good("info", both).out.splitlines() if " " in line]
+    for label, amount in zip(("xa_demo", "xb"), numbers):
+        told = f"{label}: {amount['sentences']:,} sentences, {amount['words']:,} words"
+        assert ["language", told] in shown
     assert json.loads(vdgi.good("info", both, "--json").out)["languages"] == meta["languages"]
 
 

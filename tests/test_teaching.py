@@ -61,6 +61,10 @@ def demo(first: int, last: int, *, is_mirrored: bool = False) -> list[Sentence]:
     return [Sentence(sentence.forms[::step], sentence.tags[::step]) for sentence in text]
 
 
+FINAL_CONJUNCTIONS = [Sentence(("dogs", "and"), ("NOUN", "CONJ"))] * 20
+"""No language ends sentences with these; its mirror image does."""
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -70,7 +74,7 @@ def demo(first: int, last: int, *, is_mirrored: bool = False) -> list[Sentence]:
     ],
 )
 def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(settings: TeacherSettings) -> None:
-    texts = {"xa": demo(0, 160), "empty": [], "xb": demo(160, 240, is_mirrored=True)}
+    texts = {"xa": demo(0, 160), "empty": [], "xb": [*demo(160, 220, is_mirrored=True), *FINAL_CONJUNCTIONS]}
     log = RunLog()
     found = teach(material(**texts), settings, with_marginals=True, log=log)
     trees, marginals, rows = [], [], []
