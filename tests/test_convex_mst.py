@@ -310,7 +310,10 @@ def test_teachers_find_what_the_prior_leaves_open():
 
 
 def test_teachers_are_the_model_of_their_text_under_their_prior():
-    prior, settings = Prior.of_text(RULES, TEXT), ConvexMstSettings(prior_weight=0.7, ridge=0.01, iterations=3)
+    prior, settings = (
+        Prior.of_text(RULES, TEXT),
+        ConvexMstSettings(prior_weight=0.7, ridge=0.01, iterations=3),
+    )
     teacher = ConvexMst(prior_weight=0.7, ridge=0.01, iterations=3).fit(TEXT, prior)
     assert teacher.settings == settings
     ids = [[teacher.tags.index(tag) for tag in sentence.tags] for sentence in TEXT]

@@ -160,6 +160,7 @@ def test_every_arc_along_the_line_can_be_read(
 
 @settings(max_examples=150)
 @given(sentences(30), st.integers(40, 120), st.booleans())
+@pytest.mark.slow
 def test_every_arc_down_the_page_can_be_read(
     sentence: tuple[list[str], list[int], list[int]], width: int, marked: bool
 ) -> None:
@@ -487,6 +488,7 @@ def test_svg_document() -> None:
 
 
 # ------------------------------------------------------------------------------------------- PNG
+@pytest.mark.slow
 def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
     chosen = [

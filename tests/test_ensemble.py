@@ -101,7 +101,9 @@ def test_an_ensemble_of_nobody_is_refused() -> None:
 SETTINGS: dict[str, Any] = {
     "dmv": DmvSettings(iterations=4),
     "convex-mst": ConvexMstSettings(iterations=3, ridge=0.01),
-    "ensemble": EnsembleSettings(dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)),
+    "ensemble": EnsembleSettings(
+        dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
+    ),
 }
 NAMES = {"dmv": "DMV", "convex-mst": "Convex-MST", "ensemble": "DMV + Convex-MST"}
 
@@ -128,6 +130,8 @@ def test_every_kind_teaches_its_own_trees() -> None:
     assert found["dmv"].predict(TEXT) != found["convex-mst"].predict(TEXT)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
     for kind, name in NAMES.items():
         out = tmp_path / kind

@@ -78,6 +78,7 @@ def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
     return teach(material, config.DmvSettings(), with_marginals=False, log=RunLog()).taught
 
 
+@pytest.mark.slow
 def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
     text, other = demo(TRAIN, 0, 150), mirrored(demo(TRAIN, 150, 300))
     tests = demo(TEST, 0, 150), mirrored(demo(TEST, 0, 150))
@@ -321,6 +322,7 @@ ALL = {
 }
 
 
+@pytest.mark.slow
 def test_whose_text_a_run_learns_from(tasks_of: Callable[..., dict[str, Task]]) -> None:
     found = tasks_of()
     assert not [label for label in found if label.startswith("gone")]

@@ -263,8 +263,9 @@ TAUGHT: list[dict[str, Any]] = [
             "phase": "teacher",
             "language": name,
             "iteration": k,
-            "log_likelihood": -2.0 / k,
-            "penalised": -3.0 / k,
+            "stage": 1,
+            "log_likelihood": -200.0 / k,
+            "penalised": -300.0 / k,
         }
         for name in ("eu", "fr")
         for k in range(1, 4)
@@ -273,6 +274,7 @@ TAUGHT: list[dict[str, Any]] = [
         "phase": "text",
         "language": "eu",
         "sentences": 5396,
+        "words": 100,
         "is_verb_final": True,
         "is_mirrored": False,
         "sides": {"ADP": -1.5, "DET": 0.25},
@@ -281,11 +283,13 @@ TAUGHT: list[dict[str, Any]] = [
         "phase": "text",
         "language": "fr",
         "sentences": 300,
+        "words": 50,
         "is_verb_final": False,
         "is_mirrored": False,
         "sides": {"ADP": 3.0, "AUX": 0.0},
     },
-    {"phase": "student", "trees": 5696, "agreement": 0.9712, "cpu_s": 12.34},
+    {"phase": "taught", "language": "fr", "words": 50, "cpu_s": 1.5},
+    {"phase": "student", "trees": 5696, "agreement": 0.9712, "dev_dda": None, "cpu_s": 12.34},
 ]
 """The log of a teacher of two texts and its student."""
 
@@ -293,10 +297,10 @@ TAUGHT: list[dict[str, Any]] = [
 def test_what_a_teacher_learnt_and_found(runs: Path) -> None:
     root = check(page.render([Run("both", {}, "", rows=TAUGHT), Run("none", {}, "")]))
     (curve,) = [picture for picture in root.all("svg") if picture.attributes["class"] == "vdgi-curve"]
-    assert curve.all("title")[0].text == "Teacher: penalised log-likelihood per word against iterations"
+    assert curve.all("title")[0].text == "DMV, stage 1: penalised log-likelihood per word against iterations"
     assert curve.all("desc")[0].text == (
         "both: eu: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1. "
-        "both: fr: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1."
+        "both: fr: from -6 at iteration 1 to -2 at iteration 3; lowest -6, highest -2."
     )
     legend = [item.text.strip() for item in root.all("li") if item.all("svg")]
     assert [item.split("\n")[-1] for item in legend] == [
@@ -304,10 +308,11 @@ def test_what_a_teacher_learnt_and_found(runs: Path) -> None:
         "Line 2Dashedboth: fr",
     ]
     text = table_of(root, "Word order as measured in the text")
-    assert text["system"] == ["sentences", "verb-final", "mirrored", "ADP", "DET", "AUX"]
-    assert text["both: eu"] == ["5,396", "yes", "no", "right", "left", "-"]
-    assert text["both: fr"] == ["300", "no", "no", "left", "-", "either"]
-    assert table_of(root, "Students")["both"] == ["5,696", "97.1", "12.3"]
+    facts = ["sentences", "words", "CPU seconds", "verb-final", "mirrored"]
+    assert text["system"] == [*facts, "ADP", "DET", "AUX"]
+    assert text["both: eu"] == ["5,396", "100", "-", "yes", "no", "right", "left", "-"]
+    assert text["both: fr"] == ["300", "50", "1.5", "no", "no", "left", "-", "either"]
+    assert table_of(root, "Students")["both"] == ["5,696", "97.1", "-", "12.3"]
     log = [t for t in root.all("table") if "figures of the teacher" in t.all("caption")[0].text]
     assert len(log[0].all("tr")) == 7
     assert "No log: none." in root.text
@@ -315,13 +320,13 @@ def test_what_a_teacher_learnt_and_found(runs: Path) -> None:
 
 def test_a_log_of_a_teacher_and_of_updates(runs: Path) -> None:
     updates = [{"phase": "pretrain", "update": k, "entropy": 1.0 / k} for k in (1, 2)]
-    root = check(page.render([Run("run", {}, "", rows=[*TAUGHT[:3], *updates])]))
+    root = check(page.render([Run("run", {}, "", rows=[*TAUGHT[:7], *updates])]))
     captions = [picture.all("title")[0].text for picture in root.all("svg")]
     assert captions == [
         "Line 1",
         "Entropy of the encoder against updates",
         "Line 1",
-        "Teacher: penalised log-likelihood per word against iterations",
+        "DMV, stage 1: penalised log-likelihood per word against iterations",
     ]
     assert len(table_of(root, "run: figures by update")) == 3
 
@@ -335,7 +340,30 @@ def test_a_log_of_a_teacher_that_is_damaged(runs: Path) -> None:
         {"phase": "student", "agreement": None},
     ]
     root = check(page.render([Run("run", {}, "", rows=rows)]))
-    assert table_of(root, "Word order")["run: x"] == ["-", "no", "no", "-"]
+    assert table_of(root, "Word order")["run: x"] == ["-", "-", "-", "no", "no", "-"]
+
+
+def test_each_stage_of_a_teacher_has_a_curve_of_its_own(runs: Path) -> None:
+    second = [{**row, "stage": 2, "iteration": k, "penalised": -50.0} for k, row in enumerate(TAUGHT[:2], 4)]
+    root = check(page.render([Run("run", {}, "", rows=[*TAUGHT[:3], *second, TAUGHT[6]])]))
+    told = [
+        picture.all("desc")[0].text for picture in root.all("svg") if "curve" in picture.attributes["class"]
+    ]
+    assert told == [
+        "run: eu: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1.",
+        "run: eu: from -0.5 at iteration 1 to -0.5 at iteration 2; lowest -0.5, highest -0.5.",
+    ]
+
+
+def test_the_log_of_convex_mst(runs: Path) -> None:
+    rows = [
+        {"phase": "teacher", "language": "", "iteration": k, "objective": 1.0 / k, "gap": 0.1 / k}
+        for k in (1, 2)
+    ]
+    root = check(page.render([Run("run", {}, "", rows=rows)]))
+    assert "Convex-MST: objective per word against iterations" in root.text
+    log = table_of(root, "run: figures of the teacher")
+    assert (log["iteration"], log["2"]) == (["language", "objective", "gap"], ["-", "0.5", "0.05"])
 
 
 def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file, presets
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
@@ -53,14 +54,14 @@ def test_rules_by_whatever_has_them(run: Path) -> None:
         found = rules_named(name)
         assert (found.rules.text, found.tags) == (MINE, "upos")
     assert rules_named("ud").name == "ud.txt"
-    assert rules_named("ud").rules == load_rules(config.rules_path("ud"))
+    assert rules_named("ud").rules == load_rules(rules_path("ud"))
     with pytest.raises(ConfigError, match="no rules 'udd'; did you mean 'ud'"):
         rules_named("udd")
 
 
 def test_the_column_of_the_rules_is_that_of_the_model(run: Path) -> None:
     model = model_file.load("mine/model.vdgi")
-    model.settings = config.merge(model.settings, {"data": {"tags": "xpos"}})
+    model.settings = presets.merge(model.settings, {"data": {"tags": "xpos"}})
     model_file.save("mine/model.vdgi", model)
     assert rules_named("mine").tags == "xpos"
 

@@ -23,7 +23,7 @@
     name = "UniversalRules"
     # optional:
     presets = ["ud-universal"]           # one on top of the other (default: the default preset)
-    set = ["train.updates=0"]            # "data.vectors={treebank}.vec" names a file for each treebank
+    set = ["train.updates=0"]            # "words.vectors={treebank}.vec" names a file for each treebank
     after = "pretraining"                # starts from the model of this system, same treebank and seed
     treebanks = ["fr"]                   # only these
     languages = "all"                    # one parser of several languages, each treebank's name being a label

@@ -24,9 +24,15 @@ CURVES = (
 )
 """Title, key of a log's rows, factor: what is drawn against the number of updates."""
 
-TEACHER_CURVE = "Teacher: penalised log-likelihood per word"
+TEACHER_CURVES = (
+    ("DMV, stage 1: penalised log-likelihood per word", "penalised", 1),
+    ("DMV, stage 2: penalised log-likelihood per word", "penalised", 2),
+    ("Convex-MST: objective per word", "objective", None),
+)
+"""Title, key of a log's rows, stage: what is drawn of teachers by iteration. The stages of a DMV maximise
+different functions, whose values are logged for whole texts."""
 
-TEACHING = ("teacher", "text", "student")
+TEACHING = ("teacher", "text", "taught", "student")
 """Phases of a log's rows that are not about updates."""
 
 Row = Mapping[str, Any]
@@ -75,18 +81,32 @@ def _by_update(runs: Sequence[Run]) -> CurveGroup:
 
 def _by_iteration(runs: Sequence[Run]) -> CurveGroup:
     """A line for each run and language."""
-    series: list[curves.Series] = []
-    for run in runs:
-        for language, rows in _by_language(run, "teacher"):
-            points = _points(rows, "iteration", "penalised")
-            if points:
-                series.append(curves.Series(_named(run, language), points, len(series)))
-    if not series:
-        return CurveGroup([], [])
-    picture = curves.svg(TEACHER_CURVE, series, "curve-teacher", curves.ITERATIONS)
+    texts = [(run, language, rows) for run in runs for language, rows in _by_language(run, "teacher")]
+    pictures, drawn = [], set()
+    for title, key, stage in TEACHER_CURVES:
+        series = []
+        for index, (run, language, rows) in enumerate(texts):
+            points = _points([row for row in rows if row.get("stage") == stage], "iteration", key)
+            words = _words(run, language) if stage else 1.0
+            if points and words:
+                first = points[0][0]
+                line = [(x - first + 1, y / words) for x, y in points]
+                series.append(curves.Series(_named(run, language), line, index))
+                drawn.add(index)
+        if series:
+            name = f"curve-{key}-{stage or ''}"
+            pictures.append(Curve(title, curves.svg(title, series, name, curves.ITERATIONS)))
     return CurveGroup(
-        [(curves.sample(line.number), line.name) for line in series], [Curve(TEACHER_CURVE, picture)]
+        [(curves.sample(index), _named(*texts[index][:2])) for index in sorted(drawn)], pictures
     )
+
+
+def _words(run: Run, language: str) -> float | None:
+    """Words of the text that a teacher learnt from, as logged."""
+    for name, rows in _by_language(run, "text"):
+        if name == language:
+            return number_in(rows[-1], "words")
+    return None
 
 
 def _points(rows: Sequence[Row], x_key: str, y_key: str) -> list[tuple[float, float]]:
@@ -112,27 +132,22 @@ def teaching_tables(runs: Sequence[Run]) -> list[PageTable]:
 
 
 def _text_table(runs: Sequence[Run]) -> PageTable:
-    texts = [
-        (_named(run, language), row)
-        for run in runs
-        for language, rows in _by_language(run, "text")
-        for row in rows[-1:]
-    ]
-    sides = {name: row["sides"] if isinstance(row.get("sides"), Mapping) else {} for name, row in texts}
-    tags = list(dict.fromkeys(str(tag) for its_sides in sides.values() for tag in its_sides))
+    texts = [(run, language, rows[-1]) for run in runs for language, rows in _by_language(run, "text")]
+    all_sides = [row["sides"] if isinstance(row.get("sides"), Mapping) else {} for _, _, row in texts]
+    tags = list(dict.fromkeys(str(tag) for sides in all_sides for tag in sides))
     lines = []
-    for name, row in texts:
-        sentences = number_in(row, "sentences")
-        cells = [PageCell("-" if sentences is None else f"{sentences:,.0f}")]
+    for (run, language, row), sides in zip(texts, all_sides):
+        taught = [rows[-1] for name, rows in _by_language(run, "taught") if name == language]
+        cells = [_count(row, "sentences"), _count(row, "words"), _seconds(taught[0] if taught else {})]
         cells += [PageCell("yes" if row.get(key) else "no") for key in _YES_OR_NO]
-        cells += [_side(number_in(sides[name], tag)) for tag in tags]
-        lines.append((name, cells))
+        cells += [_side(number_in(sides, tag)) for tag in tags]
+        lines.append((_named(run, language), cells))
     note = (
-        "Verb-final: sentences end with their verbs. Mirrored: the text seems to be written from its end. "
-        "For each tag: the side of its head on which such a word stands, and the logarithm of how much more "
-        "often sentences begin with the tag than end with it."
+        "CPU seconds are the teacher's. Verb-final: sentences end with their verbs. Mirrored: the text seems "
+        "to be written from its end. For each tag: the side of its head on which such a word stands, and the "
+        "logarithm of how much more often sentences begin with the tag than end with it."
     )
-    columns = ["", "sentences", *_YES_OR_NO.values(), *tags]
+    columns = ["", "sentences", "words", "CPU seconds", *_YES_OR_NO.values(), *tags]
     return PageTable("text", "Word order as measured in the text", columns, lines, note, "figures")
 
 
@@ -147,21 +162,35 @@ def _side(asymmetry: float | None) -> PageCell:
 
 
 def _student_table(runs: Sequence[Run]) -> PageTable:
-    lines = []
-    for run in runs:
-        for row in [row for row in run.rows if row.get("phase") == "student"][-1:]:
-            trees, agreement, cpu = (number_in(row, key) for key in ("trees", "agreement", "cpu_s"))
-            cells = [
-                PageCell("-" if trees is None else f"{trees:,.0f}"),
-                PageCell("-" if agreement is None else percent(agreement)),
-                PageCell("-" if cpu is None else f"{cpu:,.1f}"),
-            ]
-            lines.append((run.name, cells))
-    columns = ["", "trees", "agreement", "CPU seconds"]
+    lines = [
+        (
+            run.name,
+            [_count(row, "trees"), *(_percent(row, key) for key in ("agreement", "dev_dda")), _seconds(row)],
+        )
+        for run in runs
+        for row in [row for row in run.rows if row.get("phase") == "student"][-1:]
+    ]
+    columns = ["", "trees", "agreement", "dev DDA", "CPU seconds"]
     note = "Agreement: share of words, in per cent, that get the head that the teacher gave them."
     return PageTable("students", "Students of the teachers' trees", columns, lines, note, "figures")
 
 
+def _count(row: Row, key: str) -> PageCell:
+    value = number_in(row, key)
+    return PageCell("-" if value is None else f"{value:,.0f}")
+
+
+def _percent(row: Row, key: str) -> PageCell:
+    value = number_in(row, key)
+    return PageCell("-" if value is None else percent(value))
+
+
+def _seconds(row: Row) -> PageCell:
+    value = number_in(row, "cpu_s")
+    return PageCell("-" if value is None else f"{value:,.1f}")
+
+
+# ------------------------------------------------------------------------------------------- tables of a log
 def log_tables(index: int, run: Run) -> list[PageTable]:
     """The figures behind the curves of a run, by update and, for its teacher, by iteration."""
     teacher = [row for row in run.rows if row.get("phase") == "teacher"]
@@ -187,17 +216,22 @@ def _update_log(index: int, run: Run, rows: list[Row]) -> PageTable:
 
 
 def _teacher_log(index: int, run: Run, rows: list[Row]) -> PageTable:
+    """What the teachers logged, whatever it is."""
     lines = []
     shown, note = _thinned(rows)
+    keys = list(dict.fromkeys(key for row in rows for key in row if key not in _ABOUT))
     for row in shown:
         iteration = number_in(row, "iteration")
-        figures = [number_in(row, key) for key in ("log_likelihood", "penalised")]
+        figures = [number_in(row, key) for key in keys]
         cells = [PageCell(str(row.get("language") or "-"))]
-        cells += [PageCell("-" if value is None else f"{value:,.4f}") for value in figures]
+        cells += [PageCell("-" if value is None else f"{value:,.6g}") for value in figures]
         lines.append(("-" if iteration is None else f"{iteration:,.0f}", cells))
-    columns = ["iteration", "language", "log-likelihood per word", "penalised, per word"]
+    columns = ["iteration", "language", *(str(key).replace("_", " ") for key in keys)]
     caption = f"{run.name}: figures of the teacher by iteration"
     return PageTable(f"teacher-log-{index}", caption, columns, lines, note, "figures")
+
+
+_ABOUT = ("phase", "language", "iteration")
 
 
 def _thinned(rows: list[Row]) -> tuple[list[Row], str]:

@@ -29,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import ConvexMstSettings, checked
+from dynet_vdgi.config import ConvexMstSettings
+from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.teachers.common import Heads, TagTeacher
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher
 from dynet_vdgi.teachers.dmv import DmvModel
 
 LONGEST = 6
@@ -56,7 +57,7 @@ def mean_of_trees(potentials: ArrayLike) -> Floats:
     return DmvModel.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
 
 
-class Iteration(NamedTuple):
+class DescentIteration(NamedTuple):
     """Where one iteration began. The least objective there can be is not below `objective - gap`."""
 
     objective: float
@@ -70,7 +71,7 @@ class ConvexMstModel:
     weights: Floats  # (F,)
     n_tags: int
     prior_weight: float
-    log: tuple[Iteration, ...] = ()
+    log: tuple[DescentIteration, ...] = ()
 
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
@@ -144,7 +145,7 @@ class Ridge(NamedTuple):
         return weights
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """Where Frank-Wolfe stands."""
 
     arcs: Floats  # y (C,), 0 where there is no arc
@@ -189,14 +190,14 @@ class Problem:
     def n_words(self) -> int:
         return int((self.sizes - 1).sum())
 
-    def start(self) -> State:
+    def start(self) -> DescentState:
         """The mean of all trees under the prior."""
         means = [mean_of_trees(matrix) for matrix in self.matrices(self.potentials)]
         arcs = np.concatenate([np.pad(mean, ((0, 0), (1, 0))).ravel() for mean in means])
         totals = self._totals(self.features, np.repeat(arcs, N_TEMPLATES))
-        return State(arcs, totals, self.regression.solve(totals))
+        return DescentState(arcs, totals, self.regression.solve(totals))
 
-    def step(self, state: State) -> tuple[State, Iteration]:
+    def step(self, state: DescentState) -> tuple[DescentState, DescentIteration]:
         """One step of Frank-Wolfe, with the exact line search, and where it began."""
         arcs, totals, weights = state
         descent = self.descent(state)
@@ -210,10 +211,10 @@ class Problem:
         length = gap / max(gap, curvature) if gap > 0 else 0.0
         moved = (1 - length) * arcs
         moved[trees] += length
-        now = State(moved, totals + length * change, weights + length * turn)
-        return now, Iteration(float(objective) / self.n_words, float(gap) / self.n_words)
+        now = DescentState(moved, totals + length * change, weights + length * turn)
+        return now, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
 
-    def descent(self, state: State) -> Floats:
+    def descent(self, state: DescentState) -> Floats:
         """Minus N times the gradient (C,) of the objective by y; without a meaning where there is no arc."""
         return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
 
@@ -271,7 +272,7 @@ def fit(
     """
     settings = settings or ConvexMstSettings()
     problem = Problem.of(tags, potentials, n_tags, settings)
-    state, log = problem.start(), list[Iteration]()
+    state, log = problem.start(), list[DescentIteration]()
     for _ in range(settings.iterations):
         state, iteration = problem.step(state)
         log.append(iteration)
@@ -279,7 +280,7 @@ def fit(
 
 
 # ---------------------------------------------------------------------------------------------- the teacher
-class ConvexMst(TagTeacher[ConvexMstModel]):
+class ConvexMst(SymbolTeacher[ConvexMstModel]):
     """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`.
 
     Raises:
@@ -292,8 +293,12 @@ class ConvexMst(TagTeacher[ConvexMstModel]):
         super().__init__()
         self.settings = checked(ConvexMstSettings, numbers, settings)
 
-    def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> ConvexMstModel:
-        return fit(tags, potentials, n_tags, self.settings)
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> ConvexMstModel:
+        return fit(symbols, potentials, n_symbols, self.settings)
 
     def scores(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMstModel.scores`."""
