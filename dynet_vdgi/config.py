@@ -301,7 +301,8 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
         idle.update(dict.fromkeys(names, reason))
 
     if not has_text:
-        say("there is no text to learn from, only trees", "teacher", "rules")
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        say("there is no text to learn from, only trees", *teacher, "rules")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
