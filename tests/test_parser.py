@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import model_file
-from dynet_vdgi.commands.train import train
+from dynet_vdgi.config import Settings
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 
@@ -26,6 +28,13 @@ TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is
 @pytest.fixture
 def parser(model: Path) -> Parser:
     return vdgi.load(model)
+
+
+def trained(folder: Path, settings: Settings) -> Parser:
+    """A parser of the tiny treebank."""
+    text = Given((str(tiny.write(folder / "a.conllu")),))
+    run(Inputs({"": text}), settings, out=folder)
+    return vdgi.load(folder)
 
 
 def is_tree(heads: tuple[int, ...]) -> bool:
@@ -57,8 +66,13 @@ def test_parsing_needs_no_dynet(model: Path) -> None:
 
 
 def test_what_the_package_promises() -> None:
-    assert sorted(vdgi.__all__) == ["Sentence", "__version__", "load", "read"]
+    assert {"Parser", "Sentence", "__version__", "draw", "evaluate", "load", "read", "train", "write"} <= set(
+        vdgi.__all__
+    )
+    assert dir(vdgi) == vdgi.__all__ == sorted(vdgi.__all__)
     assert all(hasattr(vdgi, name) for name in vdgi.__all__)
+    with pytest.raises(AttributeError, match="module 'dynet_vdgi' has no attribute 'parse'"):
+        vdgi.parse  # noqa: B018
 
 
 def test_load_takes_a_path_or_its_name(model: Path) -> None:
@@ -154,9 +168,7 @@ def test_unknown_tags_are_counted(parser: Parser) -> None:
 
 def test_punctuation_is_a_word_where_the_protocol_keeps_it(tmp_path: Path) -> None:
     settings = tiny.settings({"data": {"protocol": "as_released"}})
-    parser = vdgi.load(
-        train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
-    )
+    parser = trained(tmp_path, settings)
     assert "PUNCT" in parser.model.vocabulary.tags
     assert is_tree(parser.parse([".", "."], ["PUNCT", "PUNCT"]))
     assert parser.unknown_tags == {}
@@ -164,9 +176,7 @@ def test_punctuation_is_a_word_where_the_protocol_keeps_it(tmp_path: Path) -> No
 
 def test_a_lexicalised_model(tmp_path: Path) -> None:
     settings = tiny.settings({"parser": {"word_dim": 3, "vector_dim": 4}})
-    parser = vdgi.load(
-        train(train_files=[str(tiny.write(tmp_path / "a.conllu"))], out=tmp_path, settings=settings)
-    )
+    parser = trained(tmp_path, settings)
     assert "noun0" in parser.model.vocabulary.words
     assert is_tree(parser.parse(["noun0", "never-seen"], ["NOUN", "VERB"]))
 
