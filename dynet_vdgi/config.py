@@ -10,16 +10,13 @@ The defaults are the recommended recipe, the preset `best`.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.names import did_you_mean
 
 # What a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
@@ -38,8 +35,13 @@ class DataSettings(Section, frozen=True):
         Literal["standard", "as_released"],
         Meta(description="which words and trees count"),
     ] = "standard"
+<<<<<<< HEAD
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 15
+=======
+    tags: Annotated[Literal["upos", "xpos"], Meta(description="column of the tags")] = "upos"
+    max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
+>>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 # ------------------------------------------------------------------------------------------- teachers
@@ -50,20 +52,35 @@ class NoTeacher(Section, frozen=True, tag_field="kind", tag="none"):
 class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
     """EM of the dependency model with valence, see `teachers.dmv`."""
 
+<<<<<<< HEAD
     iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
     valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
     smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
     backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = (
         100.0
     )
+=======
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="of EM, first stage")] = 20
+    valence_iterations: Annotated[int, Meta(ge=0, description="of EM, second stage")] = 10
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count of every parameter")] = 0.1
+    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts from stage one in stage two")] = 100.0
+>>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"):
     """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
 
+<<<<<<< HEAD
     prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
     ridge: Annotated[float, Meta(gt=0, description="penalty on the weights, their lambda")] = 0.001
     iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
+=======
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    prior_weight: Annotated[float, Meta(gt=0, description="of the rule table; mu in the paper")] = 0.3
+    ridge: Annotated[float, Meta(gt=0, description="penalty on weights; lambda in the paper")] = 0.001
+    iterations: Annotated[int, Meta(ge=0, description="of Frank-Wolfe")] = 20
+>>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
@@ -80,14 +97,19 @@ TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
     """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
 
-    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
     explore_from: Annotated[
         int,
         Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
     ] = 3
     log2_buckets: Annotated[
+<<<<<<< HEAD
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
     ] = 20
+=======
+        int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
+    ] = 21
+>>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
 
 
@@ -264,15 +286,17 @@ class Settings(Section, frozen=True):
         return "neural" if self.is_neural else "perceptron"
 
     def to_dict(self) -> dict[str, Any]:
-        """Sections and keys that mean something for this parser, in the form of a preset; and the rules."""
-        values: dict[str, Any] = msgspec.to_builtins(self)
+        """Sections and keys that mean something for this parser, in the form of a preset."""
         idle = without_effect(self)
+        values: dict[str, Any] = {
+            name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
+        }
         for name in list(values):
             section = values[name]
             if isinstance(section, dict):
                 kept = {key: value for key, value in section.items() if f"{name}.{key}" not in idle}
                 values[name] = _without_kinds(kept)
-                if not kept or name in idle:
+                if not kept:
                     del values[name]
         return values
 
@@ -314,7 +338,10 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
         idle.update(dict.fromkeys(names, reason))
 
     if not has_text:
-        say("there is no text to learn from, only trees", "teacher", "rules")
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        say("there is no text to learn from, only trees", *teacher, "rules")
+    if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
+        say("the text is cut at data.max_len already", "teacher.max_len")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -364,42 +391,6 @@ def _idle_regularisation(settings: Settings) -> dict[str, str]:
     return idle
 
 
-# ------------------------------------------------------------------------------------------- checking
-def from_dict(values: Mapping[str, Any]) -> Settings:
-    """Settings from nested values, checked.
-
-    Raises:
-        ConfigError: an unknown section or key (names the nearest one), a wrong type, a value out of bounds,
-            settings that contradict each other.
-    """
-    _check_names(values)
-    try:
-        settings = msgspec.convert(_with_kinds(values), Settings)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), values)) from None
-    _check_values(settings, "config")
-    _check_together(settings)
-    return settings
-
-
-def _check_values(settings: Section, owner: str) -> None:
-    """Raises: ConfigError for a number that is none, or a text that cannot be written."""
-    for key, value in leaves(msgspec.to_builtins(settings)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"{owner}: '{key}' must be a finite number, not {value}")
-        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
-            raise ConfigError(f"{owner}: '{key}' must be a text in UTF-8, not {value!r}")
-
-
-def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
-    """With the kinds of teacher and parser where they are left out."""
-    defaults = {"teacher": "dmv", "parser": "perceptron"}
-    return {
-        name: {"kind": defaults[name], **section} if name in defaults else section
-        for name, section in values.items()
-    }
-
-
 def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Full names and values of all settings in nested sections."""
     for name, value in values.items():
@@ -407,182 +398,3 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield from leaves(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
-
-
-_UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, EnsembleSettings),
-    "parser": (PerceptronSettings, ModelSettings),
-}
-_SECTIONS: dict[str, tuple[type[Section], ...]] = {
-    "data": (DataSettings,),
-    **_UNIONS,
-    "words": (WordSettings,),
-    "posterior": (PosteriorSettings,),
-    "train": (TrainSettings,),
-    "finetune": (FinetuneSettings,),
-    "language_model": (LanguageModelSettings,),
-}
-
-RENAMED = {
-    "posterior.rules": "rules",
-    "teacher.prior": "rules",
-    "train.seed": "seed",
-    "train.learner": "parser.kind",
-    **{f"data.{name}": f"words.{name}" for name in WordSettings.__struct_fields__},
-    **{f"model.{name}": f"parser.{name}" for name in ModelSettings.__struct_fields__},
-}
-"""Names of settings in version 0.1."""
-
-
-def every_setting() -> Iterator[tuple[str, str, type[Section]]]:
-    """Section, key and section type of every setting; the section of `seed` and `rules` is empty."""
-    for key in ("seed", "rules"):
-        yield "", key, Settings
-    for section, kinds in _SECTIONS.items():
-        for kind in kinds:
-            for key in kind.__struct_fields__:
-                yield section, key, kind
-
-
-def _check_names(values: Mapping[str, Any]) -> None:
-    known = [f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()]
-    for name, section in values.items():
-        if name in ("seed", "rules"):
-            if isinstance(section, Mapping):
-                raise ConfigError(f"config: '{name}' is a key, not a section; write {name} = ...")
-            continue
-        if name not in _SECTIONS and not any(old.startswith(f"{name}.") for old in RENAMED):
-            near = did_you_mean(name, [*_SECTIONS, "seed", "rules"])
-            raise ConfigError(f"config: no section '{name}'{near}")
-        if not isinstance(section, Mapping):
-            raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
-        for key in section:
-            full = f"{name}.{key}"
-            if full in RENAMED and full not in known:
-                raise ConfigError(f"config: '{full}' is called '{RENAMED[full]}' now")
-            if full not in known and not (key == "kind" and name in _UNIONS):
-                raise ConfigError(f"config: no key '{full}'" + did_you_mean(full, known))
-
-
-_PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
-
-
-def _explained(message: str, values: Mapping[str, Any], owner: str = "config") -> str:
-    """A message of the validation library in the words of this program; `owner` is whose values they are."""
-    match = _PLACE.fullmatch(message)
-    assert match is not None
-    what, place = match[1], match[2] or ""
-    section, _, key = place.partition(".")
-    value: Any = values
-    for part in place.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    unknown = re.search(r"unknown field `(.*)`", what)
-    if unknown:
-        return _not_of_this_kind(place, unknown[1], values)
-    choices = _choices(section, key)
-    if choices and isinstance(value, str):
-        listed = ", ".join(choices)
-        return f"{owner}: '{place}' must be one of {listed}, not {value!r}" + did_you_mean(value, choices)
-    expected = what.removeprefix("Expected ")
-    for theirs, ours in _IN_WORDS.items():
-        expected = expected.replace(theirs, ours)
-    expected = re.sub(r", got .*", "", expected)
-    return f"{owner}: '{place}' must be {expected}, not {value!r}"
-
-
-_IN_WORDS = {
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`bool`": "true or false",
-    "`str`": "a text",
-    "Number out of range": "a number of a usable size",
-    " >= ": " of at least ",
-    " > ": " above ",
-    " <= ": " of at most ",
-}
-
-
-def _not_of_this_kind(section: str, key: str, values: Mapping[str, Any]) -> str:
-    kinds = [kind for name, name_key, kind in every_setting() if name == section and name_key == key]
-    own = _with_kinds(values)[section]["kind"] if section in _UNIONS else ""
-    listed = " or ".join(f"{section}.kind={kind.__struct_config__.tag}" for kind in kinds)
-    return f"config: '{section}.{key}' is for {listed}, and {section}.kind is {own}"
-
-
-def _choices(section: str, key: str) -> tuple[str, ...]:
-    """The values that a setting may have, where they are names."""
-    if key == "kind":
-        return tuple(str(kind.__struct_config__.tag) for kind in _UNIONS.get(section, ()))
-    for kind in _SECTIONS.get(section, ()):
-        for item in msgspec.structs.fields(kind):
-            if item.name == key:
-                found = msgspec.inspect.type_info(item.type)
-                found = found.type if isinstance(found, msgspec.inspect.Metadata) else found
-                if isinstance(found, msgspec.inspect.LiteralType):
-                    return tuple(map(str, found.values))
-    return ()
-
-
-def _check_together(settings: Settings) -> None:
-    """Raises: ConfigError for settings that are fine by themselves and impossible together."""
-    if not settings.is_neural:
-        return
-    if not settings.pretrains and not settings.finetunes:
-        raise ConfigError(
-            "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-            "or epochs: nothing would be trained"
-        )
-    if not settings.pretrains and settings.has_teacher:
-        raise ConfigError(
-            "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
-            "learn from its trees; set teacher.kind=none"
-        )
-    if settings.train.select == "teacher" and not settings.has_teacher:
-        raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
-    if settings.posterior.features == "potentials":
-        for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
-            if getattr(settings.posterior, key) == value:
-                raise ConfigError(
-                    f"config: 'posterior.{key}' = {value} is for counts of rules; set "
-                    f"posterior.{key}={other}, or posterior.features=counts"
-                )
-
-
-Numbers = TypeVar("Numbers", bound=Section)
-
-
-def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
-    """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; or both are there.
-    """
-    owner = str(kind.__struct_config__.tag)
-    for name in numbers:
-        if name not in kind.__struct_fields__:
-            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
-    if settings is not None:
-        if numbers:
-            raise ConfigError(
-                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
-            )
-        return settings
-    try:
-        found = msgspec.convert({name: _plain(number) for name, number in numbers.items()}, kind)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), numbers, owner)) from None
-    _check_values(found, owner)
-    return found
-
-
-def checked_seed(seed: int, owner: str) -> int:
-    """The seed of a constructor. Raises: ConfigError."""
-    try:
-        return msgspec.convert(_plain(seed), Seed)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explained(f"{error} - at `$.seed`", {"seed": seed}, owner)) from None
-
-
-def _plain(number: Any) -> Any:
-    """Of a number from NumPy, the one of Python."""
-    return number.item() if hasattr(number, "item") else number

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import RENAMED, Settings, every_setting, from_dict, leaves, without_effect
+from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
 
@@ -62,7 +63,7 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some of them changed.
 
     Raises:
-        ConfigError: as `config.from_dict`; or a change has no effect.
+        ConfigError: as `config_checks.from_dict`; or a change has no effect.
     """
     return _checked(merged(settings.to_dict(), changes), changes)
 
@@ -97,7 +98,7 @@ def load_settings(
     settings changed on top: by `section.key=value` and by nested values, which win.
 
     Raises:
-        ConfigError: no such preset, or see `config.from_dict`; or what a layer says has no effect.
+        ConfigError: no such preset, or see `config_checks.from_dict`; or what a layer says has no effect.
     """
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
     values, applied = Values(), list[Path]()
@@ -207,7 +208,10 @@ def _chain(preset: str) -> list[Path]:
     name: Any = preset
     folder = Path()
     while name:
-        path = _preset_path(str(name), folder)
+        try:
+            path = _preset_path(str(name), folder)
+        except ConfigError as error:
+            raise ConfigError(f"{chain[-1]}: {error}" if chain else str(error)) from None
         if path in chain:
             raise ConfigError(f"{path}: its base leads back to itself")
         chain.append(path)
@@ -229,12 +233,17 @@ def _preset_path(preset: str, folder: Path) -> Path:
 
 
 def _read(path: Path) -> Values:
+    return read_toml(path, "preset")
+
+
+def read_toml(path: Path, what: str) -> Values:
+    """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
     try:
         values: Values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         return values
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
+        raise ConfigError(f"{path}: cannot read the {what}: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None
+        raise ConfigError(f"{path}: cannot read the {what}: {error.strerror}") from None

@@ -7,7 +7,7 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from shell import Vdgi, last_line, names_in, stop_at, training_arguments
 
 from dynet_vdgi import config, model_file
 from dynet_vdgi.baselines import trees
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.commands import demo
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.presets import from_toml
 
 # train
 
@@ -29,11 +32,11 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
     lines = result.err.splitlines()
     assert lines[0] == "training: 12 sentences, 56 words (protocol standard)"
     assert lines[1] == "  dropped punctuation: 8 words"
-    assert "warning: rule NOUN>CONJ can never hold: the training text lacks a tag of it" in lines
+    assert "warning: rule NOUN>CONJ cannot apply: the training text lacks one of its tags" in lines
     assert "gold trees used: none" in lines
     assert lines[-1] == f"model: {Path('deep/er/run/model.vdgi')}"
     text = Path("deep/er/run/settings.toml").read_text(encoding="utf-8")
-    settings = config.from_toml(text, "settings.toml")
+    settings = from_toml(text, "settings.toml")
     assert settings == tiny.settings({"train": {"average": 0.5}})
     again = vdgi.good(
         *(
@@ -57,7 +60,9 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
 def test_quiet_training_only_warns(vdgi: Vdgi, folder: Path) -> None:
     result = vdgi.good("-q", *training_arguments())
     assert result.out == ""
-    assert all(line.startswith("warning: rule ") for line in result.err.splitlines())
+    first, *rest = result.err.splitlines()
+    assert first.startswith("warning: only 12 sentences to learn from: ")
+    assert all(line.startswith("warning: rule ") for line in rest)
 
 
 def test_a_dry_run_writes_nothing(vdgi: Vdgi, folder: Path) -> None:
@@ -76,7 +81,7 @@ def test_train_refuses_to_overwrite(vdgi: Vdgi, folder: Path) -> None:
     )
     status, out, err = vdgi(*training_arguments("run", "--seed", "2", "--resume"))
     assert (status, out) == (4, "")
-    assert "its settings (train.seed was 1, now 2) differ from those asked for now" in err
+    assert "its settings (seed was 1, now 2) differ from those asked for now" in err
     assert Path("run/model.vdgi").read_bytes() == before
 
 
@@ -112,7 +117,7 @@ def test_own_rules_with_an_odd_name(vdgi: Vdgi, folder: Path) -> None:
     vdgi.good(*training_arguments("run", "--rules", name))
     loaded = model_file.load("run/model.vdgi")
     assert loaded.rules.text == "# mine\nROOT VERB 1\n"
-    assert loaded.settings.posterior.rules == name
+    assert loaded.settings.rules == name
 
 
 # parse
@@ -209,7 +214,7 @@ def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) 
     one = vdgi.good("-q", "parse", model, "a.conllu")
     two = vdgi.good("-q", "parse", model, "a.conllu", "--jobs", "2")
     assert two == one
-    assert "tag X (1 words) is unknown" in two.err
+    assert "tag X (1 word) is unknown" in two.err
 
 
 def blocks_of(text: str) -> list[list[list[str]]]:
@@ -418,7 +423,7 @@ def test_the_other_protocol(vdgi: Vdgi, scored: Path) -> None:
         ),
         (
             lambda gold: tiny.treebank(6, heads=False),
-            "parse.conllu:2: column 7 (HEAD) is missing (a treebank with",
+            "parse.conllu:2: column 7 (HEAD) is missing (trees are needed",
         ),
         (lambda gold: gold + tiny.TWO_ROOTS, "parse.conllu:"),
         (lambda gold: "", "parse.conllu: no sentences (file is empty; a Git LFS or partial checkout?)"),
@@ -569,7 +574,7 @@ def test_info(vdgi: Vdgi, model: Path) -> None:
     assert facts["rules"].startswith("ROOT>VERB ROOT>NOUN ")
     assert facts["complete"] == "True"
     settings = "\n".join(lines[lines.index("") + 1 :])
-    assert config.from_toml(settings, "info") == tiny.settings()
+    assert from_toml(settings, "info") == tiny.settings()
 
 
 def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
@@ -589,38 +594,45 @@ def test_info_as_json(vdgi: Vdgi, model: Path) -> None:
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with tiny networks and few updates."""
-    original = config.load_settings
+    original = demo.load_settings
+    neural = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"samples": 3, "updates": 6}}
+    neural["train"]["evaluate_every"] = 3
+    small = {"paper": neural, "best": {"parser": {"log2_buckets": 8}}}
 
-    def load_settings(preset: str = "default", assignments: Sequence[str] = ()) -> config.Settings:
-        smaller = [
-            *assignments,
-            "parser.hidden_dim=6",
-            "parser.tag_dim=6",
-            "train.samples=3",
-            "train.updates=6",
-        ]
-        return original(preset, [*smaller, "train.evaluate_every=3", "data.max_len=5"])
+    def load_settings(preset: str, changes: Mapping[str, Any]) -> config.Settings:
+        return original(preset, changes={**changes, **small[preset], "data": {"max_len": 5}})
 
-    monkeypatch.setattr(config, "load_settings", load_settings)
+    monkeypatch.setattr(demo, "load_settings", load_settings)
     monkeypatch.setattr(trees, "RANDOM_DRAWS", 2)
 
 
+FILES_OF_A_RUN = ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
     first = vdgi.good("demo", "--seed", "3")
     out = folder / "runs" / "demo"
-    assert names_in(out) == ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
-    assert first.out.startswith("DDA on 200 of 200 sentences, ")
-    assert "left branching" in first.out
-    assert "demo-ud-test.parsed.conllu" in first.out
-    assert last_line(first.out).startswith("written: ")
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert names_in(out) == ["best", "paper"]
+    assert names_in(out / "best") == names_in(out / "paper") == FILES_OF_A_RUN
+    lines = first.out.splitlines()
+    assert lines[0].startswith("DDA on 200 of 200 sentences, ")
+    rows = [line.split("  ")[0] for line in first.out.split("\n\n")[1].splitlines()[3:]]
+    assert rows[:2] == ["paper", "best"]
+    assert "left branching (baseline)" in rows
+    folders = f"{Path('runs/demo/paper')} and {Path('runs/demo/best')}"
+    assert f"written to {folders}: model, log, settings and parse of each" in lines
+    assert last_line(first.out).endswith(f" parse {Path('runs/demo/best')} YOUR.conllu -o YOUR.parsed.conllu")
+    before = {path: path.read_bytes() for path in out.rglob("*.*")}
     again = vdgi.good("demo", "--seed", "3")
-    assert "resuming after update 6" in again.err
+    for name in ("paper", "best"):
+        assert f"{Path('runs/demo', name)}: finished already, nothing to do" in again.err.splitlines()
     assert again.out == first.out
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert {path: path.read_bytes() for path in out.rglob("*.*")} == before
     other = vdgi("demo", "--seed", "4")
     assert other.status == 4
-    assert "its settings (train.seed was 3, now 4) differ" in other.err
+    assert "its settings (seed was 3, now 4) differ" in other.err
 
 
 def test_the_demo_goes_on_where_it_was_stopped(
@@ -630,5 +642,54 @@ def test_the_demo_goes_on_where_it_was_stopped(
         stop_at(patch, 4, KeyboardInterrupt())
         status, out, err = vdgi("demo", "--out", "here")
     assert (status, out) == (130, "")
-    assert last_line(err) == f"interrupted; last checkpoint {Path('here/model.vdgi')}"
+    assert last_line(err).startswith(f"interrupted; last checkpoint {Path('here/paper/model.vdgi')}; ")
     assert "resuming after update 3" in vdgi.good("demo", "--out", "here").err
+
+
+def test_the_demo_of_presets_that_are_named(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
+    result = vdgi.good("demo", "--preset", "best")
+    assert names_in(folder / "runs" / "demo") == ["best"]
+    assert "\npaper " not in result.out
+    assert model_file.load("runs/demo/best/model.vdgi").provenance.preset == "best"
+
+
+def test_a_treebank_folder(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
+    """LANG DIR...: several training files; run again, it does not train again."""
+    for name in ("UD_Demo", "more text"):
+        Path(name).mkdir()
+    blocks = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
+    parts = {
+        "UD_Demo/xx_demo-ud-train-1.conllu": blocks[:50],
+        "more text/xx-ud-train-2.conllu": blocks[50:90],
+        "UD_Demo/xx_demo-ud-test.conllu": blocks[90:110],
+        "UD_Demo/xy-ud-train.conllu": blocks[110:120],  # of another language
+    }
+    for name, part in parts.items():
+        Path(name).write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    command = ["demo", "xx", "UD_Demo", "more text"]
+    first = vdgi.good(*command)
+    assert first.err.count("gold trees used: none") == 2
+    assert " only (baseline)" in first.out
+    model = model_file.load("runs/xx/best/model.vdgi")
+    assert [item.name for item in model.provenance.data] == [
+        "xx_demo-ud-train-1.conllu",
+        "xx-ud-train-2.conllu",
+    ]
+    assert Path("runs/xx/paper/xx_demo-ud-test.parsed.conllu").exists()
+    again = vdgi.good(*command)
+    assert again.out == first.out
+    assert again.err.count("finished already, nothing to do") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["xx"], "xx: name the folders of its treebank, as in vdgi demo eu UD_Basque"),
+        (["xx", "."], "no xx-ud-train*.conllu in ."),
+        (["xx", "no/such"], "no xx-ud-train*.conllu in no/such"),
+    ],
+)
+def test_a_treebank_that_is_not_there(vdgi: Vdgi, folder: Path, arguments: list[str], message: str) -> None:
+    status, out, err = vdgi("demo", *arguments)
+    assert (status, out, err) == (2, "", f"{message}\n")
+    assert names_in(folder) == []

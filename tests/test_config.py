@@ -1,24 +1,31 @@
-"""Settings: presets, single assignments, faults, and the file that gives them back."""
+"""Settings: their bounds, their faults in words, what has no effect, and the file that gives them back."""
 
 from __future__ import annotations
 
 import re
 import sys
-from contextlib import suppress
-from dataclasses import fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dynet_vdgi import config
-from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import Settings
+from dynet_vdgi.config import (
+    NEURAL_SECTIONS,
+    DmvSettings,
+    NoTeacher,
+    Section,
+    Settings,
+    leaves,
+    without_effect,
+)
+from dynet_vdgi.config_checks import checked, every_setting, from_dict
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.presets import from_toml, load_settings, merge, parse_assignment, preset_names
+from dynet_vdgi.presets import from_toml, load_settings, merge
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,122 +35,66 @@ else:
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8")
     for path in sorted(Path(config.__file__).parent.rglob("*.py"))
-    if path.name != "config.py"
+    if path.name not in ("config.py", "config_checks.py")
 )
-KEYS = [
-    (section.name, item) for section in fields(Settings) for item in fields(getattr(Settings(), section.name))
-]
+EVERY = list(every_setting())
 
 
-def changed(*assignments: str) -> Settings:
-    return load_settings("default", assignments)
+def named(section: str, key: str, kind: type[Section]) -> Any:
+    """A setting as a parameter of a test."""
+    return pytest.param(section, key, kind, id=f"{section or kind.__name__}.{kind.__name__}.{key}")
 
 
-def message_of(*assignments: str) -> str:
+@cache
+def hint_of(key: str, kind: type[Section]) -> tuple[Any, Any]:
+    """The type of a setting without its bounds, and the bounds."""
+    hint = get_type_hints(kind, include_extras=True)[key]
+    return (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, None)
+
+
+def message_of(*assignments: str, preset: str = "paper") -> str:
     with pytest.raises(ConfigError) as caught:
-        changed(*assignments)
+        load_settings(preset, assignments)
     return str(caught.value)
 
 
-# Presets
-
-
-def test_the_default_preset_is_the_defaults() -> None:
-    assert load_settings() == load_settings("default") == Settings()
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_load_and_change_what_they_say(name: str) -> None:
-    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
-    got = load_settings(name).to_dict()
-    for section, values in tomllib.loads(text).items():
-        for key, value in values.items():
-            assert got[section][key] == value
-
-
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_name_rules_that_load(name: str) -> None:
-    assert len(load_rules(rules_path(load_settings(name).posterior.rules))) > 0
-
-
-def test_presets_there_are() -> None:
-    assert {"default", "as_released", "demo"} <= set(preset_names())
-
-
-def test_unknown_preset() -> None:
-    with pytest.raises(
-        ConfigError, match="no preset 'defalt'; did you mean 'default'.*there are: as_released"
-    ):
-        load_settings("defalt")
-
-
-def test_preset_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_bytes(b"\xef\xbb\xbf[train]\nlr = 1\n")  # some editors begin a file with a byte-order mark
-    assert load_settings(str(path), ["train.epochs=7"]) == merge(
-        Settings(), {"train": {"lr": 1.0, "epochs": 7}}
-    )
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "cannot read the preset: No such file"),
-        (b"lr = ", "not a TOML file: "),
-        (b"\xff\xfe", "cannot read the preset: not UTF-8 text"),
-        (b"train = 3", "config: 'train' is a section, not a key; write 'train.NAME'"),
-        (b"[trane]\nlr = 1", "config: no section 'trane'; did you mean 'train'?"),
-        (b"[train]\nlr = [1]", r"config: 'train.lr' must be a number, not \[1\]"),
-        (b"[[train]]\nlr = 1", "config: 'train' is a section, not a key"),
-    ],
-)
-def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None, message: str) -> None:
-    path = tmp_path / "mine.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ConfigError, match=re.escape(str(path)) + ": " + message):
-        load_settings(str(path))
-
-
-# Single assignments
-
-
-@pytest.mark.parametrize(
-    ("assignment", "value"),
-    [
-        ("train.lr=0.02", 0.02),
-        ("train.lr=1", 1.0),
-        ("train.lr = 1e-3", 0.001),
-        ("train.epochs=3", 3),
-        ("parser.mask_illegal=false", False),
-        ("train.select=dev", "dev"),
-        ('train.select="dev"', "dev"),
-        ("train.select='dev'", "dev"),
-        ("rules=my rules/a=b.txt", "my rules/a=b.txt"),
-        ("rules='1'", "1"),
-        ("rules=1.txt", "1.txt"),
-        ("rules=", ""),
-        ("parser.forget_bias=-1", -1.0),
-    ],
-)
-def test_assignments(assignment: str, value: Any) -> None:
-    section, key = assignment.split("=")[0].strip().split(".")
-    got = getattr(getattr(changed(assignment), section), key)
-    assert got == value
-    assert type(got) is type(value)
-
-
+# ------------------------------------------------------------------------------------------- faults
 def test_training_must_end() -> None:
     message = (
         "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
         "or epochs: nothing would be trained"
     )
     assert message_of("train.updates=0") == message
-    assert changed("train.updates=0", "train.epochs=3").train.epochs == 3  # all assignments count at once
+    settings = load_settings("paper", ["train.updates=0", "train.epochs=3"])
+    assert settings.train.epochs == 3  # all assignments count at once
+    assert load_settings("best", ["parser.epochs=1"]).kind == "perceptron"  # which has no updates
 
 
-def test_the_last_assignment_holds() -> None:
-    assert changed("train.lr=1", "train.epochs=9", "train.lr=2").train.lr == 2.0
+def test_a_student_must_learn_from_its_teacher() -> None:
+    assert message_of("teacher.kind=dmv", "train.updates=0", "finetune.updates=3") == (
+        "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
+        "learn from its trees; set teacher.kind=none"
+    )
+
+
+def test_only_a_teacher_can_be_asked() -> None:
+    message = "config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv"
+    assert message_of("train.select=teacher") == message
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        (
+            "dynamics=released",
+            "'posterior.dynamics' = released is for counts of rules; set posterior.dynamics",
+        ),
+        ("expectations=trees", "'posterior.expectations' = trees is for counts of rules; set posterior.ex"),
+    ],
+)
+def test_potentials_are_no_counts(assignment: str, message: str) -> None:
+    told = message_of("posterior.features=potentials", f"posterior.{assignment}")
+    assert told.startswith(f"config: {message}")
 
 
 @pytest.mark.parametrize(
@@ -154,140 +105,303 @@ def test_the_last_assignment_holds() -> None:
         ("trian.lr=1", "config: no section 'trian'; did you mean 'train'?"),
         ("qqq.lr=1", "config: no section 'qqq'"),
         ("train.lr.x=1", "config: no key 'train.lr.x'; did you mean 'train.lr'?"),
-        ("train.lr", "config: cannot read 'train.lr'; write section.key=value, as in train.lr=0.02"),
-        ("lr=1", "config: cannot read 'lr=1'; write section.key=value, as in train.lr=0.02"),
-        ("train.=1", "config: cannot read 'train.=1'; write section.key=value, as in train.lr=0.02"),
+        ("train.lr", "config: cannot read 'train.lr'; write section.key=value, as in parser.epochs=5"),
+        ("lr=1", "config: cannot read 'lr=1'; write section.key=value, as in parser.epochs=5"),
+        ("train.=1", "config: cannot read 'train.=1'; write section.key=value, as in parser.epochs=5"),
         ("train.epochs=1.5", "config: 'train.epochs' must be a whole number, not 1.5"),
         ("train.epochs=true", "config: 'train.epochs' must be a whole number, not True"),
         ("train.epochs=three", "config: 'train.epochs' must be a whole number, not 'three'"),
         ("train.lr=false", "config: 'train.lr' must be a number, not False"),
         ("train.lr=fast", "config: 'train.lr' must be a number, not 'fast'"),
-        ("parser.mask_illegal=1", "config: 'model.mask_illegal' must be true or false, not 1"),
-        ("parser.mask_illegal=True", "config: 'model.mask_illegal' must be true or false, not 'True'"),
-        ("rules=3", "config: 'posterior.rules' must be a text, not 3"),
+        ("parser.mask_illegal=1", "config: 'parser.mask_illegal' must be true or false, not 1"),
+        ("parser.mask_illegal=True", "config: 'parser.mask_illegal' must be true or false, not 'True'"),
+        ("rules=3", "config: 'rules' must be a text, not 3"),
+        ("seed=x", "config: 'seed' must be a whole number, not 'x'"),
+        ("seed=-1", "config: 'seed' must be from 0 to 9223372036854775807, not -1"),
+        ("seed.x=1", "config: 'seed' is a key, not a section; write seed = ..."),
         ("train.epochs=-1", "config: 'train.epochs' must be at least 0, not -1"),
         ("train.lr=-0.1", "config: 'train.lr' must be at least 0, not -0.1"),
         ("train.lr=inf", "config: 'train.lr' must be a finite number, not inf"),
-        ("parser.forget_bias=nan", "config: 'model.forget_bias' must be a finite number, not nan"),
-        ("parser.encoder_dropout=1", "config: 'model.encoder_dropout' must be from 0 to 0.99, not 1.0"),
+        ("parser.forget_bias=nan", "config: 'parser.forget_bias' must be a finite number, not nan"),
+        ("parser.encoder_dropout=1", "config: 'parser.encoder_dropout' must be from 0 to 0.99, not 1"),
         (
             "train.select=lst",
             "config: 'train.select' must be one of last, dev, teacher, not 'lst'; did you mean 'last'?",
         ),
         ("data.protocol=x", "config: 'data.protocol' must be one of standard, as_released, not 'x'"),
+        ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         (
-            "rules=\udcff.txt",
-            "config: 'posterior.rules' must be a text in UTF-8, not '\\udcff.txt'",
+            "teacher.kind=dmw",
+            "config: 'teacher.kind' must be one of none, dmv, convex-mst, ensemble, not 'dmw'; "
+            "did you mean 'dmv'?",
         ),
+        ("parser.kind=3", "config: 'parser.kind' must be a text, not 3"),
+        (
+            "parser.log2_buckets=3",
+            "config: 'parser.log2_buckets' is for parser.kind=perceptron, {neural}",
+        ),
+        (
+            "teacher.iterations=3",
+            "config: 'teacher.iterations' is for teacher.kind=dmv or teacher.kind=convex-mst, and "
+            "teacher.kind is none",
+        ),
+        ("teacher.dmv=3", "config: 'teacher.dmv' is a section, not a key; write 'teacher.dmv.NAME'"),
+        ("teacher.dmv.x=3", "config: no key 'teacher.dmv.x'"),
     ],
 )
 def test_faults_in_assignments(assignment: str, message: str) -> None:
-    assert message_of(assignment) == message
+    told = message_of(assignment)
+    if message == "config: no key 'teacher.dmv.x'":
+        assert told.startswith(message)
+    else:
+        assert told == message.format(neural="and parser.kind is neural")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("parser.log2_buckets=27", "config: 'parser.log2_buckets' must be from 1 to 26, not 27"),
+        ("parser.unknown=2", "config: 'parser.unknown' must be from 0 to 1, not 2"),
+        ("parser.hidden_dim=3", "config: 'parser.hidden_dim' is for parser.kind=neural, and parser.kind is "),
+        ("teacher.smoothing=0", "config: 'teacher.smoothing' must be above 0, not 0"),
+        (
+            "teacher.ridge=1",
+            "config: 'teacher.ridge' is for teacher.kind=convex-mst, and teacher.kind is dmv",
+        ),
+        (
+            "teacher.dmv.iterations=1",
+            "config: 'teacher.dmv' is for teacher.kind=ensemble, and teacher.kind i",
+        ),
+        ("train.lr=fast", "config: 'train.lr' must be a number, not 'fast'"),  # though it has no effect
+    ],
+)
+def test_faults_in_assignments_to_the_recommended_preset(assignment: str, message: str) -> None:
+    assert message_of(assignment, preset="best").startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ({"iterations": -1}, "'teacher.dmv.iterations' must be at least 0, not -1"),
+        ({"iteratons": 1}, "no key 'teacher.dmv.iteratons'; did you mean 'teacher.dmv.iterations'?"),
+        ({"kind": "none"}, "'teacher.dmv.kind' must be dmv, not 'none'"),
+        (3, "'teacher.dmv' is a section, not a key; write 'teacher.dmv.NAME'"),
+    ],
+)
+def test_faults_inside_an_ensemble(inner: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=f"config: {re.escape(message)}$"):
+        from_dict({"teacher": {"kind": "ensemble", "dmv": inner}})
+
+
+@pytest.mark.parametrize("values", [{3: 4}, {"data": {3: 4}}, {"data": [1]}, {"base": "x"}, {"train": None}])
+def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
+    with pytest.raises(ConfigError):
+        from_dict(values)
 
 
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_a_number_too_large_is_no_number(digits: int) -> None:
-    assert message_of("train.lr=1" + digits * "0").startswith("config: 'train.lr' must be a number, not ")
+    assert message_of("train.lr=1" + digits * "0").startswith("config: 'train.lr' must be a number")
 
 
-@given(st.text(), st.text())
-def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
-    for name in (key, "train.lr", "posterior.rules", "model.mask_illegal"):
-        with suppress(ConfigError):
-            merge(Settings(), parse_assignment(f"{name}={value}"))
+def test_numbers_of_a_constructor_are_checked() -> None:
+    assert checked(DmvSettings, {"iterations": 3}) == DmvSettings(iterations=3)
+    for numbers, message in (
+        ({"iteratons": 3}, "dmv: no setting 'iteratons'; did you mean 'iterations'?"),
+        ({"kind": "dmv"}, "dmv: no setting 'kind'"),
+        ({"iterations": -1}, "dmv: 'iterations' must be at least 0, not -1"),
+        ({"smoothing": "much"}, "dmv: 'smoothing' must be a number, not 'much'"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            checked(DmvSettings, numbers)
 
 
-# There and back
+OLD_NAMES = {
+    "posterior.rules": "rules",
+    "teacher.prior": "rules",
+    "train.seed": "seed",
+    "train.learner": "parser.kind",
+    "model.hidden_dim": "parser.hidden_dim",
+    "model.word_dim": "parser.word_dim",
+    "data.vectors": "words.vectors",
+    "data.clusters": "words.clusters",
+    "data.min_freq": "words.min_freq",
+    "data.lowercase": "words.lowercase",
+}
 
 
-def values_of(item: Any) -> st.SearchStrategy[Any]:
-    kind, bounds = type(item.default), item.metadata
-    if "choices" in bounds:
-        return st.sampled_from(bounds["choices"])
-    if kind is bool:
+@pytest.mark.parametrize("name", OLD_NAMES)
+@pytest.mark.parametrize("preset", ["best", "paper", "lexicalised"])
+def test_names_of_version_0_1_are_told_the_new_ones(preset: str, name: str) -> None:
+    expected = f"config: '{name}' is called '{OLD_NAMES[name]}' now"
+    assert message_of(f"{name}=1", preset=preset) == expected
+
+
+# ------------------------------------------------------------------------------------------- no effect
+def test_the_perceptron_has_no_use_for_the_neural_parsers_sections() -> None:
+    idle = without_effect(Settings())
+    assert set(idle) == set(NEURAL_SECTIONS)
+    assert set(idle.values()) == {"it is for the neural parser; set parser.kind=neural"}
+    assert not set(NEURAL_SECTIONS) & set(Settings().to_dict())
+
+
+@pytest.mark.parametrize(
+    ("assignments", "idle", "busy"),
+    [
+        ([], ["words", "parser.vector_dim", "posterior.lr", "posterior.epsilon"], ["posterior.strength"]),
+        ([], ["finetune.lr", "finetune.score", "language_model"], ["finetune.updates", "finetune.epochs"]),
+        (["parser.word_dim=8"], [], ["words", "parser.vector_dim"]),
+        (["posterior.dynamics=released"], ["posterior.strength"], ["posterior.lr", "posterior.epsilon"]),
+        (["posterior.dynamics=off"], ["rules", "posterior.features", "posterior.expectations"], []),
+        (["teacher.kind=dmv"], ["posterior", "train.samples", "train.exponent"], ["rules", "train.lr"]),
+        (["finetune.updates=3"], ["language_model"], ["finetune.lr", "finetune.form", "finetune.objective"]),
+        (["finetune.updates=3", "finetune.score=loo"], ["finetune.form"], ["finetune.lr"]),
+        (["finetune.updates=3", "finetune.score=rl-bl"], [], ["language_model", "finetune.form"]),
+        (["finetune.updates=3", "train.updates=0"], ["train.lr", "train.clip"], ["train.samples", "rules"]),
+    ],
+)
+def test_what_has_no_effect_on_a_neural_parser(
+    assignments: list[str], idle: list[str], busy: list[str]
+) -> None:
+    found = without_effect(load_settings("paper", assignments))
+    assert set(idle) <= set(found)
+    assert not set(busy) & set(found)
+
+
+def test_what_has_no_effect_on_these_inputs() -> None:
+    paper = load_settings("paper")
+    assert "train.dev_max_len" in without_effect(paper, has_dev=False)
+    assert {"rules", "posterior"} <= set(without_effect(paper, has_text=False))
+    assert "teacher" not in without_effect(paper, has_text=False)  # that there is none is true
+    assert {"teacher", "rules"} <= set(without_effect(Settings(), has_text=False))
+
+
+def test_nothing_is_idle_without_a_reason_and_under_a_name_there_is() -> None:
+    names = {f"{section}.{key}".lstrip(".") for section, key, _ in EVERY} | {"teacher", *NEURAL_SECTIONS}
+    for preset in ("best", "paper", "rl-bl", "as_released", "best-finetuned", "unsupervised"):
+        idle = without_effect(load_settings(preset), has_text=False, has_dev=False)
+        assert set(idle) <= names
+        assert all(idle.values())
+
+
+# ------------------------------------------------------------------------------------------- there and back
+def values_of(key: str, kind: type[Section]) -> st.SearchStrategy[Any]:
+    """Every value that a setting may have."""
+    hint, bounds = hint_of(key, kind)
+    if get_origin(hint) is Literal:
+        return st.sampled_from(get_args(hint))
+    if hint is bool:
         return st.booleans()
-    if kind is str:
+    if hint is str:
         return st.text(st.characters(exclude_categories=("Cs",)))
-    high = None if bounds.get("high") == float("inf") else bounds.get("high")
-    if kind is int:
-        return st.integers(bounds.get("low"), high)
-    return st.floats(bounds.get("low"), high, allow_nan=False, allow_infinity=False)
+    if isinstance(hint, type) and issubclass(hint, Section):
+        return section_of(hint)
+    low, high = bounds.gt if bounds.ge is None else bounds.ge, bounds.le
+    if hint is int:
+        return st.integers(low, high)
+    return st.floats(
+        low,
+        high,
+        allow_nan=False,
+        allow_infinity=False,
+        exclude_min=bounds.gt is not None and low is not None,
+    )
 
 
-@given(st.data())
-def test_settings_survive_toml(data: st.DataObject) -> None:
-    changes: dict[str, dict[str, Any]] = {}
-    for section, item in KEYS:
-        changes.setdefault(section, {})[item.name] = data.draw(
-            values_of(item), label=f"{section}.{item.name}"
-        )
-    assume(changes["train"]["updates"] or changes["train"]["epochs"])
-    assume(changes["train"]["select"] != "teacher" or changes["teacher"]["kind"] != "none")
-    of_rules = (changes["posterior"]["dynamics"], changes["posterior"]["expectations"])
-    assume(changes["posterior"]["features"] == "counts" or not {"released", "trees"}.intersection(of_rules))
-    settings = merge(Settings(), changes)
-    assert from_toml(settings.to_toml(), "settings.toml") == settings
-    assert merge(Settings(), settings.to_dict()) == settings
+def section_of(kind: type[Section]) -> st.SearchStrategy[dict[str, Any]]:
+    """Every value of every setting in a section."""
+    tag = kind.__struct_config__.tag
+    drawn = {key: values_of(key, kind) for key in kind.__struct_fields__}
+    return st.fixed_dictionaries({"kind": st.just(tag), **drawn} if tag else drawn)
+
+
+def all_values() -> st.SearchStrategy[dict[str, Any]]:
+    """Every value of every setting, whether it has an effect or not."""
+    kinds: dict[str, list[type[Section]]] = {}
+    for section, _, kind in EVERY:
+        if section and kind not in kinds.setdefault(section, []):
+            kinds[section].append(kind)
+    kinds["teacher"].append(NoTeacher)  # which has no settings
+    sections = {name: st.one_of(*map(section_of, found)) for name, found in kinds.items()}
+    return st.fixed_dictionaries({key: values_of(key, Settings) for key in ("seed", "rules")} | sections)
+
+
+@given(all_values())
+def test_settings_survive_toml(values: dict[str, Any]) -> None:
+    assume(values["train"]["updates"] or values["train"]["epochs"])
+    assume(values["train"]["select"] != "teacher" or values["teacher"]["kind"] != "none")
+    of_rules = (values["posterior"]["dynamics"], values["posterior"]["expectations"])
+    assume(values["posterior"]["features"] == "counts" or not {"released", "trees"}.intersection(of_rules))
+    settings = from_dict(values)
+    again = from_toml(settings.to_toml(), "settings.toml")
+    # What has no effect is not kept; the rest is, and says all there is to say.
+    assert again.to_dict() == settings.to_dict()
+    assert without_effect(again) == without_effect(settings)
+    assert from_toml(again.to_toml(), "settings.toml") == again
+    assert merge(again, settings.to_dict()) == again
+    kept, idle = dict(leaves(settings.to_dict())), without_effect(settings)
+    for name, value in leaves(values):
+        if not name.endswith(".dmv.kind") and not name.endswith(".convex_mst.kind"):
+            assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
+            assert name not in kept or kept[name] == value
 
 
 @pytest.mark.parametrize(
     "text", ["\x00", "\x7f", "\x80", "\u2028", "\U0001f600", '"', "\\", "'''", "a\nb", "\ufeff"]
 )
 def test_odd_texts_survive_toml(text: str) -> None:
-    settings = merge(Settings(), {"posterior": {"rules": text}})
+    settings = merge(Settings(), {"rules": text})
     assert from_toml(settings.to_toml(), "settings.toml") == settings
 
 
 def test_toml_is_complete_so_that_later_defaults_do_not_matter() -> None:
-    assert tomllib.loads(Settings().to_toml()) == Settings().to_dict()
+    for preset in ("best", "paper", "rl-bl", "lexicalised"):
+        settings = load_settings(preset)
+        assert tomllib.loads(settings.to_toml()) == settings.to_dict()
+        kept = dict(leaves(settings.to_dict()))
+        idle = without_effect(settings)
+        sections: dict[str, type[Section]] = {
+            name: type(getattr(settings, name)) for name in Settings.__struct_fields__
+        }
+        for section, key, kind in EVERY:
+            if section and kind is sections[section] and section not in idle:
+                assert (f"{section}.{key}" in kept) != (f"{section}.{key}" in idle)
+        assert {"seed", "rules"} <= set(kept)
 
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Settings().train.lr = 1.0  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        Settings().seed = 2  # type: ignore[misc]
 
 
-# Every setting does something
+# ------------------------------------------------------------------------------------------- every setting
+@pytest.mark.parametrize(("section", "key", "kind"), [named(*item) for item in EVERY])
+def test_every_setting_is_read_somewhere(section: str, key: str, kind: type[Section]) -> None:
+    assert re.search(rf"\.{key}\b(?!\s*=[^=])", SOURCES)
 
 
-@pytest.mark.parametrize("item", [pytest.param(item, id=f"{section}.{item.name}") for section, item in KEYS])
-def test_every_setting_is_read_somewhere(item: Any) -> None:
-    assert re.search(rf"\.{item.name}\b(?!\s*=[^=])", SOURCES)
+@pytest.mark.parametrize(("section", "key", "kind"), [named(*item) for item in EVERY])
+def test_every_number_but_one_has_bounds(section: str, key: str, kind: type[Section]) -> None:
+    hint, bounds = hint_of(key, kind)
+    if hint in (int, float) and key != "forget_bias":
+        default = next(item.default for item in msgspec.structs.fields(kind) if item.name == key)
+        low = bounds.ge if bounds.gt is None else bounds.gt
+        assert low is not None
+        assert low <= default
+        assert bounds.le is None or default <= bounds.le
 
 
-@pytest.mark.parametrize(("section", "item"), KEYS)
-def test_every_number_but_one_has_bounds(section: str, item: Any) -> None:
-    if type(item.default) in (int, float) and item.name != "forget_bias":
-        assert item.metadata["low"] <= item.default <= item.metadata["high"]
-
-
-# Rules
-
-
-def test_bundled_rules_by_name() -> None:
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("ud-propn").is_file()
-
-
-def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("rules").write_text("ROOT VERB 1\n", encoding="utf-8")
-    assert rules_path("rules") == Path("rules")
-    assert rules_path("elsewhere/mine.txt") == Path(
-        "elsewhere/mine.txt"
-    )  # the reader says that it is missing
-
-
-def test_a_folder_of_the_same_name_does_not_hide_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ud").mkdir()
-    assert rules_path("ud") == resources() / "rules" / "ud.txt"
-    assert rules_path("./ud") == Path("ud")
-
-
-def test_unknown_rules() -> None:
-    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: best, ")
-    with pytest.raises(ConfigError, match=message):
-        rules_path("ud-prop")
+@pytest.mark.parametrize(("section", "key", "kind"), [named(*item) for item in EVERY])
+def test_no_setting_takes_what_is_of_another_type(section: str, key: str, kind: type[Section]) -> None:
+    hint, _ = hint_of(key, kind)
+    values: dict[str, Any] = {key: [None]}
+    if section:
+        tag = kind.__struct_config__.tag
+        values = {section: {**({"kind": tag} if tag else {}), key: [None]}}
+    name = f"{section}.{key}".lstrip(".")
+    is_section = isinstance(hint, type) and issubclass(hint, Section)
+    expected = f"'{name}' is a section, not a key" if is_section else f"'{name}' must be "
+    with pytest.raises(ConfigError, match=expected):
+        from_dict(values)

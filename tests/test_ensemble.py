@@ -130,6 +130,8 @@ def test_every_kind_teaches_its_own_trees() -> None:
     assert found["dmv"].predict(TEXT) != found["convex-mst"].predict(TEXT)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
     for kind, name in NAMES.items():
         out = tmp_path / kind

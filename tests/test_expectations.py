@@ -295,10 +295,10 @@ def test_the_estimates_can_be_trained_with(vdgi: Vdgi, folder: Path) -> None:
 
 
 def test_records_of_the_logger(gold: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from dynet_vdgi.commands.rules import estimated_rule_file
+    from dynet_vdgi.grammar.estimated_rules import estimated_rules
 
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
-        text = estimated_rule_file(["gold.conllu"], parse_rules(RULES), 10, "upos")
+        text = estimated_rules(["gold.conllu"], parse_rules(RULES), 10, "upos").text
     assert text == WRITTEN
     assert [record.levelname for record in caplog.records] == ["INFO"] * 6 + ["WARNING"]
 

@@ -23,7 +23,7 @@ from dynet_vdgi.config import Settings
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.model_file import Amount, DataFile, ModelFile, Provenance
 
 MEMBERS = (
     "meta.json",
@@ -40,20 +40,21 @@ RULES = "# mine\nNOUN = NOUN PROPN\nROOT VERB 0.5\nVERB NOUN 1e-3\n"
 def a_model() -> ModelFile:
     rng = np.random.default_rng(0)
     return ModelFile(
-        meta={
-            "version": "0.1.0",
-            "data": [{"role": "train", "name": "š.conllu"}],
-            "dropped": [],
-            "dev_dda": None,
-        },
-        settings=tiny.settings({"posterior": {"rules": "meine Regeln/ä.txt"}, "train": {"lr": 1 / 3}}),
+        provenance=Provenance(
+            version="0.2.0",
+            data=(DataFile("train", "š.conllu", 64 * "0"),),
+            languages={"fr": Amount(3, 17)},
+            gold_trees=("dev: choice of the model",),
+            expected_dda=0.1 + 0.2,
+        ),
+        settings=tiny.settings({"rules": "meine Regeln/ä.txt", "train": {"lr": 1 / 3}}),
         vocabulary=Vocabulary(("ADJ", "NOUN", "VERB"), ("und", "das", "Über"), lowercase=False),
         rules=parse_rules(RULES),
         parameters={
-            "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
             "encoder/bias": np.array([0.0, -0.0, 1e-45, np.inf], dtype=np.float32),
+            "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
         },
-        training={"value:encoder/bias": rng.normal(size=4).astype(np.float32), "updates": np.array(17)},
+        training={"updates": np.array(17), "value:encoder/bias": rng.normal(size=4).astype(np.float32)},
         progress={"update": 17, "seed": 1, "best_score": 0.1 + 0.2},
     )
 
@@ -96,7 +97,8 @@ def npz(**arrays: Any) -> bytes:
 
 def test_everything_comes_back(saved: Path) -> None:
     model, loaded = a_model(), model_file.load(saved, training=True)
-    assert loaded.meta == {"format": model_file.FORMAT, **model.meta}
+    assert loaded.provenance == model.provenance
+    assert loaded.meta == model.meta
     assert loaded.settings == model.settings
     assert loaded.vocabulary == model.vocabulary
     assert loaded.rules == model.rules
@@ -121,6 +123,14 @@ def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
     assert hashlib.sha256(saved.read_bytes()).digest() == hashlib.sha256(before).digest()
 
 
+def test_the_order_of_arrays_does_not_matter(saved: Path, tmp_path: Path) -> None:
+    model = a_model()
+    model.parameters = dict(reversed(model.parameters.items()))
+    model.training = dict(reversed(model.training.items()))
+    model_file.save(tmp_path / "other.vdgi", model)
+    assert (tmp_path / "other.vdgi").read_bytes() == saved.read_bytes()
+
+
 def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
     with zipfile.ZipFile(saved) as archive:
         assert archive.testzip() is None
@@ -141,9 +151,9 @@ def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:
 
 def test_a_file_name_that_is_not_utf8_survives(saved: Path) -> None:
     model = a_model()
-    model.meta["command"] = ["vdgi", "train", "n\udcff.conllu"]
+    model.provenance = model.provenance.with_(command=("vdgi", "train", "n\udcff.conllu"))
     model_file.save(saved, model)
-    assert model_file.load(saved).meta["command"] == model.meta["command"]
+    assert model_file.load(saved).provenance.command == model.provenance.command
 
 
 def test_no_arrays_is_possible(saved: Path) -> None:
@@ -184,7 +194,7 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
 
 def test_what_cannot_be_saved_leaves_the_old_file(saved: Path) -> None:
     before, model = saved.read_bytes(), a_model()
-    model.meta["oops"] = object()
+    model.progress["oops"] = object()
     with pytest.raises(TypeError):
         model_file.save(saved, model)
     assert saved.read_bytes() == before

@@ -1,368 +1,411 @@
-"""Every preset trains and parses, several go on top of each other, and what the special ones need."""
+"""Settings from presets and assignments: layers on top of each other, bases, faults, bundled files."""
 
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config, model_file
-from dynet_vdgi.bundled import resources
-from dynet_vdgi.data import conllu
-from dynet_vdgi.presets import load_settings, merge, preset_names
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, Settings, without_effect
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.presets import DEFAULT_PRESET, from_toml, load_settings, merge, parse_assignment, preset_names
 
-DEMO = resources() / "demo" / "demo-ud-train.conllu"
-SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3"]
-SIZES += ["language_parser.hidden_dim=8", "language_model.epochs=2"]
-
-BOTH, FIRST, SECOND = ["pretrain", "finetune"], ["pretrain"], ["finetune"]
-COUNTED = ["training: expectations of the rules counted in its trees"]
-CHOSEN = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
-
-PRESETS: dict[str, tuple[list[str], list[str]]] = {
-    "as_released": (BOTH, CHOSEN),
-    "as_released-rl-bl": (BOTH, CHOSEN),
-    "best": ([], []),
-    "best-finetuned": (BOTH, []),
-    "best-neural": (FIRST, []),
-    "best-variational": (FIRST, []),
-    "default": (FIRST, []),
-    "demo": (FIRST, []),
-    "leave-one-out": (BOTH, []),
-    "lexicalised": (FIRST, []),
-    "no-pretraining": (SECOND, []),
-    "pretraining": (FIRST, []),
-    "rl-bl": (BOTH, []),
-    "rl-c": (BOTH, []),
-    "rl-pc": (BOTH, []),
-    "rl-sn": (BOTH, []),
-    "rule-aware": (BOTH, []),
-    "supervised": (FIRST, ["training: {trees} trees learnt from"]),
-    "ud-universal": (BOTH, []),
-    "ud-universal-lexicalised": (BOTH, []),
-    "ud-weak": (BOTH, COUNTED),
-    "ud-weak-lexicalised": (BOTH, COUNTED),
-    "unsupervised": (SECOND, []),
-    "wsj": (FIRST, []),
-    "wsj-as_released": (BOTH, ["dev: choice of the model"]),
-}
-"""Which stages each preset has, and what it uses gold trees for."""
-
-ON_TOP_OF = {"as_released-rl-bl": ["as_released"], "wsj-as_released": ["as_released"]}
-
-PENN = {"ADJ": "JJ", "ADV": "RB", "AUX": "MD", "DET": "DT", "NOUN": "NN", "NUM": "CD", "VERB": "VBD"}
-"""Tags of the Penn Treebank for the demo's; other tags are taken for their own."""
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
-def asked(presets: list[str], *assignments: str) -> list[str]:
-    """The options that name presets and settings."""
-    named = [option for preset in presets for option in ("--preset", preset)]
-    return named + [option for assignment in assignments for option in ("--set", assignment)]
+def message_of(preset: Any, *assignments: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(preset, assignments)
+    return str(caught.value)
 
 
-@pytest.fixture
-def text(folder: Path) -> Path:
-    """The first 20 sentences of the demo treebank, with XPOS, as few.conllu in the present folder."""
-    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:20]
-    text = "\n\n".join(blocks) + "\n\n"
-    word = re.compile(r"^([0-9]+\t[^\t]*\t[^\t]*\t)([A-Z]+)\t_", re.MULTILINE)
-    text = word.sub(lambda found: f"{found[1]}{found[2]}\t{PENN.get(found[2], found[2])}", text)
-    Path("few.conllu").write_text(text, encoding="utf-8")
-    return Path("few.conllu")
+def written(folder: Path, name: str, content: str) -> str:
+    """The path of a preset with this content."""
+    path = folder / f"{name}.toml"
+    path.write_text(content, encoding="utf-8")
+    return str(path)
 
 
-# Each of them
+# ------------------------------------------------------------------------------------------- bundled ones
+def test_the_default_preset_is_the_defaults() -> None:
+    assert DEFAULT_PRESET == "best"
+    assert load_settings() == load_settings("best") == load_settings([]) == Settings()
 
 
-def test_every_preset_is_here() -> None:
-    assert list(PRESETS) == preset_names()
+def test_presets_there_are() -> None:
+    assert {"best", "paper", "as_released", "demo"} <= set(preset_names())
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
-    phases, gold_trees = PRESETS[preset]
-    presets = [*ON_TOP_OF.get(preset, []), preset]
-    settings = load_settings(presets)
-    updates = [f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)]
-    files = ["--trees" if preset == "supervised" else "--train", str(text)]
-    if settings.train.select == "dev":
-        files += ["--dev", str(text)]
-    vdgi.good("train", *files, *asked(presets, *SIZES, *updates), "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    assert model.meta["preset"] == " + ".join(presets)
-    assert (model.meta["complete"], model.meta["updates"]) == (True, 2 * len(phases))
-    trees = model.meta["trained_on"]["sentences"]
-    assert trees >= 5
-    assert model.meta["gold_trees"] == [line.format(trees=trees) for line in gold_trees]
-    rows = RunLog(Path("run/log.jsonl")).rows()
-    assert list(dict.fromkeys(row["phase"] for row in rows)) == phases
-    assert all(np.isfinite(array).all() for array in model.parameters.values())
-    assert bool(model.vocabulary.words) == ("lexicalised" in preset)
-    vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
-    parsed = list(conllu.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
-    assert [sentence.forms for sentence in parsed] == [s.forms for s in conllu.read(str(text))]
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_load_and_change_what_they_say(name: str) -> None:
+    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    got = load_settings(name).to_dict()
+    said = tomllib.loads(text)
+    assert said.pop("base", "paper") in preset_names()
+    for section, values in said.items():
+        for key, value in values.items() if isinstance(values, dict) else [("", values)]:
+            assert (got[section][key] if key else got[section]) == value
 
 
-def has_stage(settings: config.Settings, phase: str) -> bool:
-    part = getattr(settings, phase)
-    return bool(part.updates or part.epochs)
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_survive_toml(name: str) -> None:
+    settings = load_settings(name)
+    again = from_toml(settings.to_toml(), "settings.toml")
+    assert again.to_dict() == settings.to_dict() == merge(Settings(), settings.to_dict()).to_dict()
+    assert again == settings or "rules" in without_effect(settings)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_says_what_it_is(preset: str) -> None:
-    path = resources() / "presets" / f"{preset}.toml"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comment = []
-    for line in lines:
-        if not line.startswith("# "):
-            break
-        comment.append(line[2:])
-    assert lines[len(comment)] == ""  # then settings
-    assert len(" ".join(comment)) > 40
-    assert comment[-1].endswith(".")
-    assert comment[0][0].isupper()
-    assert max(map(len, lines)) <= 110
-    _, gold_trees = PRESETS[preset]
-    if gold_trees and preset not in ON_TOP_OF:
-        assert "GOLD" in " ".join(comment)
+@pytest.mark.parametrize("name", preset_names())
+def test_what_a_run_writes_is_a_preset_that_gives_it_back(tmp_path: Path, name: str) -> None:
+    settings = load_settings(name)
+    again = load_settings(written(tmp_path, "settings", settings.to_toml()))
+    assert again.to_dict() == settings.to_dict()
+    assert again == settings or "rules" in without_effect(settings)
 
 
-def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
-    for preset, (_, gold_trees) in PRESETS.items():
-        settings = load_settings([*ON_TOP_OF.get(preset, []), preset])
-        uses = (
-            settings.train.select == "dev"
-            or settings.posterior.expectations == "trees"
-            or settings.data.protocol == "as_released"
-            or preset == "supervised"  # by --trees
-        )
-        assert uses == bool(gold_trees), preset
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_name_rules_that_load(name: str) -> None:
+    assert len(load_rules(rules_path(load_settings(name).rules))) > 0
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_stand_on_their_base_and_say_nothing_twice(name: str) -> None:
+    """What a preset sets differs from what it would be without it."""
+    values = tomllib.loads((resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8"))
+    if "base" not in values or name in (
+        "ud-universal",
+        "pretraining",
+        "best-variational",
+    ):  # which say it for the reader
+        return
+    below, above = load_settings(values.pop("base")).to_dict(), load_settings(name).to_dict()
+    assert below != above
+    for section, keys in values.items():
+        for key, value in keys.items() if isinstance(keys, dict) else ():
+            assert below.get(section, {}).get(key) != value, f"{section}.{key}"
+
+
+def test_unknown_preset() -> None:
+    message = message_of("beste")
+    assert message.startswith("config: no preset 'beste'; did you mean 'best'? (there are: as_released, ")
+
+
+def test_a_preset_of_version_0_1_is_told_its_new_name() -> None:
+    message = message_of("default")
+    assert message.startswith("config: no preset 'default'; it is called 'paper' now (there are: ")
+
+
+def test_preset_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    content = b'\xef\xbb\xbfbase = "paper"\n[train]\nlr = 1\n'  # some editors begin with a byte-order mark
+    path.write_bytes(content)
+    expected = merge(load_settings("paper"), {"train": {"lr": 1.0, "epochs": 7}})
+    assert load_settings(str(path), ["train.epochs=7"]) == load_settings(path, ["train.epochs=7"]) == expected
 
 
 @pytest.mark.parametrize(
-    ("preset", "expected"),
+    ("content", "message"),
     [
-        ("rl-sn", ("rl-sn", "paper", "elbo", "score")),
-        ("rl-c", ("rl-c", "paper", "elbo", "score")),
-        ("rl-pc", ("rl-pc", "paper", "elbo", "score")),
-        ("rl-bl", ("rl-bl", "paper", "elbo", "score")),
-        ("leave-one-out", ("loo", "paper", "elbo", "plain")),
-        ("rule-aware", ("loo", "paper", "rules", "plain")),
-        ("ud-weak", ("rl-pc", "paper", "elbo", "score")),
-        ("as_released", ("rl-pc", "released", "elbo", "score")),
-        ("no-pretraining", ("rl-pc", "paper", "elbo", "score")),
-        ("unsupervised", ("rl-bl", "paper", "elbo", "score")),
+        (None, "cannot read the preset: No such file"),
+        (b"lr = ", "not a TOML file: "),
+        (b"\xff\xfe", "cannot read the preset: not UTF-8 text"),
+        (b"train = 3", "config: 'train' is a section, not a key; write 'train.NAME'"),
+        (b"[trane]\nlr = 1", "config: no section 'trane'; did you mean 'train'?"),
+        (b"[train]\nlr = [1]", r"config: 'train.lr' must be a number, not \[1\]"),
+        (b"[[train]]\nlr = 1", "config: 'train' is a section, not a key"),
+        (
+            b"[train]\nlr = 1",
+            "config: 'train.lr' would have no effect: it is for the neural parser; set pars",
+        ),
+        (b"base = 3", "base must be the name of a preset, not 3"),
+        (b"[model]\nhidden_dim = 3", "config: 'model.hidden_dim' is called 'parser.hidden_dim' now"),
     ],
 )
-def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
-    part = load_settings(preset).finetune
-    assert (part.score, part.form, part.objective, part.decoder) == expected
+def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=re.escape(str(path)) + ": " + message):
+        load_settings(str(path))
 
 
-def test_pretraining_is_the_default_under_its_name() -> None:
-    assert load_settings("pretraining") == load_settings("default") == config.Settings()
+# ------------------------------------------------------------------------------------------- bases
+def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None:
+    written(tmp_path, "a", 'base = "paper"\n[train]\nlr = 0.25\nclip = 2.0\n')
+    b = written(tmp_path, "b", 'base = "a.toml"\nseed = 7\n[train]\nclip = 3.0\n')
+    settings = load_settings(b)
+    assert (settings.seed, settings.train.lr, settings.train.clip) == (7, 0.25, 3.0)
+    changes = {"seed": 7, "train": {"lr": 0.25, "clip": 3.0}}
+    assert settings == merge(load_settings("paper"), changes)
 
 
-def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
-    options = asked(["unsupervised"], *SIZES, "finetune.updates=2")
-    vdgi.good("train", "--train", str(text), *options, "--out", "run")
-    assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
-    for row in RunLog(Path("run/log.jsonl")).rows():
-        assert row["lambda_norm"] == row["kl"] == 0
-        assert row["gamma_ess"] == 3  # all samples
+def test_without_a_base_a_preset_stands_on_the_defaults(tmp_path: Path) -> None:
+    path = written(tmp_path, "mine", "[teacher]\niterations = 3\n")
+    assert load_settings(path) == merge(Settings(), {"teacher": {"iterations": 3}})
 
 
-# One on top of the other
+def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    written(inner, "a", "seed = 5\n")
+    path = written(inner, "b", 'base = "a.toml"\n')
+    written(tmp_path, "a", "seed = 6\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(path).seed == load_settings("inner/b.toml").seed == 5
 
 
+@pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", "c"]])
+def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> None:
+    for name, base in zip(names, [*names[1:], names[0]]):
+        written(tmp_path, name, f'base = "{base}.toml"\n')
+    assert message_of(str(tmp_path / "a.toml")) == f"{tmp_path / 'a.toml'}: its base leads back to itself"
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        ("nix.toml", "nix.toml: cannot read the preset: No such file or directory"),
+        ("papr", "config: no preset 'papr'; did you mean 'paper'? (there are: "),
+        ("default", "config: no preset 'default'; it is called 'paper' now (there are: "),
+    ],
+)
+def test_a_base_that_is_missing(tmp_path: Path, base: str, message: str) -> None:
+    told = message_of(written(tmp_path, "mine", f'base = "{base}"\n'))
+    assert message in told
+    assert str(tmp_path) in told  # of the file that names it, or of the base itself
+
+
+# ------------------------------------------------------------------------------------------- layers
 def test_later_presets_win_and_leave_the_rest() -> None:
-    settings = load_settings(["rl-sn", "as_released"])
+    settings = load_settings(["as_released", "rl-sn"])
     alone = load_settings("as_released")
     assert (settings.finetune.score, settings.finetune.form) == ("rl-sn", "released")
-    assert merge(settings, {"finetune": {"score": "rl-pc"}}) == alone
-    assert load_settings(["as_released", "rl-sn"]).finetune.updates == 100
-    on_top = load_settings(["as_released", "as_released-rl-bl"])
-    assert (on_top.finetune.score, on_top.finetune.form, on_top.finetune.epochs) == ("rl-bl", "released", 10)
-    assert (on_top.finetune.lr, on_top.finetune.clip) == (0.005, 0.05)
-    assert on_top.train == alone.train
+    assert settings.finetune.updates == 100
+    assert settings.finetune.epochs == 0  # one of the two replaces the other
+    assert settings.train == alone.train
+    other = load_settings(["rl-sn", "as_released"])
+    assert (other.finetune.score, other.finetune.form, other.finetune.epochs) == ("rl-sn", "released", 10)
+    assert other.finetune.updates == 0
+    assert merge(other, {"finetune": {"score": "rl-pc"}}) == merge(alone, {"finetune": {"decoder": "score"}})
     assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
 
 
+def test_a_base_that_is_there_already_is_not_laid_on_top_again() -> None:
+    """`rl-sn` and `as_released` both stand on `paper`, which would undo what the first has said of it."""
+    settings = load_settings(["as_released", "rl-sn"])
+    assert settings.data.protocol == "as_released"
+    assert load_settings(["as_released", "paper"]) == load_settings("as_released")
+
+
 def test_single_settings_win_over_all_presets() -> None:
-    settings = load_settings(["rl-sn", "as_released"], ["finetune.score=loo", "train.epochs=3"])
-    assert (settings.finetune.score, settings.train.epochs) == ("loo", 3)
+    settings = load_settings(["rl-sn", "as_released"], ["finetune.score=rl-c", "train.epochs=3"])
+    assert (settings.finetune.score, settings.train.epochs) == ("rl-c", 3)
+    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).seed == 3
+    assert load_settings("best", ["seed=2", "rules=ud"], {"seed": 3}).rules == "ud"
 
 
-def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
-    Path("mine.toml").write_text("[finetune]\nlr = 0.125\n", encoding="utf-8")
-    presets = ["rl-sn", "as_released", "mine.toml"]
-    sizes = [*SIZES, "train.updates=1", "finetune.updates=1"]
-    options = ["train", "--train", str(text), "--dev", str(text), *asked(presets, *sizes)]
-    vdgi.good(*options, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    assert model.meta["preset"] == "rl-sn + as_released + mine.toml"
-    part = model.settings.finetune
-    assert (part.score, part.form, part.lr) == ("rl-sn", "released", 0.125)
-    before = Path("run/model.vdgi").read_bytes()
-    vdgi.good(*options, "--out", "run", "--resume")
-    assert Path("run/model.vdgi").read_bytes() == before
+@pytest.mark.parametrize("section", ["train", "finetune"])
+def test_one_of_updates_and_epochs_replaces_the_other(section: str) -> None:
+    below = {section: {"updates": 9}}
+    settings = merge(load_settings("paper"), below)
+    for change, expected in (
+        ({"epochs": 3}, (0, 3)),
+        ({"updates": 5}, (5, 0)),
+        ({"updates": 5, "epochs": 3}, (5, 3)),
+        ({"updates": 9, "epochs": 0}, (9, 0)),
+    ):
+        part = getattr(merge(settings, {section: change}), section)
+        assert (part.updates, part.epochs) == expected
+    part = getattr(load_settings("paper", [f"{section}.updates=4", f"{section}.epochs=2"]), section)
+    assert (part.updates, part.epochs) == (4, 2)
 
 
-def test_a_preset_that_chooses_by_dev_needs_dev(vdgi: Vdgi, text: Path) -> None:
-    status, out, err = vdgi("train", "--train", text, "--preset", "as_released", "--out", "run")
-    assert (status, out) == (2, "")
-    assert err == "train.select=dev chooses the model by gold dev trees: name them with --dev FILE\n"
+def test_a_new_kind_of_teacher_drops_what_was_said_of_the_old_one() -> None:
+    """`iterations` of a DMV are not those of Convex-MST, though both have the name."""
+    settings = load_settings("best", ["teacher.iterations=3"])
+    assert settings.teacher == DmvSettings(iterations=3)
+    assert merge(settings, {"teacher": {"kind": "convex-mst"}}).teacher == ConvexMstSettings()
+    assert merge(settings, {"teacher": {"kind": "dmv"}}).teacher == DmvSettings(iterations=3)
+    assert merge(settings, {"teacher": {"kind": "ensemble"}}).teacher == EnsembleSettings()
+    both = {"kind": "ensemble", "dmv": {"iterations": 4}}
+    ensemble = merge(settings, {"teacher": both})
+    assert ensemble.teacher == EnsembleSettings(dmv=DmvSettings(iterations=4))
+    inner = merge(ensemble, {"teacher": {"convex_mst": {"ridge": 0.5}}})
+    assert inner.teacher == EnsembleSettings(
+        dmv=DmvSettings(iterations=4), convex_mst=ConvexMstSettings(ridge=0.5)
+    )
 
 
-# Expectations counted in trees
+def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
+    linear = load_settings("best", ["parser.epochs=5"])
+    neural = merge(linear, {"parser": {"kind": "neural"}})
+    assert neural == load_settings("best", ["parser.kind=neural"])
+    sized = merge(neural, {"parser": {"hidden_dim": 9}, "train": {"lr": 0.5}})
+    assert merge(sized, {"parser": {"kind": "perceptron"}}).to_dict() == load_settings("best").to_dict()
 
 
-def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: Path) -> None:
-    options = [*SIZES, "train.updates=1", "finetune.updates=1"]
-    result = vdgi.good("train", "--train", text, *asked(["ud-weak"], *options), "--out", "run")
-    assert f"gold trees used: {COUNTED[0]}" in result.err.splitlines()
-    model = model_file.load("run/model.vdgi", training=True)
-    assert model.meta["gold_trees"] == COUNTED
-    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
-    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
-    expectations = model.rules.expectations
-    assert len(set(expectations.tolist())) > 3
-    assert model.training["lambda"] == pytest.approx(4 * expectations)  # strength 2 where .5 is expected
-    # The same rules from the file give the same model.
-    by_file = [*asked(["ud-weak"], *options, "posterior.expectations=rules"), "--rules", "rules.txt"]
-    vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
-    other = model_file.load("by-file/model.vdgi", training=True)
-    assert tiny.same_arrays(other.training, model.training)
-    assert other.meta["gold_trees"] == []
+def test_a_layer_cannot_set_numbers_of_another_kind() -> None:
+    assert message_of("best", "teacher.ridge=0.5") == (
+        "config: 'teacher.ridge' is for teacher.kind=convex-mst, and teacher.kind is dmv"
+    )
+    settings = load_settings("best", ["teacher.kind=convex-mst", "teacher.ridge=0.5"])
+    assert settings.teacher == ConvexMstSettings(ridge=0.5)
 
 
-def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
-    tiny.write(Path("text.conllu"), heads=False)
-    status, out, err = vdgi("train", "--train", "text.conllu", "--preset", "ud-weak", "--out", "run")
-    assert (status, out) == (3, "")
-    assert last_line(err).startswith("text.conllu:2: column 7 (HEAD) is missing")
-    assert not Path("run").exists()
+@pytest.mark.parametrize(
+    ("preset", "assignment", "reason"),
+    [
+        ("best", "train.lr=1", "it is for the neural parser; set parser.kind=neural"),
+        ("best", "posterior.expectations=trees", "it is for the neural parser; set parser.kind=neural"),
+        ("best", "train.select=dev", "it is for the neural parser; set parser.kind=neural"),
+        ("best", "language_model.epochs=2", "it is for the neural parser; set parser.kind=neural"),
+        ("best-neural", "posterior.strength=3", "the parser learns from trees, not from the text itself"),
+        ("paper", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
+        ("paper", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
+        ("paper", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
+        ("rl-pc", "language_model.lr=1", "it is for finetune.score=rl-bl"),
+        ("paper", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
+        ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
+        ("leave-one-out", "finetune.form=released", "finetune.score=loo has one form"),
+        ("no-pretraining", "train.lr=1", "there is no first stage: train.updates and train.epochs are 0"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(
+    tmp_path: Path, preset: str, assignment: str, reason: str
+) -> None:
+    name, _, value = assignment.partition("=")
+    message = f"config: '{name}' would have no effect: {reason}"
+    assert message_of(preset, assignment) == message
+    section, _, key = name.partition(".")
+    value = value if value.isdigit() else f'"{value}"'
+    path = written(tmp_path, "layer", f'base = "{preset}"\n[{section}]\n{key} = {value}\n')
+    assert message_of(path) == f"{path}: {message}"
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        merge(load_settings(preset), parse_assignment(assignment))
 
 
-def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
-    options = asked(["ud-weak"], *SIZES, "train.updates=1", "finetune.updates=0")
-    vdgi.good("train", "--trees", text, *options, "--out", "run")
-    model = model_file.load("run/model.vdgi")
-    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
-    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
-    assert model.meta["gold_trees"][0] == COUNTED[0]
-    assert model.meta["gold_trees"][1].endswith("trees learnt from")
+def test_what_has_an_effect_together_is_not_refused() -> None:
+    settings = load_settings("best", ["parser.kind=neural", "train.lr=1"])
+    assert settings.train.lr == 1.0
+    assert load_settings("paper", ["finetune.updates=3", "finetune.lr=1"]).finetune.lr == 1.0
 
 
-# Words
-
-TWICE = 18
-"""So many sentences of the tiny treebank have every word twice or more."""
-
-VECTORS = {"noun0": (1.0, 2.0, 3.0), "noun1": (-4.0, 0.5, 0.25), "verb2": (0.125, 7.0, -1.0)}
-
-CLUSTERS = {"noun0": "00", "noun1": "00", "noun2": "0100", "verb0": "100", "verb1": "100", "verb2": "0100"}
-"""As whole numbers, 100 and 0100 would be one."""
-
-
-@pytest.fixture
-def words(folder: Path) -> list[str]:
-    """The beginning of a command that trains a lexicalised model with vectors and clusters."""
-    tiny.write(Path("train.conllu"), TWICE)
-    rows = [f"{word} {' '.join(map(str, vector))}\n" for word, vector in VECTORS.items()]
-    Path("vectors.txt").write_text("".join([*rows, "elsewhere 9 9 9\n"]), encoding="utf-8")
-    lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
-    Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
-    files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
-    return ["train", "--train", "train.conllu", *asked(["lexicalised"], *SIZES, *files), "--out", "run"]
-
-
-def rows_of(model: Any, table: str) -> dict[str, Any]:
-    """Vectors of the words in a table."""
-    values = model.parameters[f"{table}/embed/vectors"]
-    assert len(values) == len(model.vocabulary.words) + 1
-    return dict(zip(model.vocabulary.words, values[1:]))
+# ------------------------------------------------------------------------------------------- assignments
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("train.lr=0.02", 0.02),
+        ("train.lr=1", 1.0),
+        ("train.lr = 1e-3", 0.001),
+        ("train.epochs=3", 3),
+        ("parser.mask_illegal=false", False),
+        ("train.select=dev", "dev"),
+        ('train.select="dev"', "dev"),
+        ("train.select='dev'", "dev"),
+        ("rules=my rules/a=b.txt", "my rules/a=b.txt"),
+        ("rules='1'", "1"),
+        ("rules=1.txt", "1.txt"),
+        ("rules=", ""),
+        ("seed=3", 3),
+        ("parser.forget_bias=-1", -1.0),
+    ],
+)
+def test_assignments(assignment: str, value: Any) -> None:
+    got: Any = load_settings("paper", [assignment])
+    for part in assignment.split("=")[0].strip().split("."):
+        got = getattr(got, part)
+    assert got == value
+    assert type(got) is type(value)
 
 
-def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
-    """Frozen in the encoder; in the decoder trained from there on."""
-    result = vdgi.good(*words, "--set", "train.updates=4", "--set", "train.average=0")
-    model = model_file.load("run/model.vdgi")
-    assert model.settings.model.vector_dim == 3
-    n_words = len(model.vocabulary.words)
-    line = next(line for line in result.err.splitlines() if line.startswith("vectors: "))
-    assert line.startswith(f"vectors: 3 of {n_words} words (")
-    assert line.endswith("3 dimensions, vectors.txt")
-    encoder, decoder = (rows_of(model, name) for name in ("encoder", "decoder"))
-    assert len(VECTORS) < n_words
-    for word, vector in VECTORS.items():
-        assert encoder[word].tolist() == list(vector)
-        moved = np.abs(decoder[word] - vector)
-        assert 0 < moved.max() < 0.1  # four steps of .01 at most
-    assert all(np.abs(encoder[word]).max() > 0 for word in encoder)  # random where the file has none
-    roles = {item["role"] for item in model.meta["data"]}
-    assert roles == {"train", "vectors", "clusters"}
-    vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")
+def test_the_last_assignment_holds() -> None:
+    assignments = ["train.lr=1", "train.epochs=9", "train.lr=2"]
+    assert load_settings("paper", assignments).train.lr == 2.0
 
 
-def test_vectors_are_where_the_decoder_starts(vdgi: Vdgi, words: list[str]) -> None:
-    vdgi.good(*words, "--set", "train.updates=2", "--set", "train.lr=0")
-    decoder = rows_of(model_file.load("run/model.vdgi"), "decoder")
-    for word, vector in VECTORS.items():
-        assert decoder[word].tolist() == list(vector)
+@given(st.text(), st.text())
+def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
+    for name in (key, "train.lr", "rules", "parser.mask_illegal", "teacher.dmv", f"teacher.{key}"):
+        with suppress(ConfigError):
+            merge(Settings(), parse_assignment(f"{name}={value}"))
 
 
-def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]) -> None:
-    result = vdgi.good(*words, "--set", "train.updates=1")
-    model = model_file.load("run/model.vdgi")
-    vocabulary = model.vocabulary
-    class_of = dict(zip(vocabulary.words, vocabulary.classes[1:]))
-    for one in vocabulary.words:
-        for other in vocabulary.words:
-            assert (class_of[one] == class_of[other]) == (CLUSTERS.get(one) == CLUSTERS.get(other))
-    rest = vocabulary.classes[0]  # of the unknown word
-    assert {class_of[word] for word in vocabulary.words if word not in CLUSTERS} == {rest}
-    known = sum(word in CLUSTERS for word in vocabulary.words)
-    message = f"clusters: {known} of {len(vocabulary.words)} words, 4 classes with that of the rest"
-    assert message in result.err.splitlines()
-    sizes = [sum(k == each for each in vocabulary.classes) for k in range(4)]
-    assert len(model.parameters["decoder/words/classes"]) == 4
-    assert [len(model.parameters[f"decoder/words/words{k}"]) for k in range(4)] == sizes
-    assert "decoder/words/words4" not in model.parameters
+# ------------------------------------------------------------------------------------------- rules
+def test_bundled_rules_by_name() -> None:
+    assert rules_path("ud") == resources() / "rules" / "ud.txt"
+    assert rules_path("ud-propn").is_file()
 
 
-def test_a_lexicalised_run_is_resumed_with_its_files(vdgi: Vdgi, words: list[str]) -> None:
-    vdgi.good(*words, "--set", "train.updates=2")
-    before = Path("run/model.vdgi").read_bytes()
-    vdgi.good(*words, "--set", "train.updates=2", "--resume")
-    assert Path("run/model.vdgi").read_bytes() == before
-    with open("clusters.txt", "a", encoding="utf-8") as handle:
-        handle.write("111\tdet0\t3\n")
-    status, _, err = vdgi(*words, "--set", "train.updates=2", "--resume")
-    assert status == 4
-    assert "its data differ from those asked for now" in err
+def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules").write_text("ROOT VERB 1\n", encoding="utf-8")
+    assert rules_path("rules") == Path("rules")
+    missing = Path("elsewhere/mine.txt")
+    assert rules_path("elsewhere/mine.txt") == missing  # the reader says that it is missing
 
 
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_need_a_lexicalised_model(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["default"], f"data.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
+def test_a_folder_of_the_same_name_does_not_hide_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ud").mkdir()
+    assert rules_path("ud") == resources() / "rules" / "ud.txt"
+    assert rules_path("./ud") == Path("ud")
+
+
+def test_unknown_rules() -> None:
+    message = re.escape("config: no rules 'ud-prop'; did you mean 'ud-propn'? (there are: best, ")
+    with pytest.raises(ConfigError, match=message):
+        rules_path("ud-prop")
+
+
+# ------------------------------------------------------------------------------------------- the command
+def trained(vdgi: Vdgi, out: str, *options: str) -> model_file.ModelFile:
+    """A perceptron of the tiny treebank."""
+    vdgi.good("train", "--train", "train.conllu", "--set", "parser.log2_buckets=8", *options, "--out", out)
+    return model_file.load(f"{out}/model.vdgi")
+
+
+def test_rules_of_ones_own_change_the_recommended_model(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("train.conllu"), heads=False)
+    Path("mine.txt").write_text("ROOT NOUN 0.5\n", encoding="utf-8")
+    best, mine = trained(vdgi, "best"), trained(vdgi, "mine", "--rules", "mine.txt")
+    same = trained(vdgi, "same", "--set", "rules=mine.txt")
+    assert mine.rules.text == "ROOT NOUN 0.5\n"
+    assert mine.settings.rules == "mine.txt"
+    assert not tiny.same_arrays(best.parameters, mine.parameters)
+    assert tiny.same_arrays(mine.parameters, same.parameters)
+
+
+def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("train.conllu"))
+    options = ["train", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
+    status, out, err = vdgi(*options)
     assert (status, out) == (4, "")
-    assert err == (f"config: 'data.{key}' is for lexicalised models; set model.word_dim, to 80 for example\n")
+    assert err == (
+        "config: 'train.lr' would have no effect: it is for the neural parser; set parser.kind=neural\n"
+    )
     assert not Path("run").exists()
 
 
-@pytest.mark.parametrize("key", ["vectors", "clusters"])
-def test_files_for_words_must_be_there(vdgi: Vdgi, text: Path, key: str) -> None:
-    options = asked(["lexicalised"], f"data.{key}=nix.txt")
-    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
-    assert status in (2, 3)
-    assert out == ""
-    assert "nix.txt" in last_line(err)
+@pytest.mark.parametrize("option", [["--rules", "ud"], ["--set", "teacher.iterations=3"]])
+def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, option: list[str]) -> None:
+    tiny.write(Path("trees.conllu"))
+    status, out, err = vdgi("train", "--trees", "trees.conllu", *option, "--out", "run")
+    assert (status, out) == (4, "")
+    assert last_line(err).endswith(" would have no effect: there is no text to learn from, only trees")
     assert not Path("run").exists()

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from dynet_vdgi import cli, model_file
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.presets import merge
+from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.presets import load_settings
 
 LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 
@@ -24,13 +23,13 @@ LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A model with random weights that knows the tags but SYM."""
-    settings = merge(Settings(), {"parser": {"hidden_dim": 16, "tag_dim": 8}})
+    settings = load_settings("paper", changes={"parser": {"hidden_dim": 16, "tag_dim": 8}})
     known = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ VERB X"
     vocabulary = Vocabulary(tuple(known.split()))
     network = Network(vocabulary, settings.model, np.random.default_rng(1))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path_factory.mktemp("model") / "model.vdgi"
-    model_file.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
     return path
 
 

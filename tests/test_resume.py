@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
+from shell import interrupt_saving
 from tiny import UPDATES, Changes, Run, same_arrays
 
 from dynet_vdgi import model_file
@@ -114,26 +116,23 @@ def test_an_interrupt_while_saving(
 ) -> None:
     """The row is logged already then; it must not be there twice in the end."""
     monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = Run(tmp_path / "broken"), model_file.save, []
-
-    def save(path: Path, model: ModelFile) -> None:
-        calls.append(model)
-        if len(calls) == nth:
-            raise KeyboardInterrupt
-        original(path, model)
-
-    monkeypatch.setattr(model_file, "save", save)
+    broken = Run(tmp_path / "broken")
+    interrupt_saving(monkeypatch, nth)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth
     assert_same_run(broken, broken.train(resume=True), *whole)
 
 
-def test_resuming_a_complete_run_changes_nothing(tmp_path: Path) -> None:
+def test_resuming_a_complete_run_changes_nothing_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = Run(tmp_path)
     run.train()
     before = {path.name: path.read_bytes() for path in run.out.iterdir()}
-    run.train(resume=True)
+    with caplog.at_level(logging.INFO, "dynet_vdgi"):
+        run.train(resume=True)
+    assert f"{run.out}: finished already, nothing to do" in caplog.messages
     assert {path.name: path.read_bytes() for path in run.out.iterdir()} == before
 
 
@@ -158,7 +157,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path, whole: tuple[Run, Mo
 
 
 def test_another_seed_gives_another_model(tmp_path: Path, whole: tuple[Run, ModelFile]) -> None:
-    model = Run(tmp_path, {"train": {"seed": 2}}).train()
+    model = Run(tmp_path, {"seed": 2}).train()
     assert not same_arrays(model.parameters, whole[1].parameters)
 
 
@@ -185,7 +184,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run = finished(tmp_path)
     run.settings = merge(run.settings, {"train": {"lr": 0.5}, "parser": {"hidden_dim": 7}})
     assert refusal(run) == (
-        "its settings (model.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
+        "its settings (parser.hidden_dim was 6, now 7; train.lr was 0.01, now 0.5) differ from those asked "
         "for now, so it cannot be resumed; choose another folder"
     )
 
@@ -207,7 +206,7 @@ def test_dev_trees_from_now_on_are_refused(tmp_path: Path) -> None:
 def test_other_rules_under_the_same_name_are_refused(tmp_path: Path, other: str) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text("N = NOUN PROPN\nROOT VERB 1\nVERB N 0.5", encoding="utf-8")
-    run = Run(tmp_path, {"posterior": {"rules": str(rules)}})
+    run = Run(tmp_path, {"rules": str(rules)})
     run.train()
     rules.write_text(other, encoding="utf-8")
     assert refusal(run).startswith("its rules differ")
@@ -216,15 +215,20 @@ def test_other_rules_under_the_same_name_are_refused(tmp_path: Path, other: str)
 def test_other_comments_in_the_rules_are_welcome(tmp_path: Path) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text("ROOT VERB 1", encoding="utf-8")
-    run = Run(tmp_path, {"posterior": {"rules": str(rules)}})
+    run = Run(tmp_path, {"rules": str(rules)})
     run.train()
     rules.write_text("# mine\nROOT VERB 1", encoding="utf-8")
     run.train(resume=True)
 
 
 @pytest.mark.parametrize("lost", ["updates", "lambda", "square:encoder/lstm/bias", "best_score"])
-def test_a_checkpoint_that_lacks_something_is_refused(tmp_path: Path, lost: str) -> None:
-    run = finished(tmp_path)
+def test_a_checkpoint_that_lacks_something_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    run = Run(tmp_path)
+    interrupt_at(monkeypatch, 4)
+    with pytest.raises(KeyboardInterrupt):
+        run.train()
     model = model_file.load(run.out / "model.vdgi", training=True)
     names = [name for name in (*model.training, *model.progress) if name.endswith(lost.split("/")[-1])]
     assert names

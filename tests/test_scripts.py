@@ -33,66 +33,23 @@ def run(script, *arguments, env, cwd=ROOT):
 
 @pytest.mark.slow
 def test_first_readme_command(environment, tmp_path):
-    """Trains on the demo treebank; the parser beats every baseline."""
+    """Trains on the demo treebank; the recommended parser beats the paper's, and that every baseline."""
     result = run("train_ud.sh", env={**environment, "VDGI_RUN": str(tmp_path / "demo")})
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("DDA on 200 of 200 sentences, 1714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
     dda = {line[:27].strip(): float(line.split()[-1]) for line in table[3:]}
-    assert list(dda)[1:] == ["left branching", "right branching", "random", "rules only"]
-    assert dda["demo-ud-test.parsed.conllu"] == max(dda.values())
-    written = result.stdout.split("written: ")[1].strip().split(", ")
-    assert len(written) == 4
-    assert all(Path(name).stat().st_size for name in written)
+    assert list(dda)[:2] == ["paper", "best"]
+    assert {"left branching (baseline)", "random (baseline)"} < set(dda)
+    assert dda["best"] == max(dda.values())
+    assert dda["paper"] == sorted(dda.values())[-2]
+    assert result.stderr.count("gold trees used: none") == 2
+    for name in ("paper", "best"):
+        written = {path.name for path in (tmp_path / "demo" / name).iterdir() if path.stat().st_size}
+        assert written == {"demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"}
 
 
-def test_a_treebank_folder(environment, tmp_path):
-    """LANG DIR: several training files, results where VDGI_RUN says; run again, it does not train again."""
-    folder, other = tmp_path / "UD_Demo", tmp_path / "more text"
-    folder.mkdir()
-    other.mkdir()
-    demo = ROOT / "resources" / "demo"
-    lines = (demo / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
-    (folder / "xx_demo-ud-train-1.conllu").write_text("\n\n".join(lines[:50]) + "\n\n", encoding="utf-8")
-    (other / "xx-ud-train-2.conllu").write_text("\n\n".join(lines[50:90]) + "\n\n", encoding="utf-8")
-    for part in ("dev", "test"):
-        sentences = (demo / f"demo-ud-{part}.conllu").read_text(encoding="utf-8").split("\n\n")
-        text = "\n\n".join(sentences[:20]) + "\n\n"
-        (folder / f"xx_demo-ud-{part}.conllu").write_text(text, encoding="utf-8")
-    env = {**environment, "VDGI_RUN": str(tmp_path / "run")}
-    options = ("--set", "train.updates=3", "--set", "parser.hidden_dim=8")
-    result = run("train_ud.sh", "xx", "UD_Demo", other, "--", *options, env=env, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert "gold trees used: none" in result.stderr
-    assert "rules only" in result.stdout
-    assert (tmp_path / "run" / "xx_demo-ud-test.parsed.conllu").exists()
-    again = run("train_ud.sh", "xx", "UD_Demo", other, "--", *options, env=env, cwd=tmp_path)
-    assert again.returncode == 0
-    assert again.stdout == result.stdout
-    assert "resuming after update 3" in again.stderr
-    as_released = ("--preset", "as_released", *options, "--set", "train.epochs=1")
-    env["VDGI_RUN"] = str(tmp_path / "released")
-    released = run("train_ud.sh", "xx", folder, "--", *as_released, env=env)
-    assert released.returncode == 0, released.stderr
-    assert "dev: choice of the model" in released.stderr
-    assert "protocol as_released" in released.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["xx"], "bash run/train_ud.sh LANG DIR"),
-        (["--help"], "bash run/train_ud.sh LANG DIR"),
-        (["xx", "no/such/folder"], "no xx-ud-train*.conllu in"),
-    ],
-)
-def test_wrong_use_of_the_script(environment, arguments, message):
-    result = run("train_ud.sh", *arguments, env=environment)
-    assert result.returncode == 2
-    assert message in result.stderr
-
-
-# ------------------------------------------------------------------------------------------- the WSJ
+# ------------------------------------------------------------------------------------------- a fake program
 FAKE = """#!/bin/sh
 echo "$@" >>"$VDGI_LOG"
 while [ $# -gt 0 ]; do
@@ -106,25 +63,71 @@ TREE = "( (S (NP-SBJ (DT the) (NN {noun})) (VP (VBD {verb}) (NP (JJ old) (NN {no
 
 
 @pytest.fixture
-def wsj(environment, tmp_path):
-    """A function that runs train_wsj.sh with a fake program, and gives the result and the commands noted."""
+def noted(environment, tmp_path):
+    """A function that runs a script with a fake program, and gives the result and the commands noted."""
     venv, log = tmp_path / "venv", tmp_path / "log"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "python").symlink_to(sys.executable)
     (venv / "bin" / "vdgi").write_text(FAKE)
     (venv / "bin" / "vdgi").chmod(0o755)
     (venv / "installed").touch()
-    (tmp_path / "ptb" / "02").mkdir(parents=True)
-    for number in range(25):
-        (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")
-    env = {**environment, "VDGI_VENV": str(venv), "VDGI_LOG": str(log), "VDGI_RUN": str(tmp_path / "out")}
+    env = {**environment, "VDGI_VENV": str(venv), "VDGI_LOG": str(log)}
 
-    def commands(*arguments, **more):
+    def commands(script, *arguments, **more):
         log.write_text("")
-        result = run("train_wsj.sh", *arguments, env={**env, **more}, cwd=tmp_path)
+        result = run(script, *arguments, env={**env, **more}, cwd=tmp_path)
         return result, log.read_text().replace(str(tmp_path) + "/", "").splitlines()
 
     return commands
+
+
+# ------------------------------------------------------------------------------------------- UD
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "demo"),
+        (["eu", "UD_Basque"], "demo eu UD_Basque"),
+        (["eu", "UD_Basque", "more text"], "demo eu UD_Basque more text"),
+        (["eu", "UD_Basque", "--", "--seed", "2"], "demo eu UD_Basque --seed 2"),
+        (
+            ["eu", "UD_Basque", "../x", "--", "--preset", "as_released", "--preset", "best"],
+            "demo eu UD_Basque {x} --preset as_released --preset best",
+        ),
+    ],
+)
+def test_training_on_ud_is_the_demo_of_a_treebank(noted, tmp_path, arguments, expected):
+    result, commands = noted("train_ud.sh", *arguments)
+    assert (result.returncode, commands) == (0, [expected.format(x=tmp_path.parent / "x")])
+
+
+def test_results_are_where_the_environment_says(noted):
+    result, commands = noted("train_ud.sh", "eu", "UD_Basque", "--", "--seed", "2", VDGI_RUN="here")
+    assert (result.returncode, commands) == (0, ["demo eu UD_Basque --out here --seed 2"])
+
+
+@pytest.mark.parametrize("arguments", [["xx"], ["--help"], ["xx", "--", "--seed", "2"]])
+def test_wrong_use_of_the_script(noted, arguments):
+    result, commands = noted("train_ud.sh", *arguments)
+    assert (result.returncode, result.stdout, commands) == (2, "", [])
+    assert "bash run/train_ud.sh LANG DIR" in result.stderr
+
+
+def test_a_treebank_that_is_not_there(environment):
+    result = run("train_ud.sh", "xx", "no/such/folder", env=environment)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "no xx-ud-train*.conllu in" in result.stderr
+
+
+# ------------------------------------------------------------------------------------------- the WSJ
+@pytest.fixture
+def wsj(noted, tmp_path):
+    """The same for train_wsj.sh, with a treebank of empty files."""
+    (tmp_path / "ptb" / "02").mkdir(parents=True)
+    for number in range(25):
+        (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")
+    return lambda *arguments, **more: noted(
+        "train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more}
+    )
 
 
 DATA = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi
+from shell import Vdgi, interrupt_saving
 from tiny import Changes, Run, same_arrays
 
 from dynet_vdgi import model_file
@@ -130,7 +130,7 @@ def test_samples_are_drawn_anew_in_the_second_stage(tmp_path: Path) -> None:
             patch.setattr(trainer_module.lockstep, "accumulate", accumulate)
             trainer.update(trainer._epoch(0)[0])
     assert drawn[0] != drawn[1]
-    seed = trainer.settings.train.seed
+    seed = trainer.settings.seed
     assert drawn == [np.random.default_rng([seed, trainer_module._SAMPLES, k]).random() for k in (0, 4)]
 
 
@@ -274,7 +274,8 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
     "a teacher's trees, then the text under the prior": (
         {
             "teacher": {"kind": "dmv"},
-            "posterior": {"features": "potentials", "rules": "best"},
+            "rules": "best",
+            "posterior": {"features": "potentials"},
             "train": {"select": "teacher"},
         },
         {"trees": True},
@@ -340,7 +341,7 @@ def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
-    """A run as released that was not interrupted, and its model."""
+    """A run as released that was not interrupted, and its parser."""
     run = two_stages(tmp_path_factory.mktemp("whole"), RELEASED, dev=True)
     return run, run.train()
 
@@ -351,15 +352,8 @@ def test_an_interrupt_while_saving_in_either_stage(
 ) -> None:
     """The row is in the log already; it must not be there twice in the end. The second is at the border."""
     monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = two_stages(tmp_path / "broken", RELEASED, dev=True), model_file.save, []
-
-    def save(path: Path, model: ModelFile) -> None:
-        calls.append(model)
-        if len(calls) == nth:
-            raise KeyboardInterrupt
-        original(path, model)
-
-    monkeypatch.setattr(model_file, "save", save)
+    broken = two_stages(tmp_path / "broken", RELEASED, dev=True)
+    interrupt_saving(monkeypatch, nth)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth
@@ -404,13 +398,16 @@ def test_resuming_a_complete_run_of_two_stages_changes_nothing(tmp_path: Path) -
 
 
 def test_what_is_resumed_after_is_told_in_updates_of_all_stages(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
     run = two_stages(tmp_path)
-    run.train()
+    interrupt_at(monkeypatch, 8)
+    with pytest.raises(KeyboardInterrupt):
+        run.train()
     with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         run.train(resume=True)
-    assert "resuming after update 9" in [record.getMessage() for record in caplog.records]
+    assert "resuming after update 7" in [record.getMessage() for record in caplog.records]
 
 
 @pytest.mark.parametrize(
@@ -491,11 +488,11 @@ def test_dropout_may_differ_from_the_models(vdgi: Vdgi, model: Path, folder: Pat
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("parser.hidden_dim=7", "its model.hidden_dim is 6, not 7 as asked for"),
-        ("parser.tag_dim=5", "its model.tag_dim is 6, not 5 as asked for"),
-        ("parser.word_dim=3", "its model.word_dim is 0, not 3 as asked for"),
-        ("parser.mask_illegal=false", "its model.mask_illegal is True, not False as asked for"),
-        ("parser.forget_bias=1", "its model.forget_bias is 0.0, not 1.0 as asked for"),
+        ("parser.hidden_dim=7", "its parser.hidden_dim is 6, not 7 as asked for"),
+        ("parser.tag_dim=5", "its parser.tag_dim is 6, not 5 as asked for"),
+        ("parser.word_dim=3", "its parser.word_dim is 0, not 3 as asked for"),
+        ("parser.mask_illegal=false", "its parser.mask_illegal is True, not False as asked for"),
+        ("parser.forget_bias=1", "its parser.forget_bias is 0.0, not 1.0 as asked for"),
     ],
 )
 def test_a_model_of_another_shape_is_refused(

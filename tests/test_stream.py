@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import tracemalloc
 
 import numpy as np
 import pytest
+import tiny
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import ModelSettings, Settings
+from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.conllu import Block, sentence_of
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
@@ -16,11 +18,11 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
-from dynet_vdgi.presets import merge
+from dynet_vdgi.presets import load_settings
 
 TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 
@@ -28,12 +30,12 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 @pytest.fixture
 def model(tmp_path):
     """A model file with random weights."""
-    settings = merge(Settings(), {"parser": {"hidden_dim": 6, "tag_dim": 5}})
+    settings = load_settings("paper", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path / "model.vdgi"
-    model_file.save(path, ModelFile({}, settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
     return str(path)
 
 
@@ -156,3 +158,15 @@ def test_an_error_of_the_reader_comes_through(model):
 
     with Stream(model, 2) as stream, pytest.raises(ValueError, match="line 7"):
         list(stream.parse(broken()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_heads_that_are_no_trees_are_told_once_a_file(model, caplog, jobs):
+    text = tiny.block(1, ["DET", "NOUN", "VERB"], [0, 0, 0])
+    blocks = [Block(name, 1, text.strip().split("\n")) for name in ("a", "a", "b")]
+    with Stream(str(model), jobs) as stream, caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        parsed = list(stream.parse(blocks))
+    assert sum(window.n_sentences for window in parsed) == 3
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        f"{name}:2: HEAD is 0 for every word of the sentence" for name in ("a", "b")
+    ]

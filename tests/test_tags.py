@@ -10,7 +10,6 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi import config, model_file
-from dynet_vdgi.commands import report
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
@@ -20,6 +19,8 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.presets import from_toml
+from dynet_vdgi.reports.scored_runs import score_runs
 
 XPOS = ["--set", "data.tags=xpos"]
 MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"
@@ -185,7 +186,9 @@ def test_expectations_are_counted_in_the_settings_column(vdgi: Vdgi, files: Path
 
 def test_a_start_of_the_other_column_is_refused(vdgi: Vdgi, files: Path) -> None:
     model = train(vdgi, "swapped.conllu", "same")
-    status, _, err = vdgi("train", "--train", "both.conllu", *XPOS, "--init", model, "--out", "run")
+    status, _, err = vdgi(
+        "train", "--train", "both.conllu", *tiny.SMALL_OPTIONS, *XPOS, "--init", model, "--out", "run"
+    )
     assert (status, last_line(err)) == (4, f"{model}: its tags are of column UPOS; set data.tags=upos")
     assert not Path("run").exists()
 
@@ -198,7 +201,7 @@ def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> No
 def test_models_from_before_read_upos(files: Path) -> None:
     text = config.Settings().to_toml()
     assert 'tags = "upos"\n' in text
-    assert config.from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
+    assert from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
 
 
 def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
@@ -208,9 +211,9 @@ def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:
     whole = [parse.heads for parse in parser.parse_all(sentences)]
     vdgi.good("parse", path, "both.conllu", "-o", "out.conllu")
     assert whole == [sentence.heads for sentence in conllu.read("out.conllu")]
-    scored = report.score({"penn": model_file.load(path)}, "both.conllu")
+    scored = score_runs({"penn": model_file.load(path)}, "both.conllu")
     kept = [without_punctuation(replace(s, heads=heads))[0] for s, heads in zip(sentences, whole)]
-    assert scored.trees["penn"] == [sentence.heads for sentence in kept]
+    assert scored.heads["penn"] == [sentence.heads for sentence in kept]
     # Of words alone, punctuation cannot be told.
     bare = without_punctuation(sentences[0])[0]
     assert parser.parse(bare.forms, bare.tags) == kept[0].heads

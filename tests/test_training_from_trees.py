@@ -21,12 +21,14 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
+from dynet_vdgi.material import Material
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph
+from dynet_vdgi.model_file import Provenance
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.phases import Supervised
-from dynet_vdgi.variational.trainer import Trainer, TrainingData
+from dynet_vdgi.variational.trainer import Trainer
 
 # Gradients
 
@@ -85,7 +87,7 @@ def test_dropout_is_on_when_trees_are_learnt() -> None:
 
 CLEAN = {"encoder_dropout": 0.0, "decoder_dropout": 0.0, "hidden_dim": 12, "tag_dim": 8}
 SUPERVISED: dict[str, dict[str, Any]] = {
-    "model": CLEAN,
+    "parser": CLEAN,
     "train": {"updates": 40, "lr": 0.05, "clip": 0.0, "average": 0.0, "evaluate_every": 20, "batch_size": 6},
 }
 
@@ -102,9 +104,8 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     vocabulary = build_vocabulary([*sentences, *gold], lexicalised=False)
     settings = tiny.settings(changes or SUPERVISED)
     chosen = gold if dev else []
-    return Trainer(
-        settings, TrainingData(sentences, chosen, vocabulary, data.rules, gold), {"data": []}, folder
-    )
+    material = Material({"": sentences}, vocabulary, data.rules, gold, chosen)
+    return Trainer(settings, material, Provenance(), folder)
 
 
 @pytest.mark.parametrize("engine", ["lockstep", "per_sentence"])
@@ -189,7 +190,11 @@ def test_trees_are_learnt_in_the_second_stage_too(tmp_path: Path) -> None:
 
 
 def learn(*options: str, out: str = "run") -> list[str]:
-    return ["train", *options, "--out", out, *tiny.SMALL_OPTIONS]
+    small = [*tiny.SMALL_OPTIONS]
+    if "--trees" in options and "--train" not in options:  # nothing is sampled then
+        place = small.index("train.samples=3")
+        del small[place - 1 : place + 1]
+    return ["train", *options, "--out", out, *small]
 
 
 def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path) -> None:
@@ -302,9 +307,8 @@ def test_other_trees_are_other_data(tmp_path: Path) -> None:
 
 
 def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
-    """All that training leaves, after a run with the default preset's settings but for sizes."""
-    small = [option for section in ("model",) for option in tiny.SMALL_OPTIONS if section in option]
-    sizes = [text for option in small for text in ("--set", option)]
+    """All that training leaves, after a run with the paper's settings but for sizes."""
+    sizes = ["--preset", "paper", "--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6"]
     sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
     vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
     return model_file.load(f"{out}/model.vdgi", training=True)

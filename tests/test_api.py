@@ -1,0 +1,277 @@
+"""The library in a few calls: what the first page shows works, in memory as from files, and in silence."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+from shell import ROOT
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.parsing.parser import Parser
+
+N_SENTENCES = 100
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first sentences of the demo treebank as my.conllu; the next as new.conllu; a rule table."""
+    folder = tmp_path_factory.mktemp("api")
+    text = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8")
+    blocks = text.rstrip("\n").split("\n\n")
+    for name, part in (("my", blocks[:N_SENTENCES]), ("new", blocks[N_SENTENCES : N_SENTENCES + 40])):
+        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    (folder / "mine.txt").write_text("ROOT VERB 0.5\nVERB NOUN 0.5\nNOUN DET 0.5\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def parser(few: Path) -> Parser:
+    """The recommended recipe on my.conllu."""
+    return vdgi.train(vdgi.read(few / "my.conllu"))
+
+
+def same_model(one: ModelFile, other: ModelFile) -> bool:
+    """If everything that parses agrees bit by bit; in files arrays are sorted by their names."""
+    return (
+        tiny.same_arrays(dict(sorted(one.parameters.items())), dict(sorted(other.parameters.items())))
+        and one.vocabulary == other.vocabulary
+        and one.settings == other.settings
+        and one.rules == other.rules
+    )
+
+
+# ------------------------------------------------------------------------------------------- what is shown
+def test_read_train_save_load(few: Path, parser: Parser, tmp_path: Path) -> None:
+    parser.save(tmp_path / "my.vdgi")
+    again = vdgi.load(tmp_path / "my.vdgi")
+    assert same_model(again.model, parser.model)
+    assert again.model.provenance == parser.model.provenance
+    assert parser.model.provenance.kind == "perceptron"
+    assert parser.model.provenance.gold_trees == ()
+    new = list(vdgi.read(few / "new.conllu"))
+    assert again.parse_all(new) == parser.parse_all(new)
+
+
+def test_one_sentence(parser: Parser) -> None:
+    tree = parser(["the", "dog"], ["DET", "NOUN"])
+    assert isinstance(tree, vdgi.Sentence)
+    assert (tree.forms, tree.tags) == (("the", "dog"), ("DET", "NOUN"))
+    assert tree.heads is not None
+    assert sorted(tree.heads)[0] == 0
+    assert vdgi.draw(tree) is not None
+
+
+def test_pipe_write_evaluate(few: Path, parser: Parser, tmp_path: Path) -> None:
+    vdgi.write(parser.pipe(vdgi.read(few / "new.conllu")), tmp_path / "out.conllu")
+    parsed, gold = list(vdgi.read(tmp_path / "out.conllu")), vdgi.read(few / "new.conllu")
+    assert [s.heads for s in parsed] == [parse.heads for parse in parser.parse_all(list(gold))]
+    assert [s.forms for s in parsed] == [s.forms for s in gold]
+    scores = vdgi.evaluate(gold, parser.pipe(gold), protocol="standard")
+    text = str(scores)
+    assert "standard" in text.splitlines()[0]  # the policy first
+    assert 0.3 < scores.total.dda < 1
+
+
+def test_several_languages_with_rules_and_a_seed(few: Path) -> None:
+    my, new = list(vdgi.read(few / "my.conllu")), list(vdgi.read(few / "new.conllu"))
+    parser = vdgi.train({"eu": my, "fr": new}, "best", rules=few / "mine.txt", seed=2)
+    provenance = parser.model.provenance
+    assert sorted(provenance.languages) == ["eu", "fr"]
+    assert (provenance.seed, provenance.preset) == (2, "best")
+    assert parser.model.rules.text == (few / "mine.txt").read_text(encoding="utf-8")
+    assert parser(["a", "b"], ["NOUN", "VERB"]).heads is not None
+
+
+def test_the_level_of_research(few: Path) -> None:
+    text = list(vdgi.read(few / "my.conllu"))
+    prior = vdgi.Prior.of_text(vdgi.rules("best"), text)
+    teacher = vdgi.Dmv(iterations=2, valence_iterations=1).fit(text, prior)
+    trees = teacher.predict(text)
+    assert [tree.tags for tree in trees] == [sentence.tags for sentence in text]
+    student = vdgi.Perceptron(epochs=3).fit(trees)
+    assert [len(heads) for heads in student.heads(text)] == [len(sentence) for sentence in text]
+    again = vdgi.Perceptron(epochs=3).fit(trees)
+    assert student.heads(text) == again.heads(text)
+
+
+# ------------------------------------------------------------------------------------------- in memory
+def test_sentences_in_memory_give_the_model_of_their_file_bit_by_bit(
+    few: Path, parser: Parser, tmp_path: Path
+) -> None:
+    from_file = vdgi.train(few / "my.conllu")
+    from_list = vdgi.train(list(read(few / "my.conllu")))
+    from_files = vdgi.train([few / "my.conllu"], out=tmp_path / "run")
+    for other in (from_file, from_list, from_files, vdgi.load(tmp_path / "run")):
+        assert same_model(other.model, parser.model)
+    names = [[item.name for item in p.model.provenance.data] for p in (parser, from_file, from_list)]
+    assert names == [["my.conllu"], ["my.conllu"], []]
+    assert from_list.model.provenance.trained_on == parser.model.provenance.trained_on
+
+
+def test_neural_parsers_are_trained_in_memory_as_from_files(few: Path, tmp_path: Path) -> None:
+    small = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"updates": 3, "samples": 3}}
+    in_memory = vdgi.train(list(read(few / "my.conllu")), "paper", settings=small)
+    from_file = vdgi.train(few / "my.conllu", "paper", settings=small, out=tmp_path / "run")
+    loaded = vdgi.load(tmp_path / "run")
+    assert same_model(in_memory.model, from_file.model)
+    assert same_model(in_memory.model, loaded.model)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "log.jsonl",
+        "model.vdgi",
+        "settings.toml",
+    ]
+
+
+def test_training_in_memory_writes_nothing(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = {"parser": {"hidden_dim": 6, "tag_dim": 6}, "train": {"updates": 2, "samples": 3}}
+    vdgi.train(list(read(few / "my.conllu")), "paper", settings=small)
+    vdgi.train(list(read(few / "my.conllu")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trees_and_dev_in_memory(few: Path) -> None:
+    gold = list(read(few / "my.conllu", heads="required"))
+    parser = vdgi.train(trees=gold, dev=gold[:20], settings={"teacher": {"kind": "none"}})
+    used = parser.model.provenance.gold_trees
+    assert [line.split(":")[0] for line in used] == ["training", "dev"]
+    dda = parser.model.provenance.dev_dda
+    assert dda is not None
+    assert dda > 0.5
+
+
+def test_rules_as_an_object(few: Path) -> None:
+    text = list(read(few / "my.conllu"))
+    table = vdgi.rules(few / "mine.txt")
+    assert table == vdgi.rules(str(few / "mine.txt"))
+    by_object, by_name = vdgi.train(text, rules=table), vdgi.train(text, rules=few / "mine.txt")
+    one, other = by_object.model, by_name.model
+    assert tiny.same_arrays(one.parameters, other.parameters)
+    assert one.rules == other.rules == table
+
+
+# ------------------------------------------------------------------------------------------- faults
+def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None:
+    text = list(read(few / "my.conllu"))
+    bare = [vdgi.Sentence(("a", "b"), ("NOUN", "VERB"))]
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        vdgi.train()
+    with pytest.raises(UsageError, match="nothing to learn from"):
+        vdgi.train([])
+    with pytest.raises(ConfigError, match="'train.lr' would have no effect"):
+        vdgi.train(text, settings={"train": {"lr": 1.0}})
+    with pytest.raises(ConfigError, match="no preset 'default'; it is called 'paper' now"):
+        vdgi.train(text, "default")
+    with pytest.raises(ConfigError, match="no rules 'bets'; did you mean 'best'"):
+        vdgi.train(text, rules="bets")
+    with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
+        vdgi.train(text, trees=bare)
+    with pytest.raises(DataError, match="<memory>: a sentence has no XPOS"):
+        vdgi.train(bare, settings={"data": {"tags": "xpos"}})
+    with pytest.raises(ModelError, match="no such model file"):
+        vdgi.load(tmp_path / "nix.vdgi")
+    with pytest.raises(VdgiError, match="has not learnt yet"):
+        vdgi.Perceptron().predict(text)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------------- silence
+QUIET = """
+import logging, sys
+before = list(logging.root.handlers)
+import dynet_vdgi as vdgi
+text = list(vdgi.read(sys.argv[1]))
+for preset, small in (("best", {}), ("paper", {"train": {"updates": 2, "samples": 3}})):
+    parser = vdgi.train(text, preset, settings=small)
+    parser.save(sys.argv[2])
+    scores = vdgi.evaluate(text, vdgi.load(sys.argv[2]).pipe(text))
+    str(scores), vdgi.draw(parser(["a"], ["NOUN"]))
+handlers = logging.getLogger("dynet_vdgi").handlers
+assert logging.root.handlers == before
+assert all(type(handler) is logging.NullHandler for handler in handlers), handlers
+assert logging.getLogger("dynet_vdgi").propagate
+assert logging.getLogger("dynet_vdgi").level == logging.NOTSET
+"""
+
+
+def test_the_library_neither_prints_nor_sets_handlers(few: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", QUIET, str(few / "my.conllu"), str(tmp_path / "model.vdgi")]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+    # Python itself shows warnings where nobody has set up logging.
+    assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), result.stderr
+
+
+def test_the_library_does_not_look_at_the_command_line(
+    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["program", "--preset", "nonsense"])
+    parser = vdgi.train(few / "my.conllu", out=tmp_path / "run")
+    assert parser.model.provenance.command == ()
+
+
+def test_what_happens_is_logged(few: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "dynet_vdgi"):
+        vdgi.train(list(read(few / "my.conllu")))
+    assert caplog.messages[0].startswith("training: ")
+    assert "gold trees used: none" in caplog.messages
+
+
+# ------------------------------------------------------------------------------------------- types
+SCRIPT = """
+from __future__ import annotations
+
+import dynet_vdgi as vdgi
+
+text = vdgi.read("my.conllu")
+parser = vdgi.train(text)
+several: vdgi.Parser = vdgi.train({"eu": list(text), "fr": "fr.conllu"}, "best", rules="mine.txt", seed=2)
+parser.save("my.vdgi")
+parser = vdgi.load("my.vdgi")
+tree: vdgi.Sentence = parser(["the", "dog"], ["DET", "NOUN"])
+heads: tuple[int, ...] | None = tree.heads
+vdgi.write(parser.pipe(vdgi.read("new.conllu")), "out.conllu")
+scores: vdgi.Evaluation = vdgi.evaluate(text, parser.pipe(text), protocol="standard")
+print(scores)
+vdgi.draw(tree)
+
+prior = vdgi.Prior.of_text(vdgi.rules("best"), text)
+teacher = vdgi.Dmv(iterations=20).fit(text, prior)
+student = vdgi.Perceptron(epochs=3).fit(teacher.predict(text))
+settings: vdgi.Settings = parser.model.settings
+print(parser.model.provenance.gold_trees, settings.seed, student.heads(text))
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_uses_it_is_typed(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "script.py"]
+    result = subprocess.run(
+        [*command, "--config-file", str(ROOT / "pyproject.toml")],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    wrong = SCRIPT + "vdgi.train(3)\nvdgi.load('a').parse('a')\nvdgi.nonsense\n"
+    (tmp_path / "script.py").write_text(wrong, encoding="utf-8")
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert result.stdout.count("script.py") >= 3, result.stdout

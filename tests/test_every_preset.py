@@ -1,0 +1,370 @@
+"""Every preset trains and parses, several do in one run, and what the special ones need."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import tiny
+from shell import Vdgi, last_line
+
+from dynet_vdgi import config, model_file
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.config import without_effect
+from dynet_vdgi.data import conllu
+from dynet_vdgi.presets import load_settings, preset_names
+from dynet_vdgi.runlog import RunLog
+
+DEMO = resources() / "demo" / "demo-ud-train.conllu"
+SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]
+SIZES += ["language_model.hidden_dim=8", "language_model.epochs=2"]
+
+BOTH, FIRST, SECOND = ["pretrain", "finetune"], ["pretrain"], ["finetune"]
+COUNTED = ["training: expectations of the rules counted in its trees"]
+CHOSEN = ["training: sentences with crossing arcs left out", "dev: choice of the model"]
+
+PRESETS: dict[str, tuple[list[str], list[str]]] = {
+    "as_released": (BOTH, CHOSEN),
+    "as_released-rl-bl": (BOTH, CHOSEN),
+    "best": ([], []),
+    "best-finetuned": (BOTH, []),
+    "best-neural": (FIRST, []),
+    "best-variational": (FIRST, []),
+    "demo": (FIRST, []),
+    "leave-one-out": (BOTH, []),
+    "lexicalised": (FIRST, []),
+    "no-pretraining": (SECOND, []),
+    "paper": (FIRST, []),
+    "pretraining": (FIRST, []),
+    "rl-bl": (BOTH, []),
+    "rl-c": (BOTH, []),
+    "rl-pc": (BOTH, []),
+    "rl-sn": (BOTH, []),
+    "rule-aware": (BOTH, []),
+    "supervised": (FIRST, ["training: {trees} trees learnt from"]),
+    "ud-universal": (BOTH, []),
+    "ud-universal-lexicalised": (BOTH, []),
+    "ud-weak": (BOTH, COUNTED),
+    "ud-weak-lexicalised": (BOTH, COUNTED),
+    "unsupervised": (SECOND, []),
+    "wsj": (FIRST, []),
+    "wsj-as_released": (BOTH, ["dev: choice of the model"]),
+}
+"""Which stages each preset has, and what it uses gold trees for."""
+
+PENN = {"ADJ": "JJ", "ADV": "RB", "AUX": "MD", "DET": "DT", "NOUN": "NN", "NUM": "CD", "VERB": "VBD"}
+"""Tags of the Penn Treebank for the demo's; other tags are taken for their own."""
+
+
+def sizes(*presets: str, has_text: bool = True) -> list[str]:
+    """Those of SIZES that mean something to these presets."""
+    settings = load_settings(presets)
+    idle = without_effect(settings, has_text=has_text)
+    names = [(size, size.partition("=")[0]) for size in SIZES]
+    kept = [(size, name) for size, name in names if not {name, name.partition(".")[0]} & set(idle)]
+    own = msgspec.structs.asdict(settings.parser)
+    return [size for size, name in kept if not name.startswith("parser.") or name[7:] in own]
+
+
+def asked(presets: list[str], *assignments: str) -> list[str]:
+    """The options that name presets and settings."""
+    named = [option for preset in presets for option in ("--preset", preset)]
+    return named + [option for assignment in assignments for option in ("--set", assignment)]
+
+
+@pytest.fixture
+def text(folder: Path) -> Path:
+    """The first 20 sentences of the demo treebank, with XPOS, as few.conllu in the present folder."""
+    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:20]
+    text = "\n\n".join(blocks) + "\n\n"
+    word = re.compile(r"^([0-9]+\t[^\t]*\t[^\t]*\t)([A-Z]+)\t_", re.MULTILINE)
+    text = word.sub(lambda found: f"{found[1]}{found[2]}\t{PENN.get(found[2], found[2])}", text)
+    Path("few.conllu").write_text(text, encoding="utf-8")
+    return Path("few.conllu")
+
+
+# Each of them
+
+
+def test_every_preset_is_here() -> None:
+    assert list(PRESETS) == preset_names()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
+    phases, gold_trees = PRESETS[preset]
+    settings, is_supervised = load_settings(preset), preset == "supervised"
+    updates = [f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)]
+    files = ["--trees" if is_supervised else "--train", str(text)]
+    if settings.train.select == "dev":
+        files += ["--dev", str(text)]
+    small = sizes(preset, has_text=not is_supervised)
+    vdgi.good("train", *files, *asked([preset], *small, *updates), "--out", "run")
+    model = model_file.load("run/model.vdgi")
+    assert model.meta["preset"] == preset
+    assert (model.meta["complete"], model.meta["updates"]) == (True, 2 * len(phases))
+    trees = model.meta["trained_on"]["sentences"]
+    assert trees >= 5
+    assert model.meta["gold_trees"] == [line.format(trees=trees) for line in gold_trees]
+    rows = RunLog(Path("run/log.jsonl")).rows()
+    told = ["text", "teacher", "taught"] if settings.has_teacher else []
+    last = phases if settings.is_neural else ["student"]
+    assert list(dict.fromkeys(row["phase"] for row in rows)) == [*told, *last]
+    assert all(np.isfinite(array).all() for array in model.parameters.values())
+    assert bool(model.vocabulary.words) == ("lexicalised" in preset)
+    vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
+    parsed = list(conllu.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
+    assert [sentence.forms for sentence in parsed] == [s.forms for s in conllu.read(str(text))]
+
+
+def has_stage(settings: config.Settings, phase: str) -> bool:
+    part = getattr(settings, phase)
+    return settings.is_neural and bool(part.updates or part.epochs)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_says_what_it_is(preset: str) -> None:
+    path = resources() / "presets" / f"{preset}.toml"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = []
+    for line in lines:
+        if not line.startswith("# "):
+            break
+        comment.append(line[2:])
+    assert lines[len(comment)] == ""  # then settings
+    assert len(" ".join(comment)) > 40
+    assert comment[-1].endswith(".")
+    assert comment[0][0].isupper()
+    assert max(map(len, lines)) <= 110
+    _, gold_trees = PRESETS[preset]
+    if gold_trees and preset not in ("as_released-rl-bl", "wsj-as_released"):  # their base says it
+        assert "GOLD" in " ".join(comment)
+
+
+def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
+    for preset, (_, gold_trees) in PRESETS.items():
+        settings = load_settings(preset)
+        uses = (
+            settings.train.select == "dev"
+            or settings.posterior.expectations == "trees"
+            or settings.data.protocol == "as_released"
+            or preset == "supervised"  # by --trees
+        )
+        assert uses == bool(gold_trees), preset
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("rl-sn", ("rl-sn", "paper", "elbo", "score")),
+        ("rl-c", ("rl-c", "paper", "elbo", "score")),
+        ("rl-pc", ("rl-pc", "paper", "elbo", "score")),
+        ("rl-bl", ("rl-bl", "paper", "elbo", "score")),
+        ("leave-one-out", ("loo", "paper", "elbo", "plain")),
+        ("rule-aware", ("loo", "paper", "rules", "plain")),
+        ("ud-weak", ("rl-pc", "paper", "elbo", "score")),
+        ("as_released", ("rl-pc", "released", "elbo", "score")),
+        ("no-pretraining", ("rl-pc", "paper", "elbo", "score")),
+        ("unsupervised", ("rl-bl", "paper", "elbo", "score")),
+    ],
+)
+def test_presets_fine_tune_with_the_score_in_their_names(preset: str, expected: tuple[str, ...]) -> None:
+    part = load_settings(preset).finetune
+    assert (part.score, part.form, part.objective, part.decoder) == expected
+
+
+def test_pretraining_is_the_papers_under_another_name() -> None:
+    assert load_settings("pretraining") == load_settings("paper")
+
+
+def test_without_rules_lambda_stays_zero(vdgi: Vdgi, text: Path) -> None:
+    options = asked(["unsupervised"], *sizes("unsupervised"), "finetune.updates=2")
+    vdgi.good("train", "--train", str(text), *options, "--out", "run")
+    assert not model_file.load("run/model.vdgi", training=True).training["lambda"].any()
+    for row in RunLog(Path("run/log.jsonl")).rows():
+        assert row["lambda_norm"] == row["kl"] == 0
+        assert row["gamma_ess"] == 3  # all samples
+
+
+# One on top of the other
+
+
+def test_presets_on_top_of_each_other_in_a_run(vdgi: Vdgi, text: Path) -> None:
+    Path("mine.toml").write_text("base = 'paper'\n[finetune]\nlr = 0.125\n", encoding="utf-8")
+    presets = ["as_released", "rl-sn", "mine.toml"]
+    small = [*sizes(*presets), "train.updates=1", "finetune.updates=1"]
+    options = ["train", "--train", str(text), "--dev", str(text), *asked(presets, *small)]
+    vdgi.good(*options, "--out", "run")
+    model = model_file.load("run/model.vdgi")
+    assert model.meta["preset"] == "as_released + rl-sn + mine.toml"
+    part = model.settings.finetune
+    assert (part.score, part.form, part.lr) == ("rl-sn", "released", 0.125)
+    before = Path("run/model.vdgi").read_bytes()
+    vdgi.good(*options, "--out", "run", "--resume")
+    assert Path("run/model.vdgi").read_bytes() == before
+
+
+def test_a_preset_that_chooses_by_dev_needs_dev(vdgi: Vdgi, text: Path) -> None:
+    status, out, err = vdgi("train", "--train", text, "--preset", "as_released", "--out", "run")
+    assert (status, out) == (2, "")
+    assert err == "train.select=dev chooses the model by gold dev trees: name them with --dev FILE\n"
+
+
+# Expectations counted in trees
+
+
+def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: Path) -> None:
+    options = [*sizes("ud-weak"), "train.updates=1", "finetune.updates=1"]
+    result = vdgi.good("train", "--train", text, *asked(["ud-weak"], *options), "--out", "run")
+    assert f"gold trees used: {COUNTED[0]}" in result.err.splitlines()
+    model = model_file.load("run/model.vdgi", training=True)
+    assert model.meta["gold_trees"] == COUNTED
+    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
+    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
+    expectations = model.rules.expectations
+    assert len(set(expectations.tolist())) > 3
+    assert model.training["lambda"] == pytest.approx(4 * expectations)  # strength 2 where .5 is expected
+    # The same rules from the file give the same model.
+    by_file = [*asked(["ud-weak"], *options, "posterior.expectations=rules"), "--rules", "rules.txt"]
+    vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
+    other = model_file.load("by-file/model.vdgi", training=True)
+    assert tiny.same_arrays(other.training, model.training)
+    assert other.meta["gold_trees"] == []
+
+
+def test_weak_presets_need_trees(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("text.conllu"), heads=False)
+    status, out, err = vdgi("train", "--train", "text.conllu", "--preset", "ud-weak", "--out", "run")
+    assert (status, out) == (3, "")
+    assert last_line(err).startswith("text.conllu:2: column 7 (HEAD) is missing")
+    assert not Path("run").exists()
+
+
+def test_weak_presets_count_in_the_trees_where_there_is_nothing_else(vdgi: Vdgi, text: Path) -> None:
+    options = asked(["ud-weak"], "parser.hidden_dim=8", "train.updates=1", "finetune.updates=0")
+    vdgi.good("train", "--trees", text, *options, "--out", "run")
+    model = model_file.load("run/model.vdgi")
+    vdgi.good("rules", "estimate", text, "-o", "rules.txt")
+    assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
+    assert model.meta["gold_trees"][0] == COUNTED[0]
+    assert model.meta["gold_trees"][1].endswith("trees learnt from")
+
+
+# Words
+
+TWICE = 18
+"""So many sentences of the tiny treebank have every word twice or more."""
+
+VECTORS = {"noun0": (1.0, 2.0, 3.0), "noun1": (-4.0, 0.5, 0.25), "verb2": (0.125, 7.0, -1.0)}
+
+CLUSTERS = {"noun0": "00", "noun1": "00", "noun2": "0100", "verb0": "100", "verb1": "100", "verb2": "0100"}
+"""As whole numbers, 100 and 0100 would be one."""
+
+
+@pytest.fixture
+def words(folder: Path) -> list[str]:
+    """The beginning of a command that trains a lexicalised model with vectors and clusters."""
+    tiny.write(Path("train.conllu"), TWICE)
+    rows = [f"{word} {' '.join(map(str, vector))}\n" for word, vector in VECTORS.items()]
+    Path("vectors.txt").write_text("".join([*rows, "elsewhere 9 9 9\n"]), encoding="utf-8")
+    lines = [f"{bits}\t{word}\t3\n" for word, bits in [*CLUSTERS.items(), ("elsewhere", "111")]]
+    Path("clusters.txt").write_text("".join(lines), encoding="utf-8")
+    files = ["words.vectors=vectors.txt", "words.clusters=clusters.txt"]
+    return [
+        "train",
+        "--train",
+        "train.conllu",
+        *asked(["lexicalised"], *sizes("lexicalised"), *files),
+        "--out",
+        "run",
+    ]
+
+
+def rows_of(model: Any, table: str) -> dict[str, Any]:
+    """Vectors of the words in a table."""
+    values = model.parameters[f"{table}/embed/vectors"]
+    assert len(values) == len(model.vocabulary.words) + 1
+    return dict(zip(model.vocabulary.words, values[1:]))
+
+
+def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
+    """Frozen in the encoder; in the decoder trained from there on."""
+    result = vdgi.good(*words, "--set", "train.updates=4", "--set", "train.average=0")
+    model = model_file.load("run/model.vdgi")
+    assert model.settings.model.vector_dim == 3
+    n_words = len(model.vocabulary.words)
+    line = next(line for line in result.err.splitlines() if line.startswith("vectors: "))
+    assert line.startswith(f"vectors: 3 of {n_words} words (")
+    assert line.endswith("3 dimensions, vectors.txt")
+    encoder, decoder = (rows_of(model, name) for name in ("encoder", "decoder"))
+    assert len(VECTORS) < n_words
+    for word, vector in VECTORS.items():
+        assert encoder[word].tolist() == list(vector)
+        moved = np.abs(decoder[word] - vector)
+        assert 0 < moved.max() < 0.1  # four steps of .01 at most
+    assert all(np.abs(encoder[word]).max() > 0 for word in encoder)  # random where the file has none
+    roles = {item["role"] for item in model.meta["data"]}
+    assert roles == {"train", "vectors", "clusters"}
+    vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")
+
+
+def test_vectors_are_where_the_decoder_starts(vdgi: Vdgi, words: list[str]) -> None:
+    vdgi.good(*words, "--set", "train.updates=2", "--set", "train.lr=0")
+    decoder = rows_of(model_file.load("run/model.vdgi"), "decoder")
+    for word, vector in VECTORS.items():
+        assert decoder[word].tolist() == list(vector)
+
+
+def test_classes_of_the_softmax_follow_the_clusters(vdgi: Vdgi, words: list[str]) -> None:
+    result = vdgi.good(*words, "--set", "train.updates=1")
+    model = model_file.load("run/model.vdgi")
+    vocabulary = model.vocabulary
+    class_of = dict(zip(vocabulary.words, vocabulary.classes[1:]))
+    for one in vocabulary.words:
+        for other in vocabulary.words:
+            assert (class_of[one] == class_of[other]) == (CLUSTERS.get(one) == CLUSTERS.get(other))
+    rest = vocabulary.classes[0]  # of the unknown word
+    assert {class_of[word] for word in vocabulary.words if word not in CLUSTERS} == {rest}
+    known = sum(word in CLUSTERS for word in vocabulary.words)
+    message = f"clusters: {known} of {len(vocabulary.words)} words, 4 classes with that of the rest"
+    assert message in result.err.splitlines()
+    sizes = [sum(k == each for each in vocabulary.classes) for k in range(4)]
+    assert len(model.parameters["decoder/words/classes"]) == 4
+    assert [len(model.parameters[f"decoder/words/words{k}"]) for k in range(4)] == sizes
+    assert "decoder/words/words4" not in model.parameters
+
+
+def test_a_lexicalised_run_is_resumed_with_its_files(vdgi: Vdgi, words: list[str]) -> None:
+    vdgi.good(*words, "--set", "train.updates=2")
+    before = Path("run/model.vdgi").read_bytes()
+    vdgi.good(*words, "--set", "train.updates=2", "--resume")
+    assert Path("run/model.vdgi").read_bytes() == before
+    with open("clusters.txt", "a", encoding="utf-8") as handle:
+        handle.write("111\tdet0\t3\n")
+    status, _, err = vdgi(*words, "--set", "train.updates=2", "--resume")
+    assert status == 4
+    assert "its data differ from those asked for now" in err
+
+
+@pytest.mark.parametrize("key", ["vectors", "clusters"])
+def test_files_for_words_need_a_lexicalised_model(vdgi: Vdgi, text: Path, key: str) -> None:
+    options = asked(["paper"], f"words.{key}=nix.txt")
+    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
+    assert (status, out) == (4, "")
+    reason = "the parser sees tags only; set parser.word_dim, to 80 for example"
+    assert err == f"config: 'words.{key}' would have no effect: {reason}\n"
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize("key", ["vectors", "clusters"])
+def test_files_for_words_must_be_there(vdgi: Vdgi, text: Path, key: str) -> None:
+    options = asked(["lexicalised"], f"words.{key}=nix.txt")
+    status, out, err = vdgi("train", "--train", text, *options, "--out", "run")
+    assert status in (2, 3)
+    assert out == ""
+    assert "nix.txt" in last_line(err)
+    assert not Path("run").exists()
