@@ -21,7 +21,7 @@ from typing import Any, get_args
 import msgspec
 
 import dynet_vdgi
-from dynet_vdgi import cli, config, presets
+from dynet_vdgi import cli, config, config_checks, presets
 from dynet_vdgi.bundled import resources
 
 DOCS = Path(__file__).parent
@@ -179,7 +179,7 @@ as_released`. Without `--preset`, `vdgi train` takes `best`.
 
 def _sections() -> list[tuple[str, list[type[config.Section]]]]:
     found: dict[str, list[type[config.Section]]] = {}
-    for section, _, kind in config.every_setting():
+    for section, _, kind in config_checks.every_setting():
         kinds = found.setdefault(section, [])
         if kind not in kinds:
             kinds.append(kind)

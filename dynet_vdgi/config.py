@@ -32,16 +32,10 @@ class DataSettings(Section, frozen=True):
     """Which words and sentences are used."""
 
     protocol: Annotated[
-        Literal["standard", "as_released"],
-        Meta(description="which words and trees count"),
+        Literal["standard", "as_released"], Meta(description="which words and trees count")
     ] = "standard"
-<<<<<<< HEAD
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
-    max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 15
-=======
-    tags: Annotated[Literal["upos", "xpos"], Meta(description="column of the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
->>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 # ------------------------------------------------------------------------------------------- teachers
@@ -52,35 +46,22 @@ class NoTeacher(Section, frozen=True, tag_field="kind", tag="none"):
 class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
     """EM of the dependency model with valence, see `teachers.dmv`."""
 
-<<<<<<< HEAD
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
     valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
     smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
     backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = (
         100.0
     )
-=======
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    iterations: Annotated[int, Meta(ge=0, description="of EM, first stage")] = 20
-    valence_iterations: Annotated[int, Meta(ge=0, description="of EM, second stage")] = 10
-    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count of every parameter")] = 0.1
-    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts from stage one in stage two")] = 100.0
->>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"):
     """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
 
-<<<<<<< HEAD
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
     ridge: Annotated[float, Meta(gt=0, description="penalty on the weights, their lambda")] = 0.001
     iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
-=======
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    prior_weight: Annotated[float, Meta(gt=0, description="of the rule table; mu in the paper")] = 0.3
-    ridge: Annotated[float, Meta(gt=0, description="penalty on weights; lambda in the paper")] = 0.001
-    iterations: Annotated[int, Meta(ge=0, description="of Frank-Wolfe")] = 20
->>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
 
 
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
@@ -103,13 +84,8 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
         Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
     ] = 3
     log2_buckets: Annotated[
-<<<<<<< HEAD
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
-    ] = 20
-=======
-        int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
     ] = 21
->>>>>>> e2f2e271f5359c29b3b9921a1091eba0e827c195
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
 
 
@@ -151,12 +127,10 @@ class PosteriorSettings(Section, frozen=True):
         Meta(description="count each rule, or sum the arc potentials of the whole table"),
     ] = "counts"
     expectations: Annotated[
-        Literal["rules", "trees"],
-        Meta(description="read from the rule file, or counted in gold trees"),
+        Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
     ] = "rules"
     dynamics: Annotated[
-        Literal["fixed", "released", "off"],
-        Meta(description="lambda is fixed, moves, or is 0"),
+        Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")
     ] = "fixed"
     strength: Annotated[
         float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5, or of the potentials")
@@ -212,8 +186,7 @@ class FinetuneSettings(Section, frozen=True):
         "elbo"
     )
     decoder: Annotated[
-        Literal["score", "plain"],
-        Meta(description="its weights: by the score, or as in pretraining"),
+        Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
     ] = "plain"
     lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25

@@ -16,7 +16,7 @@ import tiny
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi import config, presets
+from dynet_vdgi import config_checks, presets
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.grammar.word_order import Statistics
@@ -49,7 +49,7 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_every_setting_has_a_description() -> None:
     rows = re.findall(r"^\| (`[^|]+?`) \|(.*)\|$", page("settings.md"), re.MULTILINE)
-    names = {f"`{section}.{key}`".replace("`.", "`") for section, key, _ in config.every_setting()}
+    names = {f"`{section}.{key}`".replace("`.", "`") for section, key, _ in config_checks.every_setting()}
     told = {name.replace(".…", "") for name, _ in rows}
     assert names <= told
     assert [name for name, cells in rows if not cells.split(" | ")[-1].strip()] == []
@@ -65,7 +65,7 @@ def test_every_preset_and_every_public_name_has_a_section() -> None:
 # ------------------------------------------------------------------------------------------- rule tables
 def rule_examples() -> list[str]:
     """The tables and rule files of the page about them."""
-    return re.findall(r"```rules\n(.*?)```", page("rules.md"), re.DOTALL)
+    return re.findall(r"```rules\n(.*?)```", page("rules-basics.md"), re.DOTALL)
 
 
 def test_every_rule_table_of_the_page_is_read() -> None:
@@ -74,7 +74,7 @@ def test_every_rule_table_of_the_page_is_read() -> None:
 
 
 def test_the_potentials_of_the_first_table_are_those_of_the_page() -> None:
-    arcs = re.findall(r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules.md"), re.MULTILINE)
+    arcs = re.findall(r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules-basics.md"), re.MULTILINE)
     tags = ["DET", "NOUN", "VERB"]
     potentials = Prior(parse_rules(rule_examples()[0])).potentials(tags)
     place = {"ROOT": 0, **{tag: k for k, tag in enumerate(tags, 1)}}
