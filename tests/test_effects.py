@@ -264,5 +264,9 @@ def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
             merge(settings, nested(name, OTHER[name]))
         section = name.partition(".")[0]
         reason = idle.get(name) or idle.get(section)
-        expected = f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for {section}"
+        expected = (
+            f"config: '{name}' would have no effect: {reason}"
+            if reason
+            else f"config: '{name}' is for {section}"
+        )
         assert str(caught.value).startswith(expected)
