@@ -16,7 +16,8 @@ import pytest
 import tiny
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import Settings, every_setting, leaves, without_effect
+from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError

@@ -34,6 +34,16 @@ def parser(model: Path) -> Parser:
     return vdgi.load(model)
 
 
+def is_tree(heads: tuple[int, ...]) -> bool:
+    """One root, and every word below it."""
+    for word in range(1, len(heads) + 1):
+        for _ in heads:
+            word = heads[word - 1] if word else 0
+        if word:
+            return False
+    return heads.count(0) == 1
+
+
 def trained(folder: Path, settings: Settings) -> Parser:
     """A parser of the tiny treebank."""
     text = Given((str(tiny.write(folder / "a.conllu")),))
