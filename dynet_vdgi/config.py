@@ -303,7 +303,8 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
         idle.update(dict.fromkeys(names, reason))
 
     if not has_text:
-        say("there is no text to learn from, only trees", "teacher", "rules")
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        say("there is no text to learn from, only trees", *teacher, "rules")
     if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
         say("the text is cut at data.max_len already", "teacher.max_len")
     if not settings.is_neural:
