@@ -44,14 +44,6 @@ def is_tree(heads: tuple[int, ...]) -> bool:
     return heads.count(0) == 1
 
 
-def trained(folder: Path, settings: Settings) -> Parser:
-    """A parser of the tiny treebank."""
-    text = Given((str(tiny.write(folder / "a.conllu")),))
-    model = run(Inputs({"": text}), settings)
-    assert model is not None
-    return Parser(model)
-
-
 def printed_by(code: str) -> str:
     root = Path(__file__).parents[1]
     result = subprocess.run(
