@@ -25,7 +25,7 @@ from teacher_accuracy import teacher
 
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.teachers import dmv
+from dynet_vdgi.teachers.dmv import Dmv
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def main() -> None:
     print_conditions(conditions())
     figures = np.array(
         [
-            [teacher(language, choice.rules(), dmv.learn, choice.max_len).dda for language in languages]
+            [teacher(language, choice.rules(), Dmv, choice.max_len).dda for language in languages]
             for choice in choices
         ]
     )

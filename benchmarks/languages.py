@@ -18,10 +18,10 @@ Trees = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Language:
-    """Tags of the training text, and the sentences to be scored, without punctuation."""
+    """The training text and the sentences to be scored, without punctuation."""
 
     name: str
-    train: list[tuple[str, ...]]
+    train: list[Sentence]
     test: list[Sentence]
 
 
@@ -39,9 +39,9 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
 def read(name: str, train: str, test: str) -> Language:
     """One language; training files are joined by commas, and no head in them is read."""
     text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
-    tags = [sentence.tags for sentence in treebank.prepare(text, protocols.STANDARD).sentences]
+    train_text = treebank.prepare(text, protocols.STANDARD).sentences
     gold = treebank.prepare(conllu.read(test, heads="required"), protocols.STANDARD, max_len=max(LIMITS))
-    return Language(name, tags, gold.sentences)
+    return Language(name, train_text, gold.sentences)
 
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:

@@ -26,14 +26,14 @@ import numpy as np
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import ModelSettings, Settings
 from dynet_vdgi.data import conllu, protocols, punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.presets import load_settings
 
 REFERENCE, NAIVE, AUTOBATCH = "reference engine", "DyNet", "DyNet autobatch"
 TORCH, ARENA = "PyTorch", "arena"
@@ -139,7 +139,7 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
     """A model whose random weights are large enough that its decisions vary."""
     from dynet_vdgi.model.network import Network
 
-    settings = Settings(model=ModelSettings(word_dim=80 if lexicalised else 0))
+    settings = load_settings("paper", changes={"parser": {"word_dim": 80 if lexicalised else 0}})
     vocabulary = build_vocabulary(sentences, lexicalised=lexicalised)
     rng = np.random.default_rng(5)
     parameters = Network(vocabulary, settings.model, rng).parameters.arrays()
@@ -147,7 +147,7 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
         if not name.endswith("vectors"):
             factor = 1.5 if value.ndim == 2 else 1.0
             parameters[name] = (factor * value + rng.normal(0.0, 0.4, value.shape)).astype(np.float32)
-    return ModelFile({}, settings, vocabulary, load_rules(rules_path("ud")), dict(parameters))
+    return ModelFile(Provenance(), settings, vocabulary, load_rules(rules_path("ud")), dict(parameters))
 
 
 def without_punctuation(sentences: Sequence[Sentence], model: ModelFile) -> list[Encoded]:
@@ -231,8 +231,8 @@ def print_speeds(title: str, result: dict[str, Any]) -> None:
 
 def from_file_to_file(model: Path, files: Sequence[str], n_words: int, repeats: int) -> list[dict[str, Any]]:
     """`Parser.parse_all` and `vdgi parse`, with punctuation, on the files' sentences over and over."""
-    from dynet_vdgi.commands.parse import parse_files
     from dynet_vdgi.parsing import parser as parsing
+    from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
     parser = parsing.load(model)

@@ -23,18 +23,22 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from dynet_vdgi.learning.students import LEARNERS
 from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.teachers import convex_mst, dmv, ensemble
+from dynet_vdgi.teachers.common import Teacher
+from dynet_vdgi.teachers.convex_mst import ConvexMst
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
 
+KINDS = ("dmv", "convex-mst", "ensemble")
 TABLES = ("strict", "text", "best")
 
 
@@ -52,7 +56,7 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
     learnt = time.process_time()
-    potentials = [prior.potentials(sentence.tags) for sentence in language.test]
+    potentials = [prior.potentials(sentence) for sentence in language.test]
     draws = []
     for seed in range(TIE_SEEDS):
         rng = np.random.default_rng(seed)
@@ -62,14 +66,15 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
 
 
-def teacher(language: Language, rules: RuleSet, learn: ensemble.Learner, max_len: int) -> Result:
+def teacher(language: Language, rules: RuleSet, make: Callable[[], Teacher], max_len: int) -> Result:
     """A teacher, or an ensemble."""
     make_ready()
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
-    model = learn([tags for tags in language.train if len(tags) <= max_len], prior)
+    learnt_from = [sentence for sentence in language.train if len(sentence) <= max_len]
+    made = make().fit(learnt_from, prior)
     learnt = time.process_time()
-    trees = model.parse(sentence.tags for sentence in language.test)
+    trees = made.heads(language.test)
     parsed = time.process_time()
     return Result(dda(language.test, trees), learnt - start, parsed - learnt)
 
@@ -102,19 +107,18 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
     """What is measured, by its name in the tables."""
-    settings = dmv.DmvSettings(arguments.iterations, arguments.valence_iterations)
-    learn_dmv = partial(dmv.learn, settings=settings)
-    learners: dict[str, ensemble.Learner] = {
-        "dmv": learn_dmv,
-        "convex-mst": convex_mst.learn,
-        "ensemble": partial(ensemble.learn, learners=(learn_dmv, convex_mst.learn)),
+    settings = DmvSettings(iterations=arguments.iterations, valence_iterations=arguments.valence_iterations)
+    makers: dict[str, Callable[[], Teacher]] = {
+        "dmv": lambda: Dmv(settings),
+        "convex-mst": ConvexMst,
+        "ensemble": lambda: Ensemble(Dmv(settings), ConvexMst()),
     }
     systems: dict[str, Callable[[Language], Result]] = {}
 
     def add_teachers(name: str, rules: RuleSet) -> None:
         for kind in arguments.teachers:
-            systems[f"{name}, {LEARNERS[kind][0]}"] = partial(
-                teacher, rules=rules, learn=learners[kind], max_len=arguments.max_len
+            systems[f"{name}, {makers[kind]().name}"] = partial(
+                teacher, rules=rules, make=makers[kind], max_len=arguments.max_len
             )
 
     def add_rules_only(name: str, rules: RuleSet) -> None:
@@ -138,11 +142,11 @@ def main() -> None:
     """Prints the tables."""
     parser = argument_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
-    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=list(LEARNERS), metavar="KIND")
+    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
-    parser.add_argument("--iterations", type=int, default=dmv.DmvSettings.iterations)
-    parser.add_argument("--valence-iterations", type=int, default=dmv.DmvSettings.valence_iterations)
+    parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)
+    parser.add_argument("--valence-iterations", type=int, default=DmvSettings().valence_iterations)
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     print_conditions(conditions())

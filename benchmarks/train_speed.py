@@ -14,7 +14,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,22 @@ import measuring
 import numpy as np
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import ModelSettings, PosteriorSettings, Settings, TrainSettings
+from dynet_vdgi.config import PosteriorSettings, Settings
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.material import Material
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import Network, new_graph, sampling
+from dynet_vdgi.model_file import Provenance
 from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import Pretraining
 from dynet_vdgi.variational.posterior import Lambda, RuleCounts
-from dynet_vdgi.variational.trainer import Trainer, TrainingData, minibatches, word_rows
+from dynet_vdgi.variational.trainer import Trainer, word_rows
 
 TAGS = (
     "ADJ",
@@ -60,15 +64,19 @@ BATCHES, UPDATES = 30, 3  # most batches, and most updates of the weights, of on
 Accumulate = Callable[[Sequence[Encoded]], None]
 
 
+def settings_of(lexicalised: bool, changes: Mapping[str, Any] | None = None) -> Settings:
+    """Those of the paper's parser, with words or without."""
+    word_dim = {"parser": {"word_dim": WORD_DIM if lexicalised else 0}}
+    return load_settings("paper", changes={**word_dim, **(changes or {})})
+
+
 class Bench:
     """Networks, phase and optimiser, and random sentences to train on."""
 
     def __init__(
         self, sentences: Sequence[Sentence], lexicalised: bool, length: int, n_sentences: int
     ) -> None:
-        settings = Settings(
-            model=ModelSettings(word_dim=WORD_DIM if lexicalised else 0), train=TrainSettings(lr=0.0, l2=0.0)
-        )
+        settings = settings_of(lexicalised, {"train": {"lr": 0.0, "l2": 0.0}})
         rng = np.random.default_rng(1)
         tags, words = np.repeat(np.arange(1, len(TAGS) + 1), 1 + np.arange(len(TAGS)) % 4), np.arange(2_000)
         if sentences:
@@ -167,12 +175,12 @@ def print_comparison(title: str, records: Sequence[dict[str, Any]]) -> None:
 
 def epochs(sentences: list[Sentence], lexicalised: bool, n_epochs: int) -> dict[str, Any]:
     """CPU seconds of each of the first epochs with the default settings, updates included."""
-    settings = Settings(model=ModelSettings(word_dim=WORD_DIM if lexicalised else 0))
-    vocabulary = build_vocabulary(sentences, lexicalised=lexicalised, min_freq=settings.data.min_freq)
-    data = TrainingData(sentences, [], vocabulary, load_rules(rules_path("ud")))
+    settings = settings_of(lexicalised)
+    vocabulary = build_vocabulary(sentences, lexicalised=lexicalised, min_freq=settings.words.min_freq)
+    material = Material({"": sentences}, vocabulary, load_rules(rules_path("ud")))
     seconds, n_updates = [], []
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(settings, data, {}, Path(folder))
+        trainer = Trainer(settings, material, Provenance(), Path(folder))
         lengths = [len(sentence) for sentence in trainer.encoded]
         for epoch in range(n_epochs):
             start = time.process_time()

@@ -35,7 +35,7 @@ class DataSettings(Section, frozen=True):
         Literal["standard", "as_released"], Meta(description="which words and trees count")
     ] = "standard"
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column of the tags")] = "upos"
-    max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 15
+    max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
 
 
 # ------------------------------------------------------------------------------------------- teachers
@@ -46,6 +46,7 @@ class NoTeacher(Section, frozen=True, tag_field="kind", tag="none"):
 class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
     """EM of the dependency model with valence, see `teachers.dmv`."""
 
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=0, description="of EM, first stage")] = 20
     valence_iterations: Annotated[int, Meta(ge=0, description="of EM, second stage")] = 10
     smoothing: Annotated[float, Meta(gt=0, description="pseudo-count of every parameter")] = 0.1
@@ -55,6 +56,7 @@ class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
 class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"):
     """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
 
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     prior_weight: Annotated[float, Meta(gt=0, description="of the rule table; mu in the paper")] = 0.3
     ridge: Annotated[float, Meta(gt=0, description="penalty on weights; lambda in the paper")] = 0.001
     iterations: Annotated[int, Meta(ge=0, description="of Frank-Wolfe")] = 20
@@ -74,14 +76,14 @@ TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
 class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron"):
     """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
 
-    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
     explore_from: Annotated[
         int,
         Meta(ge=1, le=10_001, description="from this epoch on, its own actions are followed"),
     ] = 3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
-    ] = 20
+    ] = 21
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
 
 
@@ -303,6 +305,8 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
     if not has_text:
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
         say("there is no text to learn from, only trees", *teacher, "rules")
+    if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
+        say("the text is cut at data.max_len already", "teacher.max_len")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:

@@ -16,6 +16,7 @@ from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
 
@@ -81,23 +82,24 @@ class Summary:
 
     def lines(self) -> list[str]:
         """The summary for people."""
-        result = [
-            f"  sentences  {self.sentences:,}",
-            f"  words      {self.words:,}{self._other_tokens()}",
-            f"  tags       {' '.join(f'{tag} {n}' for tag, n in self.tags.most_common())}",
-            f"  tag set    {self._tag_set()}",
-            f"  lengths    {', '.join(self._bands())} (without punctuation)",
-            f"  training   {self._training()}",
+        facts = [
+            ("sentences", f"{self.sentences:,}"),
+            ("words", f"{self.words:,}{self._other_tokens()}"),
+            ("tags", " ".join(f"{tag} {n}" for tag, n in self.tags.most_common())),
+            ("tag set", self._tag_set()),
+            ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
+            ("training", self._training()),
         ]
         if self.with_trees:
             share = 100 * self.projective / self.with_trees
             covered = 100 * self.rule_arcs / max(self.arcs, 1)
-            result += [
-                f"  trees      {self.with_trees:,} sentences, {share:.1f} % projective",
-                f"  rules      hold for {covered:.1f} % of the arcs (without punctuation)",
+            facts += [
+                ("trees", f"{self.with_trees:,} sentences, {share:.1f} % projective"),
+                ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
             ]
         else:
-            result.append("  trees      none (not needed for training or parsing)")
+            facts.append(("trees", "none (not needed for training or parsing)"))
+        result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
         if not self.sentences:
             return result
         unused = self.rules.unused(sorted(self.tags))

@@ -273,6 +273,7 @@ def test_a_fault_in_standard_input(vdgi: Vdgi, model: Path, monkeypatch: pytest.
 # Interrupts, closed pipes, bugs
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_names_its_checkpoint(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +312,7 @@ def test_an_interrupt_elsewhere(
     assert vdgi("info", model) == (130, "", "interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_real_interrupt(model: Path) -> None:
     with process("parse", model) as running:
         assert running.stdin is not None

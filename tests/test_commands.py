@@ -609,6 +609,8 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
 FILES_OF_A_RUN = ["demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_demo_and_the_demo_again(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
     first = vdgi.good("demo", "--seed", "3")
     out = folder / "runs" / "demo"

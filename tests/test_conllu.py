@@ -348,6 +348,8 @@ def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> N
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> None:
     raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
         ("feats", "deps", "misc"), list.__getitem__

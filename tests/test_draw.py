@@ -160,6 +160,7 @@ def test_every_arc_along_the_line_can_be_read(
 
 @settings(max_examples=150)
 @given(sentences(30), st.integers(40, 120), st.booleans())
+@pytest.mark.slow
 def test_every_arc_down_the_page_can_be_read(
     sentence: tuple[list[str], list[int], list[int]], width: int, marked: bool
 ) -> None:
@@ -487,6 +488,7 @@ def test_svg_document() -> None:
 
 
 # ------------------------------------------------------------------------------------------- PNG
+@pytest.mark.slow
 def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
     chosen = [
@@ -509,10 +511,7 @@ def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) 
 @pytest.fixture
 def files(folder: Path) -> Path:
     """gold.conllu of 6 sentences, and parse.conllu whose first tree differs."""
-    gold = tiny.treebank(6)
-    Path("gold.conllu").write_text(gold, encoding="utf-8")
-    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
-    Path("parse.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
+    tiny.write_gold_and_parse(Path("gold.conllu"), Path("parse.conllu"))
     return folder
 
 

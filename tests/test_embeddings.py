@@ -599,6 +599,7 @@ embeddings.write(embeddings.train(text, dim=5, epochs=2, min_count=1, seed=3), s
 """
 
 
+@pytest.mark.slow
 def test_the_same_text_and_seed_give_the_same_bytes_in_every_process() -> None:
     outputs = set()
     for seed in ("0", "1"):

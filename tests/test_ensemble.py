@@ -15,7 +15,8 @@ from shell import Vdgi
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, NoTeacher, every_setting
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, NoTeacher
+from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
@@ -130,6 +131,8 @@ def test_every_kind_teaches_its_own_trees() -> None:
     assert found["dmv"].predict(TEXT) != found["convex-mst"].predict(TEXT)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: Vdgi) -> None:
     for kind, name in NAMES.items():
         out = tmp_path / kind

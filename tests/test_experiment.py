@@ -641,6 +641,8 @@ def test_last_words(folder: Path, status: int, said: str, log: str | None, last:
     assert processes._last_words(task, status, said, str(folder)) == last
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_what_was_begun_with_other_names_of_files_begins_again(
     whole: tuple[Path, str], folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -684,6 +686,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, table_in(out)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
     folder, table = whole
     run = folder / "out" / "xx" / "fine" / "2"
@@ -743,6 +747,8 @@ def begun(run: Path) -> Callable[[], bool]:
     return lambda: (run / "model.vdgi").exists() and not (run / "result.json").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_interrupted_and_killed_it_goes_on_to_the_same_table(whole: tuple[Path, str], folder: Path) -> None:
     write_plan(folder)
     command = ("experiment", "plan.toml", "--out", "out")
@@ -767,6 +773,7 @@ def test_interrupted_and_killed_it_goes_on_to_the_same_table(whole: tuple[Path, 
     assert not Path("out/.replaced").exists()
 
 
+@pytest.mark.slow
 def test_a_real_failure_is_listed_with_its_log(folder: Path, vdgi: Vdgi) -> None:
     diverging = f'[[system]]\nname = "wild"\npresets = ["paper"]\nset = {WILD}\n'
     write_plan(folder, PLAN.replace("seeds = [1, 2]", "seeds = [1]") + diverging)
@@ -813,6 +820,8 @@ def worker_of(run: Path) -> int | None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the worker of a task")
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_worker_of_a_cluster_is_killed(
     whole: tuple[Path, str], folder: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:

@@ -99,6 +99,7 @@ def test_dropout_is_that_of_the_reference_engine_given_the_same_random_numbers(w
 
 
 @EITHER
+@pytest.mark.slow
 def test_sampling_follows_q(merge):
     net, n, times = network(), 3, 4000
     every = [a for a, _ in brute_force.derivations(n)]

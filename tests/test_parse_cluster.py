@@ -27,6 +27,8 @@ from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.parsing.stream import PARCEL, Stream
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:

@@ -359,6 +359,7 @@ def blocks(sample: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks: dict[str, str]) -> None:
     paths = sorted((sample / "dependency_treebank").glob("*.dp"))
     expected = [
@@ -387,6 +388,7 @@ def test_the_sample_keeps_every_form_and_tag(sample: Path, blocks: dict[str, str
     assert [row[3] for row in rows] == [penn.UPOS[tag] for _, tag in leaves]
 
 
+@pytest.mark.slow
 def test_branching_scores_of_the_sample(blocks: dict[str, str], tmp_path: Path) -> None:
     """Next to the paper's section 23: left 36.2 and 30.2, right 20.1 and 20.6."""
     path = tmp_path / "wsj.conllu"

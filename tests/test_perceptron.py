@@ -32,7 +32,8 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
-from dynet_vdgi.students.perceptron import Perceptron, PerceptronModel, train
+from dynet_vdgi.students.learner import Perceptron
+from dynet_vdgi.students.perceptron import PerceptronModel, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 SMALL = PerceptronSettings(log2_buckets=12)
@@ -299,6 +300,8 @@ def test_costs_are_those_of_exhaustive_search_in_every_state(n):
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=12), max_size=5), st.integers(0, 20))
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_every_parse_is_a_projective_tree_with_one_root(sentences, seed):
     for tags, heads in zip(sentences, random_parser(seed=seed).parse(sentences)):
         assert len(heads) == len(tags)
@@ -710,6 +713,7 @@ def test_models_of_other_kinds_and_misfits_are_named(small_model: Path, tmp_path
 
 
 # ------------------------------------------------------------------------------------------- numba
+@pytest.mark.slow
 def test_neural_models_need_no_numba(model: Path) -> None:
     code = f"import sys, dynet_vdgi; dynet_vdgi.load({str(model)!r}).parse(['a'], ['NOUN'])"
     code += "; print('numba' in sys.modules)"
@@ -717,6 +721,7 @@ def test_neural_models_need_no_numba(model: Path) -> None:
     assert result.stdout == "False\n", result.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_numba_is_named(small_model: Path, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
     environment = {"PYTHONPATH": str(tmp_path)}

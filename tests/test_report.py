@@ -297,7 +297,7 @@ TAUGHT: list[dict[str, Any]] = [
 def test_what_a_teacher_learnt_and_found(runs: Path) -> None:
     root = check(page.render([Run("both", {}, "", rows=TAUGHT), Run("none", {}, "")]))
     (curve,) = [picture for picture in root.all("svg") if picture.attributes["class"] == "vdgi-curve"]
-    assert curve.all("title")[0].text == "DMV teacher: penalised log-likelihood per word against iterations"
+    assert curve.all("title")[0].text == "DMV, stage 1: penalised log-likelihood per word against iterations"
     assert curve.all("desc")[0].text == (
         "both: eu: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1. "
         "both: fr: from -6 at iteration 1 to -2 at iteration 3; lowest -6, highest -2."
@@ -326,7 +326,7 @@ def test_a_log_of_a_teacher_and_of_updates(runs: Path) -> None:
         "Line 1",
         "Entropy of the encoder against updates",
         "Line 1",
-        "DMV teacher: penalised log-likelihood per word against iterations",
+        "DMV, stage 1: penalised log-likelihood per word against iterations",
     ]
     assert len(table_of(root, "run: figures by update")) == 3
 
@@ -343,13 +343,25 @@ def test_a_log_of_a_teacher_that_is_damaged(runs: Path) -> None:
     assert table_of(root, "Word order")["run: x"] == ["-", "-", "-", "no", "no", "-"]
 
 
+def test_each_stage_of_a_teacher_has_a_curve_of_its_own(runs: Path) -> None:
+    second = [{**row, "stage": 2, "iteration": k, "penalised": -50.0} for k, row in enumerate(TAUGHT[:2], 4)]
+    root = check(page.render([Run("run", {}, "", rows=[*TAUGHT[:3], *second, TAUGHT[6]])]))
+    told = [
+        picture.all("desc")[0].text for picture in root.all("svg") if "curve" in picture.attributes["class"]
+    ]
+    assert told == [
+        "run: eu: from -3 at iteration 1 to -1 at iteration 3; lowest -3, highest -1.",
+        "run: eu: from -0.5 at iteration 1 to -0.5 at iteration 2; lowest -0.5, highest -0.5.",
+    ]
+
+
 def test_the_log_of_convex_mst(runs: Path) -> None:
     rows = [
         {"phase": "teacher", "language": "", "iteration": k, "objective": 1.0 / k, "gap": 0.1 / k}
         for k in (1, 2)
     ]
     root = check(page.render([Run("run", {}, "", rows=rows)]))
-    assert "Convex-MST teacher: objective per word against iterations" in root.text
+    assert "Convex-MST: objective per word against iterations" in root.text
     log = table_of(root, "run: figures of the teacher")
     assert (log["iteration"], log["2"]) == (["language", "objective", "gap"], ["-", "0.5", "0.05"])
 

@@ -29,18 +29,17 @@ def run(arguments: argparse.Namespace) -> None:
 
     path = model_path(arguments.model)
     model = model_file.load(path)
-    n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
     if arguments.json:
         everything = {
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
-            "weights": n_weights,
+            "weights": model.n_weights,
             "settings": model.settings.to_dict(),
         }
         print(json.dumps(everything, indent=1))
         return
-    facts = [("model", str(path)), *_facts(model), ("weights", f"{n_weights:,}")]
+    facts = [("model", str(path)), *_facts(model), ("weights", f"{model.n_weights:,}")]
     print(f"{aligned(facts, left=2)}\n\n{model.settings.to_toml().rstrip()}")
 
 
@@ -53,7 +52,7 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
         elif isinstance(value, dict):
             yield key, _numbers(value)
-        elif isinstance(value, list):
+        elif isinstance(value, (list, tuple)):
             yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
         else:
             yield key, "-" if value is None else str(value)

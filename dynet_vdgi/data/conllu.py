@@ -13,6 +13,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, TextIO
 
@@ -113,13 +114,20 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
 
 
 def sentence_of(
-    block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = _warn
+    block: Block,
+    heads: Heads = "optional",
+    tags: str = "upos",
+    on_repair: OnFault = _warn,
+    *,
+    lean: bool = False,
 ) -> Sentence:
     """The checked sentence of a block; arguments as of `read`, but repairs are told for every block.
 
+    A `lean` one leaves out the columns that parsing does not look at: lemmas, XPOS, FEATS, relations.
+
     Raises: `DataError` for a fault.
     """
-    return _sentence(block.path, block.line, block.lines, heads, tags, on_repair)
+    return _sentence(block, heads, tags, on_repair, lean)
 
 
 def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:
@@ -208,10 +216,9 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
         yield first, lines
 
 
-def _sentence(
-    name: str, first: int, lines: list[str], policy: Heads, tag_column: str, on_repair: OnFault
-) -> Sentence:
+def _sentence(source: Block, policy: Heads, tag_column: str, on_repair: OnFault, lean: bool) -> Sentence:
     """The checked sentence of one block."""
+    name, first, lines = source
     block = BlockCheck(name, first)
     by_xpos = tag_column == "xpos"
     words: list[list[str]] = []
@@ -244,21 +251,25 @@ def _sentence(
     _, forms, lemmas, upos, xpos, feats, heads, deprels, _, _ = zip(*words)
     tree = None if policy == "ignored" else _tree(block, heads, rows, policy, on_repair)
     universal = tuple(map(sys.intern, upos))
-    native = _known(xpos)
     if "_" in universal:
         hint = f"{_BY_XPOS}, here and below"
         on_repair(block.repair(rows[upos.index("_")], "column 4 (UPOS) is missing", hint))
         universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
-    return Sentence(
+    sentence = Sentence(
         forms,
-        native if by_xpos else universal,
+        tuple(map(sys.intern, xpos)) if by_xpos else universal,
         tree,
         Source(name, first, tuple(lines), tuple(rows)),
         universal if by_xpos else (),
-        _known(lemmas),
-        native,
-        _known(feats),
-        _known(deprels) if tree else (),
+    )
+    if lean:
+        return sentence
+    return replace(
+        sentence,
+        lemmas=_known(lemmas),
+        xpos=_known(xpos),
+        feats=_known(feats),
+        deprels=_known(deprels) if tree else (),
     )
 
 
@@ -268,7 +279,7 @@ def _punctuation_or_none(xpos: str) -> str:
 
 def _known(column: tuple[str, ...]) -> tuple[str, ...]:
     """A column whose equal entries share their memory; empty if nothing is known."""
-    if column.count("_") == len(column):
+    if column[0] == "_" and column.count("_") == len(column):
         return ()
     return tuple(map(sys.intern, column))
 

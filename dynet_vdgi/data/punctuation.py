@@ -33,6 +33,12 @@ def is_projective(heads: Sequence[int]) -> bool:
     return True
 
 
+def kept_positions(sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION) -> tuple[int, ...]:
+    """Positions (from 1) of the words whose universal tags are not removed."""
+    universal = sentence.upos or sentence.tags
+    return tuple([p for p, tag in enumerate(universal, 1) if tag not in removed_tags])
+
+
 def without_punctuation(
     sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION
 ) -> tuple[Sentence, tuple[int, ...]]:
@@ -43,8 +49,7 @@ def without_punctuation(
     longer fit the lines of the file, and a writer must not put them there. Its `gaps` say what was removed
     where; relations, which belonged to the arcs of the file, are kept word by word.
     """
-    universal = sentence.upos or sentence.tags
-    positions = tuple(p for p, tag in enumerate(universal, 1) if tag not in removed_tags)
+    positions = kept_positions(sentence, removed_tags)
     if len(positions) == len(sentence):
         return sentence, positions
     kept = [p - 1 for p in positions]
@@ -133,14 +138,23 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], n_w
         head = positions[kept_head - 1] if kept_head else 0
         heads[position - 1] = head
         if head:
-            left_end, right_end = min(head, position), max(head, position)
-            arcs.append((right_end - left_end, left_end, right_end, head))
+            if head < position:
+                arcs.append((position - head, head, position, head))
+            else:
+                arcs.append((head - position, position, head, head))
         else:
             root = root or position
     if not root:
         raise ValueError("no kept word is the root")
+    if len(positions) == n_words:
+        return tuple(heads)
+    arcs.sort()  # the innermost first
     for word in range(1, n_words + 1):
         if heads[word - 1] < 0:
-            covering = [arc for arc in arcs if arc[1] < word < arc[2]]
-            heads[word - 1] = min(covering)[3] if covering else root
+            for _, left_end, right_end, head in arcs:
+                if left_end < word < right_end:
+                    heads[word - 1] = head
+                    break
+            else:
+                heads[word - 1] = root
     return tuple(heads)

@@ -211,7 +211,7 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append))
+            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=True))
     except DataError as error:
         fault = error
     if sampling is None:

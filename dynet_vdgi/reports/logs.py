@@ -25,10 +25,12 @@ CURVES = (
 """Title, key of a log's rows, factor: what is drawn against the number of updates."""
 
 TEACHER_CURVES = (
-    ("DMV teacher: penalised log-likelihood per word", "penalised", True),
-    ("Convex-MST teacher: objective per word", "objective", False),
+    ("DMV, stage 1: penalised log-likelihood per word", "penalised", 1),
+    ("DMV, stage 2: penalised log-likelihood per word", "penalised", 2),
+    ("Convex-MST: objective per word", "objective", None),
 )
-"""Title, key of a log's rows, whether the figure is for a whole text: what is drawn by iteration."""
+"""Title, key of a log's rows, stage: what is drawn of teachers by iteration. The stages of a DMV maximise
+different functions, whose values are logged for whole texts."""
 
 TEACHING = ("teacher", "text", "taught", "student")
 """Phases of a log's rows that are not about updates."""
@@ -81,18 +83,19 @@ def _by_iteration(runs: Sequence[Run]) -> CurveGroup:
     """A line for each run and language."""
     texts = [(run, language, rows) for run in runs for language, rows in _by_language(run, "teacher")]
     pictures, drawn = [], set()
-    for title, key, is_total in TEACHER_CURVES:
+    for title, key, stage in TEACHER_CURVES:
         series = []
         for index, (run, language, rows) in enumerate(texts):
-            points = _points(rows, "iteration", key)
-            if is_total:
-                words = _words(run, language)
-                points = [(x, y / words) for x, y in points] if words else []
-            if points:
-                series.append(curves.Series(_named(run, language), points, index))
+            points = _points([row for row in rows if row.get("stage") == stage], "iteration", key)
+            words = _words(run, language) if stage else 1.0
+            if points and words:
+                first = points[0][0]
+                line = [(x - first + 1, y / words) for x, y in points]
+                series.append(curves.Series(_named(run, language), line, index))
                 drawn.add(index)
         if series:
-            pictures.append(Curve(title, curves.svg(title, series, f"curve-{key}", curves.ITERATIONS)))
+            name = f"curve-{key}-{stage or ''}"
+            pictures.append(Curve(title, curves.svg(title, series, name, curves.ITERATIONS)))
     return CurveGroup(
         [(curves.sample(index), _named(*texts[index][:2])) for index in sorted(drawn)], pictures
     )

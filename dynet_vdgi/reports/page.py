@@ -43,9 +43,9 @@ class Card:
 def _card(index: int, run: Run) -> Card:
     meta = run.meta
     versions = [f"{name} {meta[name]}" for name in ("python", "dynet", "numpy") if meta.get(name)]
-    kind, updates = meta.get("kind", "neural"), meta.get("updates", "-")
+    kind, updates = meta.get("kind", "neural"), meta.get("updates")
     facts = {
-        "Model": f"{kind}, {run.n_weights:,} weights, {updates} updates",
+        "Model": f"{kind}, {run.n_weights:,} weights" + (f", {updates} updates" if updates else ""),
         "Preset": meta.get("preset"),
         "Protocol": meta.get("protocol"),
         "Trained on": ", ".join(
@@ -78,9 +78,11 @@ def _card(index: int, run: Run) -> Card:
 
 
 def _time(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Time of the updates that the log has; dev scoring and reading are not in it."""
+    """Time of the updates and of teaching that the log has; dev scoring and reading are not in it."""
     cpu, wall = (sum(number_in(row, key) or 0.0 for row in rows) for key in ("cpu_s", "wall_s"))
-    return f"{cpu:,.0f} CPU seconds, {wall:,.0f} s by the clock (as logged)" if cpu or wall else ""
+    parts = [f"{cpu:,.0f} CPU seconds"] if cpu else []
+    parts += [f"{wall:,.0f} s by the clock"] if wall else []
+    return f"{', '.join(parts)} (as logged)" if parts else ""
 
 
 def _dev_dda(run: Run) -> str:

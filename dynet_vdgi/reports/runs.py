@@ -60,6 +60,6 @@ def run_of(name: str, folder: Path, model: ModelFile) -> Run:
         name,
         model.meta,
         model.settings.to_toml().rstrip(),
-        sum(array.size for array in model.parameters.values()),
+        model.n_weights,
         [row for row in RunLog(folder / config.LOG_NAME).rows() if isinstance(row, dict)],
     )

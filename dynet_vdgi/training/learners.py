@@ -17,7 +17,7 @@ from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.runlog import RunLog
 
 if TYPE_CHECKING:
-    from dynet_vdgi.students.perceptron import Perceptron
+    from dynet_vdgi.students.learner import Perceptron
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -47,12 +47,12 @@ def learn_perceptron(
     checkpoint: ModelFile | None,
 ) -> ModelFile:
     """The perceptron of the taught trees and the gold ones."""
-    from dynet_vdgi.students.perceptron import Perceptron
+    from dynet_vdgi.students.learner import Perceptron
 
     assert isinstance(settings.parser, PerceptronSettings)
     start = time.process_time()
     trees = [*material.taught, *material.trees]
-    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary)
+    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, material.prior)
     seconds = time.process_time() - start
     logger.info("perceptron: %d trees, %.1f CPU s with compiling", len(trees), seconds)
     gold_trees = list(provenance.gold_trees)
@@ -73,6 +73,7 @@ def learn_perceptron(
         material.vocabulary,
         material.rules,
         student.model.arrays(),
+        symbols=student.codes.to_json() if student.codes else None,
     )
     if folder:
         save_model(folder / MODEL_NAME, model)
