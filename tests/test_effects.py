@@ -16,7 +16,8 @@ import pytest
 import tiny
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import Settings, every_setting, leaves, without_effect
+from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
@@ -264,5 +265,9 @@ def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
             merge(settings, nested(name, OTHER[name]))
         section = name.partition(".")[0]
         reason = idle.get(name) or idle.get(section)
-        expected = f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for {section}"
+        expected = (
+            f"config: '{name}' would have no effect: {reason}"
+            if reason
+            else f"config: '{name}' is for {section}"
+        )
         assert str(caught.value).startswith(expected)

@@ -34,13 +34,6 @@ def parser(model: Path) -> Parser:
     return vdgi.load(model)
 
 
-def trained(folder: Path, settings: Settings) -> Parser:
-    """A parser of the tiny treebank."""
-    text = Given((str(tiny.write(folder / "a.conllu")),))
-    run(Inputs({"": text}), settings, out=folder)
-    return vdgi.load(folder)
-
-
 def is_tree(heads: tuple[int, ...]) -> bool:
     """One root, and every word below it."""
     for word in range(1, len(heads) + 1):
@@ -49,14 +42,6 @@ def is_tree(heads: tuple[int, ...]) -> bool:
         if word:
             return False
     return heads.count(0) == 1
-
-
-def trained(folder: Path, settings: Settings) -> Parser:
-    """A parser of the tiny treebank."""
-    text = Given((str(tiny.write(folder / "a.conllu")),))
-    model = run(Inputs({"": text}), settings)
-    assert model is not None
-    return Parser(model)
 
 
 def printed_by(code: str) -> str:
