@@ -42,6 +42,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "rl-pc": (BOTH, []),
     "rl-sn": (BOTH, []),
     "rule-aware": (BOTH, []),
+    "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
     "ud-universal": (BOTH, []),
     "ud-universal-lexicalised": (BOTH, []),

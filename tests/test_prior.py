@@ -234,7 +234,7 @@ def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.nd
     return expected
 
 
-@pytest.mark.parametrize("name", ["strict", "text", "best-tags"])
+@pytest.mark.parametrize("name", ["strict-tags", "text", "best-tags"])
 @given(tags=sentences)
 def test_shipped_tables_give_what_a_loop_gives(name, tags):
     rules = shipped(name)
@@ -257,7 +257,7 @@ def test_files_without_parts_are_rules_and_distance(tags, short):
 
 
 # ------------------------------------------------------------------------------------------- switches
-@pytest.mark.parametrize("name", ["strict", "text", "best-tags"])
+@pytest.mark.parametrize("name", ["strict-tags", "text", "best-tags"])
 def test_every_part_has_a_switch(name):
     rules = shipped(name)
     tags = Sentence.of_tags([*UPOS, "PROPN", "PROPN", "CONJ", "VERB", "NOUN", "ADP"])
@@ -309,7 +309,7 @@ def test_unknown_parts_are_refused_with_a_hint():
 
 
 def test_tracks_are_parts_of_the_best_table():
-    best, text, strict = shipped("best-tags"), shipped("text"), shipped("strict")
+    best, text, strict = shipped("best-tags"), shipped("text"), shipped("strict-tags")
     track = best.of_kinds("abc")
     assert (track.rules, track.classes, track.table) == (text.rules, text.classes, text.table)
     assert [part.name for part in best.parts if part.kind == "d"] == ["head first", "conjuncts", "names"]
@@ -322,7 +322,7 @@ def test_tracks_are_parts_of_the_best_table():
 
 
 def test_learners_that_count_rules_can_read_tables():
-    strict, plain = shipped("strict"), shipped("ud-propn")
+    strict, plain = shipped("strict-tags"), shipped("ud-propn")
     tags = tuple(tag for tag in UPOS if tag != "CCONJ")
     assert (strict.index(tags) == plain.index(tags)).all()
     assert (strict.expectations == plain.expectations).all()

@@ -79,7 +79,7 @@ def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
 
 def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
-    rules = load_rules(config.rules_path("strict"))
+    rules = load_rules(config.rules_path("strict-tags"))
     bare = [s.__class__(s.forms, s.tags, None) for s in text]
     first, again = (taught(sentences, teacher_of(sentences, rules)) for sentences in (text, bare))
     assert [s.heads for s in first] == [s.heads for s in again]
