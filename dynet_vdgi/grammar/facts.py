@@ -1,7 +1,7 @@
 """What a linguist knows of a language, as evidence beside that of the text.
 
-A file of facts has lines `MEASURE = SHARE`, or `yes` for 1 and `no` for 0, where MEASURE is one that the rule table
-defines (see `statistics`); `; cases N` says how many cases of the text the fact is worth, otherwise CASES:
+A file of facts has lines `MEASURE = SHARE`, or `yes` for 1 and `no` for 0, where MEASURE is one that the rule
+table defines (see `statistics`); `; cases N` says how many cases the fact is worth, otherwise CASES:
 
     nouns-before-verbs = yes
     version-1 = no ; cases 1000
@@ -22,7 +22,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import FEW, Text
 
 CASES = 10 * FEW
-"""What a fact is worth where the file does not say: more than a small text, less than a large one's evidence."""
+"""What a fact is worth where the file does not say: more than a small text, less than a large one."""
 
 WORDS = {"yes": 1.0, "no": 0.0}
 

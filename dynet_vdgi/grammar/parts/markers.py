@@ -113,7 +113,7 @@ def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
 
 
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
-    score = text.found[setting.name].get(marker, 0.0)
+    score: float = text.found[setting.name].get(marker, 0.0)
     case = case_of(feats)
     if case:
         is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")

@@ -5,10 +5,10 @@
 Clauses are cut before removed punctuation and before words of `cut`. In one with a copula (first group) and
 no word of `as`, the predicate is a word of the second group: the first one after the last copula of the
 first run, or, where there is none after it or the measure `final` is above a half, the last one before it.
-From an ADJ or NUM on it moves to the next word while that belongs to `over` and the text has adjectives before
-nouns. Where the measure `initial` is above a half and nothing stands before the copula, its subject follows it,
-and the predicate after that: the next word if the subject is a PRON, or else the next one with a `particle`
-just before it, if any. The predicate is read as `as`, by the table and by the model.
+From an ADJ or NUM on it moves to the next word while that belongs to `over` and the text has adjectives
+before nouns. Where the measure `initial` is above a half and nothing stands before the copula, its subject
+follows it, and the predicate after that: the next word if the subject is a PRON, or else the next one with a
+`particle` just before it, if any. The predicate is read as `as`, by the table and by the model.
 
     copula = 1.7 VERB | ADJ ; least 5 ; as AUX
 
