@@ -416,7 +416,7 @@ def test_asymmetry_has_limits():
     ],
 )
 def test_tables_of_the_first_version_give_what_they_gave(name, digest):
-    """Before parts looked at whole sentences, to nine decimals: plain texts, verb-final ones, mirror images."""
+    """To nine decimals, before parts looked at whole sentences: of plain, verb-final and mirrored texts."""
     rng, found = random.Random(1), hashlib.sha256()
     names = [*UPOS[:17], "NN", "VBD", "IN", "DT", "JJ"]
     text = [[rng.choice(names) for _ in range(rng.randint(1, 14))] for _ in range(60)]
