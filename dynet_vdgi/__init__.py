@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.parser import Parser, load
-    from dynet_vdgi.students.perceptron import Perceptron
+    from dynet_vdgi.students.learner import Perceptron
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
@@ -42,7 +42,7 @@ _HOMES = {
     "Evaluation": "evaluation.attachment",
     "Neural": "variational.learner",
     "Parser": "parsing.parser",
-    "Perceptron": "students.perceptron",
+    "Perceptron": "students.learner",
     "Prior": "grammar.prior",
     "RuleSet": "grammar.rules",
     "Sentence": "data.sentence",

@@ -1,9 +1,10 @@
 """Model files: everything needed to parse, to go on training, and to know where a model comes from.
 
 A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
-`vocabulary.json`, `rules.txt`, `parameters.npz` (weights for parsing), `training.npz` (weights, AdaGrad sums,
-averages, lambda as the last update left them) and `progress.json` (how far training is). Random numbers are
-drawn from the seed and the number of the update, so those two are the state of the generators.
+`vocabulary.json`, `rules.txt`, perhaps `symbols.json`, `parameters.npz` (weights for parsing), `training.npz`
+(weights, AdaGrad sums, averages, lambda as the last update left them) and `progress.json` (how far training
+is). Random numbers are drawn from the seed and the number of the update, so those two are the state of the
+generators.
 """
 
 from __future__ import annotations
@@ -112,6 +113,7 @@ class ModelFile:
     parameters: Arrays
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
+    symbols: dict[str, Any] | None = None  # of `students.codes`: what a perceptron is told of words
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -151,6 +153,8 @@ def save(path: str | Path, model: ModelFile) -> None:
         "training.npz": _npz(model.training),
         "progress.json": json.dumps(model.progress).encode(),
     }
+    if model.symbols is not None:
+        entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
     with (
         atomic_bytes_writer(str(path)) as handle,
         zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
@@ -175,7 +179,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
                     f"{path}: model format {meta['format']} is newer than this program's ({FORMAT}); "
                     "update dynet_vdgi to use it"
                 )
-            of_version_0_1 = meta["format"] == 1
+            of_version_0_1, names = meta["format"] == 1, archive.namelist()
             return ModelFile(
                 provenance=_provenance(meta, path),
                 settings=from_toml(
@@ -186,6 +190,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
                 parameters=_arrays(archive.read("parameters.npz")),
                 training=_arrays(archive.read("training.npz")) if training else {},
                 progress=json.loads(archive.read("progress.json")) if training else {},
+                symbols=json.loads(archive.read("symbols.json")) if "symbols.json" in names else None,
             )
     except FileNotFoundError:
         raise ModelError(f"{path}: no such model file") from None

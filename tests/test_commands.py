@@ -669,7 +669,7 @@ def test_a_treebank_folder(vdgi: Vdgi, folder: Path, small_demo: None) -> None:
     command = ["demo", "xx", "UD_Demo", "more text"]
     first = vdgi.good(*command)
     assert first.err.count("gold trees used: none") == 2
-    assert "rules only" in first.out
+    assert " only (baseline)" in first.out
     model = model_file.load("runs/xx/best/model.vdgi")
     assert [item.name for item in model.provenance.data] == [
         "xx_demo-ud-train-1.conllu",

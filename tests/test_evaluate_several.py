@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from dynet_vdgi.baselines.branching import left_branching
 from dynet_vdgi.baselines.rules_only import rules_only
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import evaluate
 from dynet_vdgi.evaluation.significance import interval
@@ -31,13 +34,16 @@ LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 @pytest.fixture
 def scored(folder: Path) -> Path:
     """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first sentence)."""
-    gold = tiny.treebank(6)
-    Path("gold.conllu").write_text(gold, encoding="utf-8")
-    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
-    Path("b.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
-    with open("a.conllu", "w", encoding="utf-8") as handle:
-        conllu.write(((s, left_branching(len(s))) for s in conllu.read("gold.conllu")), handle)
+    tiny.write_gold_and_parse(Path("gold.conllu"), Path("b.conllu"))
+    sentences = list(conllu.read("gold.conllu"))
+    write(sentences, [left_branching(len(sentence)) for sentence in sentences], Path("a.conllu"))
     return folder
+
+
+def write(sentences: Sequence[Sentence], trees: Sequence[tuple[int, ...]], path: Path) -> None:
+    """The sentences with these trees as a file; relations are made up."""
+    blocks = (render(sentence, heads) for sentence, heads in zip(sentences, trees))
+    path.write_text("".join(blocks), encoding="utf-8")
 
 
 def cells(line: str) -> list[str]:
@@ -221,8 +227,7 @@ def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, 
     sentences = list(conllu.read(gold, heads="required"))
     heads = rules_only([s.tags for s in sentences], Prior(load_rules(rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
-    with open(parse, "w", encoding="utf-8") as handle:
-        conllu.write(zip(sentences, heads), handle)
+    write(sentences, heads, parse)
     options = ["--protocol", "every_word", "--bootstrap", "0", "--json"]
     total = json.loads(vdgi.good("evaluate", gold, parse, *options).out)["systems"]["parse.conllu"]["total"]
     assert total["sentences"] == len(sentences)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import break_ties, decode
 
@@ -17,7 +18,7 @@ TIE_SEEDS = 5
 """Over how many seeds the baseline's figures are averaged."""
 
 
-def rules_only(tagged: Sequence[Sequence[str]], prior: Prior, seed: int) -> list[tuple[int, ...]]:
-    """Heads of each sentence of tags; ties are broken at random with this seed."""
+def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[tuple[int, ...]]:
+    """Heads of each sentence; ties are broken at random with this seed."""
     rng = np.random.default_rng(seed)
-    return decode([break_ties(prior.potentials(tags), rng) for tags in tagged])
+    return decode([break_ties(prior.potentials(sentence), rng) for sentence in sentences])

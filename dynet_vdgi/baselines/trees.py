@@ -39,6 +39,5 @@ def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, D
 
 def rules_only_trees(sentences: Sequence[Sentence], rules: RuleSet) -> Draws:
     """The trees of "rules only", one draw for each seed that breaks ties."""
-    tagged = [sentence.tags for sentence in sentences]
-    prior = Prior.of_text(rules, tagged)
-    return [rules_only(tagged, prior, seed) for seed in range(TIE_SEEDS)]
+    prior = Prior.of_text(rules, sentences)
+    return [rules_only(sentences, prior, seed) for seed in range(TIE_SEEDS)]

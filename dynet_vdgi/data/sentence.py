@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -45,6 +46,16 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    @classmethod
+    def of_tags(cls, tags: Iterable[str]) -> Sentence:
+        """Words of which nothing but the tags is known; their forms are "_".
+
+        >>> Sentence.of_tags(["DET", "NOUN"]).forms
+        ('_', '_')
+        """
+        tags = tuple(tags)
+        return cls(("_",) * len(tags), tags)
 
     def _repr_svg_(self) -> str | None:
         """The tree as a picture, for notebooks; the one place where `data` uses `drawing`."""

@@ -7,8 +7,8 @@ for ROOT, which is there once. A rule of tag classes sums arcs and pairs over al
 
 Source: the paper only says that expectations are estimated from the training part. The definition was
 recovered from the authors' released French file: over sentences without punctuation, projective, of at most
-ten words, it gives all thirteen values to three decimals. The estimate is a rate per pair, although posterior
-regularisation compares it with the count in a sentence; that is so in the released code, too.
+ten words, it gives all thirteen values to three decimals. The estimate is a rate per pair, although
+posterior regularisation compares it with the count in a sentence; that is so in the released code, too.
 """
 
 from __future__ import annotations

@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.facts import Fact, with_facts
+from dynet_vdgi.grammar.parts import KINDS
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.words import WORDS, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
+from dynet_vdgi.grammar.settings import Setting
+from dynet_vdgi.grammar.statistics import Text, levels
+from dynet_vdgi.grammar.views import View
 from dynet_vdgi.grammar.word_order import Statistics
 
 Floats = NDArray[np.float64]
@@ -27,20 +36,25 @@ SHORT_ARCS = 0.05
 """For rule files without parts: penalty per word skipped by an arc. Far below a rule, so that it decides
 among trees with equally many."""
 
+LEAST_FACTOR = 0.05
+"""Parts that count less than this in a text are left out."""
+
 LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES
 
 
 class Prior:
-    """Log-potentials of arcs from rules, and from statistics of a text where a table asks for them.
+    """Log-potentials of arcs from rules, and from what a text shows where a table asks for it.
 
-    A rule file without parts is a table with rule strength 1 and short arcs `short`. Without statistics,
-    edge statistics are worth nothing. In a text that is a mirror image, left is right.
+    A rule file without parts is a table with rule strength 1 and short arcs `short`. Without a text, edge
+    statistics and measures are worth nothing. In a text that is a mirror image, left is right.
     """
 
     def __init__(
-        self, rules: RuleSet, statistics: Statistics | None = None, short: float = SHORT_ARCS
+        self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS
     ) -> None:
-        self.rules, self.statistics = rules, statistics or Statistics()
+        self.rules = rules
+        self.text = Text(text) if isinstance(text, Statistics) else text or Text()
+        self.statistics = self.text.order
         self._table = rules.table or Table(strength=1.0, short_arcs=short)
         names = _mentioned(rules, self._table)
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
@@ -51,24 +65,91 @@ class Prior:
         self._name_run = self._weights(self._table.name_run)
         self._joined = self._group_flags(self._table.conjunct)
         self._barred = self._group_flags(self._table.clause_barrier)
+        self._settings = _settings_for(self._table.settings, self.text)
 
     @classmethod
-    def of_text(cls, rules: RuleSet, text: Iterable[Sentence | Sequence[str]]) -> Prior:
-        """The prior of a text: sentences, or their tags, without punctuation."""
-        return cls(rules, Statistics.measure(map(_tags, text), rules.table))
+    def of_text(
+        cls, rules: RuleSet, sentences: Sequence[Sentence], facts: Mapping[str, Fact] | None = None
+    ) -> Prior:
+        """The prior of a text, sentences without punctuation; `facts` are what is known besides."""
+        table = rules.table or Table()
+        text = Text(
+            Statistics.measure([sentence.tags for sentence in sentences], table),
+            has_feats=any(sentence.feats for sentence in sentences),
+            has_gaps=any(any(sentence.gaps[1:-1]) for sentence in sentences),
+        )
+        if not table.settings:
+            return cls(rules, text)
+        empty = cls(rules, text)
+        views = [empty.unread(sentence) for sentence in sentences if len(sentence)]
+        text = replace(text, measures=levels(table.measures, views))
+        text = with_facts(text, facts or {}, len(views))
+        found: dict[str, Any] = {}
+        for setting in table.settings:
+            measure = KINDS[setting.name].measure
+            if measure is not None:
+                found[setting.name] = measure(views, setting, text)
+        return cls(rules, replace(text, found=found))
 
-    def potentials(self, sentence: Sentence | Sequence[str]) -> Floats:
+    def unread(self, sentence: Sentence) -> View:
+        """The sentence as it stands, in the order that the statistics are about."""
+        return View(sentence, self.statistics.is_mirrored, self.text.has_feats)
+
+    def view(self, sentence: Sentence) -> View:
+        """The sentence as the table reads it."""
+        view = self.unread(sentence)
+        for setting, kind in self._settings:
+            if kind.read is not None:
+                kind.read(view, setting, self.text)
+        return view
+
+    def potentials(self, sentence: Sentence) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
 
         Column 0 and the diagonal mean nothing; all numbers are finite.
         """
-        tags = _tags(sentence)
-        if not self.statistics.is_mirrored:
-            return self._potentials(tags)
-        potentials = self._potentials(tags[::-1])
-        potentials[:, 1:] = potentials[:, :0:-1].copy()
-        potentials[1:] = potentials[:0:-1].copy()
+        return self.potentials_of(self.view(sentence))
+
+    def potentials_of(self, view: View) -> Floats:
+        """The same, of a view. Where the text is a mirror image, in the order of the sentence nonetheless."""
+        potentials = self._potentials(view.read)
+        if view.n:
+            roots, arcs = potentials[0, 1:], potentials[1:, 1:]
+            for setting, kind in self._settings:
+                if kind.add is not None:
+                    kind.add(view, setting, self.text, roots, arcs)
+        if self.statistics.is_mirrored:
+            potentials[:, 1:] = potentials[:, :0:-1].copy()
+            potentials[1:] = potentials[:0:-1].copy()
         return potentials
+
+    def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
+        """The model's symbol of each word, and the finer one that a student is told, in order."""
+        view = self.view(sentence)
+        symbols = view.symbols
+        marked = symbols
+        for setting, kind in self._settings:
+            marks = kind.mark(view, setting, self.text) if kind.mark is not None else None
+            if marks is not None:
+                marked = [a + b for a, b in zip(marked, marks)]
+        step = -1 if self.statistics.is_mirrored else 1
+        return symbols[::step], marked[::step]
+
+    @property
+    def words(self) -> Setting | None:
+        """The table's line about words in the last stage of learning, if it has one."""
+        return next((setting for setting, kind in self._settings if kind is WORDS), None)
+
+    def split_symbols(self, view: View) -> list[str]:
+        """The symbols of `symbols`, told apart by words where the table asks for it."""
+        if self.words is None:
+            return self.symbols(view)
+        step = -1 if self.statistics.is_mirrored else 1
+        return split(view, self.words, self.text)[::step]
+
+    def symbols(self, view: View) -> list[str]:
+        """What each word is for the dependency model, in the order of the sentence."""
+        return view.symbols[::-1] if self.statistics.is_mirrored else view.symbols
 
     def _potentials(self, tags: Sequence[str]) -> Floats:
         """The same, for the order that the statistics are about."""
@@ -166,8 +247,15 @@ class Prior:
         return [self._flags(group) for group in grouped.groups] if grouped else []
 
 
-def _tags(sentence: Sentence | Sequence[str]) -> Sequence[str]:
-    return sentence.tags if isinstance(sentence, Sentence) else sentence
+def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting, Kind]]:
+    """The settings that count in this text, with their numbers for it."""
+    result = []
+    for setting in settings:
+        kind, factor = KINDS[setting.name], text.factor(setting.condition, setting.negated)
+        is_ready = kind.measure is None or setting.name in text.found
+        if factor > LEAST_FACTOR and is_ready and (text.has_gaps or not kind.needs_gaps):
+            result.append((replace(setting, weight=setting.weight * factor, cache={}), kind))
+    return result
 
 
 def _mentioned(rules: RuleSet, table: Table) -> list[str]:

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
+from dynet_vdgi.grammar.patterns import tokens_of
+from dynet_vdgi.grammar.settings import Setting, UnknownOption, parse_setting
+from dynet_vdgi.grammar.statistics import MEASURES, Measure, measure_syntax
 from dynet_vdgi.names import did_you_mean
 
 ROOT = "ROOT"
@@ -70,6 +74,8 @@ class Table:
     clause_barrier: Grouped | None = None
     reading_order: tuple[str, ...] = ()
     verb_final: Grouped | None = None  # a share of sentences, no weight, and one group
+    measures: tuple[Measure, ...] = ()
+    settings: tuple[Setting, ...] = ()  # of parts that look at whole sentences, in the order of their reading
 
 
 def content_of(line: str) -> str:
@@ -95,7 +101,8 @@ _WEIGHED_TAGS = ("leaf", "edge statistics", "name run")
 _GROUPED = ("conjunct", "clause barrier")
 _VERB_FINAL = "verb-final"
 _CONDITIONS = {f"if {_VERB_FINAL}": True, f"unless {_VERB_FINAL}": False}
-_SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
+_MEASURE = "measure"
+_SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL, *SENTENCE_KINDS)
 
 
 class Reader:
@@ -182,6 +189,8 @@ class TableReader(Reader):
         self.tags: dict[str, tuple[str, ...]] = {}
         self.weighed: dict[str, dict[str, float]] = {name: {} for name in _WEIGHED_TAGS}
         self.grouped: dict[str, Grouped] = {}
+        self.measures: list[Measure] = []
+        self.settings: list[Setting] = []
 
     def read(self, content: str) -> None:
         if content.startswith("["):
@@ -226,12 +235,18 @@ class TableReader(Reader):
         """short arcs = 0.2, or a tag class"""
         left, _, value = (part.strip() for part in content.partition("="))
         name = " ".join(left.split())
+        if left.split()[:1] == [_MEASURE] and len(left.split()) == 2:
+            self.measures.append(self.measure(left.split()[1], value))
+            return
         if name not in _SETTINGS:
             hint = did_you_mean(name, _SETTINGS, 0.6)
             if not hint and " " not in name:
                 self.read_class(content)
                 return
             raise self.fault(f"no setting '{name}'{hint} (there are: {', '.join(_SETTINGS)})")
+        if name in SENTENCE_KINDS:
+            self.settings.append(self.setting(name, value))
+            return
         if name in self.numbers or name in self.tags or name in self.grouped:
             raise self.fault(f"'{name}' is set twice")
         if not value:
@@ -249,6 +264,37 @@ class TableReader(Reader):
             self.grouped[name] = Grouped(self.share(first), (tuple(others),))
         else:
             self.grouped[name] = Grouped(self.number_in(first, name), self.groups(" ".join(others)))
+
+    def setting(self, name: str, value: str) -> Setting:
+        """punctuation = 2 ; most 2"""
+        syntax = SENTENCE_KINDS[name].syntax
+        if not syntax.repeatable and name in [setting.name for setting in self.settings]:
+            raise self.fault(f"'{name}' is set twice")
+        try:
+            return parse_setting(name, value, syntax, self.number)
+        except UnknownOption as error:
+            hint = did_you_mean(error.option, error.choices, 0.6)
+            there_are = ", ".join(error.choices) or "none"
+            raise self.fault(f"{error}{hint} (there are: {there_are})") from None
+        except ValueError as error:
+            raise self.fault(str(error)) from None
+
+    def measure(self, name: str, value: str) -> Measure:
+        """measure verb-final = ending VERB | VERB AUX ; from 0.5 ; to 0.8"""
+        kind = tokens_of(value)[0] if value else ""
+        if kind not in MEASURES:
+            hint = did_you_mean(kind, MEASURES, 0.6)
+            raise self.fault(f"no kind of measure '{kind}'{hint} (there are: {', '.join(MEASURES)})")
+        try:
+            setting = parse_setting(
+                f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number
+            )
+        except ValueError as error:
+            raise self.fault(str(error)) from None
+        low, high = setting.number("from", 0.0), setting.number("to", 1.0)
+        if low == high:
+            raise self.fault(f"measure {name}: 'from' and 'to' are equal")
+        return Measure(name, kind, setting.groups, low, high)
 
     def weigh(self, name: str, weight: float, tags: Sequence[str]) -> None:
         """Gives tags a weight; other lines of the same setting may hold other tags."""
@@ -308,7 +354,18 @@ class TableReader(Reader):
                 raise ConfigError(f"{self.path}: '{name}' needs a line '{other} = TAG ...'")
         if self.rules and "rule strength" not in self.numbers:
             raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
+        names = list(dict.fromkeys(measure.name for measure in self.measures))
+        for setting in self.settings:
+            if setting.condition and setting.condition not in names:
+                self.number = setting.line
+                hint = did_you_mean(setting.condition, names, 0.6)
+                raise self.fault(
+                    f"no measure '{setting.condition}'{hint} (there are: {', '.join(names) or 'none'})"
+                )
+        reading = list(SENTENCE_KINDS)
         return Table(
+            measures=tuple(self.measures),
+            settings=tuple(sorted(self.settings, key=lambda setting: reading.index(setting.name))),
             parts=tuple(self.parts),
             strength=self.numbers.get("rule strength", 0.0),
             short_arcs=self.numbers.get("short arcs", 0.0),

@@ -15,8 +15,10 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from dynet_vdgi.grammar.rule_files import Table
+if TYPE_CHECKING:
+    from dynet_vdgi.grammar.rule_files import Table
 
 MOST_ASYMMETRIC = 3.0
 """Limit of `Statistics.asymmetry`."""
@@ -51,14 +53,13 @@ class Statistics:
         >>> Statistics.measure([["DET", "NOUN"], ["DET", "NOUN", "VERB"], ["VERB"]]).last
         {'NOUN': 1, 'VERB': 1}
         """
-        table = table or Table()
         text = [tuple(tags) for tags in tagged if len(tags) > 1]
-        is_mirrored = _is_mirrored(text, table.reading_order)
+        is_mirrored = _is_mirrored(text, table.reading_order if table else ())
         if is_mirrored:
             text = [tags[::-1] for tags in text]
         first, last = text, text
         is_verb_final = False
-        if table.verb_final:
+        if table and table.verb_final:
             verbs, share = table.verb_final.groups[0], table.verb_final.weight
             is_verb_final = _share_ending(text, verbs) > share
             if is_verb_final:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation
+from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
@@ -23,6 +23,7 @@ from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.arena import Arena, SampledTrees
 from dynet_vdgi.run_folder import model_path
+from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
 
 PIPE_WINDOW = 1000
@@ -68,6 +69,7 @@ class Parser:
         self.model = model
         self.protocol = protocol_named(model.settings.data.protocol)
         self._engine = _engine(model)
+        self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
@@ -107,8 +109,12 @@ class Parser:
 
     def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
         """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
-        encoded, positions = self._encode(sentences)
-        trees = self._greedy(encoded)
+        if self._codes and isinstance(self._engine, PerceptronModel):
+            rows, positions = self._coded(sentences, self._codes)
+            trees = self._engine.parse(rows)
+        else:
+            encoded, positions = self._encode(sentences)
+            trees = self._greedy(encoded)
         return [
             Parse(restore_punctuation(heads, kept, len(sentence)))
             for sentence, kept, heads in zip(sentences, positions, trees)
@@ -134,13 +140,13 @@ class Parser:
         samples = self._engine.draw(encoded, sampling.n_samples, rng)
         greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(encoded)
         result = []
-        for sentence, kept, drawn, heads in zip(sentences, positions, samples, greedy):
+        for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy):
             times = Counter(map(tuple, drawn.heads.tolist()))
             if sampling.n_best:
                 trees = _ranked(times, drawn)[: sampling.n_best]
             else:
                 trees = [_most_probable_heads(drawn.heads) if sampling.mbr else heads]
-            full = {tree: restore_punctuation(tree, kept, len(sentence)) for tree in {*times, *trees}}
+            full = {tree: restore_punctuation(tree, places, len(sentence)) for tree in {*times, *trees}}
             all_heads = np.array([full[tree] for tree in times])
             weights = np.array(list(times.values())) / sampling.n_samples
             result.append(
@@ -176,13 +182,27 @@ class Parser:
             positions.append(places)
         return encoded, positions
 
+    def _coded(
+        self, sentences: Sequence[Sentence], codes: Codes
+    ) -> tuple[list[list[int]], list[tuple[int, ...]]]:
+        """What a perceptron under a rule table is told of each sentence, and where the words stood."""
+        rows, positions = [], []
+        for s in sentences:
+            # Without its tree and its lines, which nobody asks for.
+            bare = Sentence(s.forms, s.tags, None, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+            kept, places = without_punctuation(bare, self.protocol.removed_tags)
+            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
+            rows.append(codes(kept))
+            positions.append(places)
+        return rows, positions
+
 
 def _engine(model: ModelFile) -> Arena | PerceptronModel:
     """What parses with the parameters of this model."""
     if model.settings.is_neural:
         return Arena(model.parameters, model.settings.model)
     parser = PerceptronModel.from_arrays(model.parameters)
-    if parser.n_tags != len(model.vocabulary.tags):
+    if model.symbols is None and parser.n_tags != len(model.vocabulary.tags):
         raise ModelError(
             f"the perceptron has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
         )

@@ -63,7 +63,10 @@ TEMPLATES = (
 )
 """The atoms that one feature is made of, up to four. A change here makes model files unreadable: FORMAT."""
 
-N_TEMPLATES = len(TEMPLATES)
+N_ATOMS, N_TEMPLATES = len(ATOMS), len(TEMPLATES)
+COARSE_BITS = 12
+"""With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice: with whole
+tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
 
 
@@ -80,9 +83,10 @@ def _random_words(count: int) -> list[int]:
 
 _PARTS = [[ATOMS.index(name) for name in template.split()] for template in TEMPLATES]
 _WIDTH = max(map(len, _PARTS))
-_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.uint64)  # (templates, width)
-_ADDENDS = np.array(_random_words(len(ATOMS) + len(TEMPLATES)), np.uint64)
-_OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()
+_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.int64)  # (templates, width)
+_ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
+_OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
+_FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 """Multiply-shift hashing (Dietzfelbinger 1996): the highest bits of a sum of random numbers, one of the
 template and, for each of its atoms, one times the atom."""
 
@@ -108,10 +112,13 @@ def new_state(first: Ints) -> Ints:
 
 
 @compiled
-def begin(state: Ints, tags: Ints, n_tags: int) -> None:
+def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
     """Puts the state before the first action on words with these tags (n,)."""
     n = len(tags)
     root, none = n_tags + 1, n_tags + 2
+    if levels > 1:  # two more coarse tags
+        root = ((n_tags >> COARSE_BITS) + 1) << COARSE_BITS
+        none = root + (1 << COARSE_BITS)
     for word in range(n + 2):
         state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
     for word in range(1, n + 1):
@@ -186,7 +193,7 @@ def shift_of(weights: Weights) -> int:
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (templates,). `atoms` is room for those."""
+    """The bucket of each feature of the state, buckets (levels * templates,); atoms (2 * atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
     atoms[0] = 0
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
@@ -200,13 +207,17 @@ def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, b
     atoms[15] = min(front - s0, FARTHEST) if s0 else 0
     atoms[16] = min(s0 - s1, FARTHEST) if s1 else 0
     atoms[17] = min(size, MOST_DEPTH)
-    for k in range(len(atoms)):
-        atoms[k] *= _OF_ATOM[k]
-    for template in range(N_TEMPLATES):
-        code = _OF_TEMPLATE[template]
-        for k in range(_WIDTH):
-            code += atoms[_PART[template, k]]
-        buckets[template] = code >> np.uint64(shift)
+    for level in range(len(buckets) // N_TEMPLATES):
+        if level:
+            for k in range(_FIRST_TAG, _LAST_TAG + 1):
+                atoms[k] >>= np.uint64(COARSE_BITS)
+        for k in range(N_ATOMS):
+            atoms[N_ATOMS + k] = atoms[k] * _OF_ATOM[k]
+        for template in range(N_TEMPLATES):
+            code = _OF_TEMPLATE[level * N_TEMPLATES + template]
+            for k in range(_WIDTH):
+                code += atoms[N_ATOMS + _PART[template, k]]
+            buckets[level * N_TEMPLATES + template] = code >> np.uint64(shift)
 
 
 @compiled
@@ -251,14 +262,14 @@ def best_of_cheapest(
 
 # ------------------------------------------------------------------------------------------- kernels
 @compiled
-def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints) -> None:
+def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int) -> None:
     """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
     state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
     scores = np.zeros(N_ACTIONS)
     for k in range(len(first) - 1):
         n = first[k + 1] - first[k]
-        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
             find_buckets(state, size, front, shift, atoms, buckets)
@@ -278,6 +289,7 @@ def train_epoch(
     totals: Weights,
     step: int,
     exploring: bool,
+    levels: int,
 ) -> int:
     """One pass of the perceptron over sentences, as in `parse_all`, in this order (S,), with gold heads (N,).
 
@@ -287,11 +299,11 @@ def train_epoch(
     step.
     """
     state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(N_TEMPLATES, np.uint64)
+    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
     scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
-        begin(state, tags[first[k] : first[k + 1]], n_tags)
+        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
             find_buckets(state, size, front, shift, atoms, buckets)

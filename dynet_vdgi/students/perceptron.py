@@ -7,8 +7,8 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config import PerceptronSettings
-from dynet_vdgi.config_checks import checked, checked_seed
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import UNKNOWN, Vocabulary, build_vocabulary
+from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
 
 FORMAT = 1
@@ -28,6 +26,7 @@ FORMAT = 1
 PREFIX = "linear/"
 N_ACTIONS = 3
 LOG2_BUCKETS_AT_MOST = 26
+COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
 
 Ints = NDArray[np.int64]
 Kernel = Callable[..., Any]
@@ -35,10 +34,14 @@ Kernel = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class PerceptronModel:
-    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag."""
+    """Weights (buckets, 3), a column an action, of features of tags: 1..n_tags, and 0, the unknown tag.
+
+    With two `levels`, tags are codes of a coarse and a fine one, see `code_of`; either may be 0.
+    """
 
     n_tags: int
     weights: NDArray[np.float32]
+    levels: int = 1
 
     def parse(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Heads (n,) of each sentence, given its tags (n,): projective trees with one root.
@@ -49,7 +52,7 @@ class PerceptronModel:
         tags, first = _packed(sentences)
         _check_range(tags, self.n_tags, "tag")
         heads = np.zeros(len(tags), np.int64)
-        _parse_kernel()(tags, first, self.n_tags, self.weights, heads)
+        _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
         words, ends = heads.tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
 
@@ -57,7 +60,10 @@ class PerceptronModel:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
         buckets = np.flatnonzero(self.weights.any(axis=1))
         return {
-            PREFIX + "shape": np.array([FORMAT, self.n_tags, len(self.weights)], np.int64),
+            PREFIX + "shape": np.array(
+                [FORMAT, self.n_tags, len(self.weights), *([self.levels] if self.levels > 1 else [])],
+                np.int64,
+            ),
             PREFIX + "buckets": buckets.astype(np.int32),  # (k,), ascending
             PREFIX + "weights": self.weights[buckets],  # (k, 3)
         }
@@ -73,17 +79,18 @@ class PerceptronModel:
             shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
         except KeyError as error:
             raise ModelError(f"no perceptron: missing {error.args[0]}") from None
-        if shape.shape != (3,) or shape.dtype.kind != "i":
-            raise ModelError(f"no perceptron: {PREFIX}shape is not three whole numbers")
-        version, n_tags, n_buckets = map(int, shape)
+        if shape.shape not in ((3,), (4,)) or shape.dtype.kind != "i":
+            raise ModelError(f"no perceptron: {PREFIX}shape is not three or four whole numbers")
+        version, n_tags, n_buckets = map(int, shape[:3])
+        levels = int(shape[3]) if len(shape) > 3 else 1
         if version != FORMAT:
             raise ModelError(
                 f"the perceptron has format {version}, this program reads {FORMAT}; "
                 "train it again, or use the version of dynet_vdgi that made it"
             )
         is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
-        if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST:
-            raise ModelError(f"no perceptron: {n_tags} tags, {n_buckets} buckets")
+        if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST or levels not in (1, 2):
+            raise ModelError(f"no perceptron: {n_tags} tags, {n_buckets} buckets, {levels} levels")
         if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
             raise ModelError(f"no perceptron: {rows.shape} weights in {buckets.shape} buckets")
         if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
@@ -92,7 +99,7 @@ class PerceptronModel:
             raise ModelError("no perceptron: weights are not finite float32 numbers")
         weights = np.zeros((n_buckets, N_ACTIONS), np.float32)
         weights[buckets] = rows
-        return cls(n_tags, weights)
+        return cls(n_tags, weights, levels)
 
 
 def train(
@@ -101,6 +108,7 @@ def train(
     n_tags: int,
     settings: PerceptronSettings,
     seed: int,
+    levels: int = 1,
 ) -> PerceptronModel:
     """The parser learnt from sentences with tags (n,), from 0 to n_tags, and heads (n,), 0 the root.
 
@@ -125,64 +133,20 @@ def train(
     for epoch in range(1, settings.epochs + 1):
         rng = np.random.default_rng([seed, epoch])
         order = rng.permutation(len(tags))
-        seen = np.where(rng.random(len(flat)) < settings.unknown, UNKNOWN, flat)
+        chance = rng.random(len(flat))
+        if levels == 1:
+            seen = np.where(chance < settings.unknown, UNKNOWN, flat)
+        else:  # the fine tag, or both
+            seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
+            seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
-        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring)
-    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32))
+        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
+    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32), levels)
 
 
-class Perceptron:
-    """The linear-time student: `Perceptron(epochs=3).fit(trees)`, with the numbers of `PerceptronSettings`.
-
-    After `fit`: `model`, the weights; `vocabulary`, the tags.
-
-    Raises:
-        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
-    """
-
-    def __init__(
-        self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
-    ) -> None:
-        self.settings = checked(PerceptronSettings, numbers, settings)
-        self.seed = checked_seed(seed, "perceptron")
-        self._model: PerceptronModel | None = None
-        self.vocabulary = Vocabulary(())
-
-    @property
-    def model(self) -> PerceptronModel:
-        """What was learnt. Raises: VdgiError, nothing yet."""
-        if self._model is None:
-            raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
-        return self._model
-
-    def fit(self, trees: Iterable[Sentence], vocabulary: Vocabulary | None = None) -> Perceptron:
-        """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
-
-        Raises:
-            VdgiError: there are no words, or a sentence has no heads.
-        """
-        given = list(trees)
-        if any(tree.heads is None for tree in given):
-            raise VdgiError("the perceptron learns from trees, and a sentence has none")
-        vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
-        tags = [_ids(tree, vocabulary) for tree in given]
-        heads = [tree.heads or () for tree in given]
-        self._model = train(tags, heads, len(vocabulary.tags), self.settings, self.seed)
-        self.vocabulary = vocabulary
-        return self
-
-    def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
-        """The tree of each sentence: projective, with one root."""
-        return self.model.parse([_ids(sentence, self.vocabulary) for sentence in sentences])
-
-    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with these trees."""
-        given = list(sentences)
-        return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
-
-
-def _ids(sentence: Sentence, vocabulary: Vocabulary) -> tuple[int, ...]:
-    return vocabulary.encode(sentence.forms, sentence.tags).tags
+def code_of(coarse: int, fine: int) -> int:
+    """A coarse and a fine tag in one number, for a parser of two levels."""
+    return (coarse << COARSE_BITS) + fine
 
 
 def _packed(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
@@ -210,7 +174,7 @@ def _parse_kernel() -> Kernel:
 
     with announced("the perceptron"):
         nothing, first = _packed([])
-        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing)
+        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
     return arc_hybrid.parse_all
 
 
@@ -225,5 +189,5 @@ def _train_kernel() -> Kernel:
     with announced("the perceptron"):
         nothing, first = _packed([])
         weights = np.zeros((2, N_ACTIONS))
-        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False)
+        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False, 1)
     return arc_hybrid.train_epoch

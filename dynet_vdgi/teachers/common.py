@@ -10,16 +10,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import progress
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.projective import decode
+from dynet_vdgi.grammar.symbols import coarse, fallbacks
+from dynet_vdgi.grammar.views import View
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
 Model = TypeVar("Model")
 Self = TypeVar("Self", bound="Teacher")
-TagSelf = TypeVar("TagSelf", bound="TagTeacher[Any]")
+TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Teacher(ABC):
@@ -54,15 +57,16 @@ class Teacher(ABC):
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
 
 
-class TagTeacher(Teacher, Generic[Model]):
-    """A teacher with one model of tags and arc potentials.
+class SymbolTeacher(Teacher, Generic[Model]):
+    """A teacher with one model of symbols and arc potentials.
 
-    After `fit`: `model`; `prior`; `tags`, those of the text. Any other tag has the id T - 1.
+    After `fit`: `model`; `prior`; `symbols`, the tags of the text, or what the prior's table makes of them. A
+    symbol that is not known is taken for a coarser one; any other has the id T - 1.
     """
 
     def __init__(self) -> None:
         self.prior: Prior
-        self.tags: tuple[str, ...] = ()
+        self.symbols: tuple[str, ...] = ()
         self._model: Model | None = None
 
     @property
@@ -74,30 +78,50 @@ class TagTeacher(Teacher, Generic[Model]):
 
     def fit(self: TagSelf, text: Iterable[Sentence], prior: Prior) -> TagSelf:
         sentences = list(text)
-        tags = tags_of(sentences)
-        model = self._learnt(*_encoded(sentences, tags, prior), len(tags) + 1)
-        self.tags, self.prior, self._model = tags, prior, model
+        short = [s for s in sentences if len(s) <= self.max_len] if self.max_len else sentences
+        views = [prior.view(sentence) for sentence in progress.over(short or sentences, "sentences")]
+        rows = [prior.symbols(view) for view in views]
+        potentials = [prior.potentials_of(view) for view in views]
+        symbols = with_coarse(rows)
+        model = self._learnt([symbol_ids(row, symbols) for row in rows], potentials, len(symbols) + 1)
+        model, symbols = self._refined(model, symbols, views, potentials, prior)
+        self.symbols, self.prior, self._model = symbols, prior, model
         return self
 
+    @property
     @abstractmethod
-    def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> Model:
-        """The model of sentences of tag ids (n,) below n_tags, with potentials (n + 1, n + 1)."""
+    def max_len(self) -> int:
+        """Longest sentence it learns from, in words; 0: any. If there are only longer ones, it takes them."""
+
+    @abstractmethod
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> Model:
+        """The model of sentences of symbol ids (n,) below n_symbols, with potentials (n + 1, n + 1)."""
+
+    def _refined(
+        self,
+        model: Model,
+        symbols: tuple[str, ...],
+        views: list[View],
+        potentials: list[Floats],
+        prior: Prior,
+    ) -> tuple[Model, tuple[str, ...]]:
+        """The model after a last stage, and its symbols; by default there is none."""
+        return model, symbols
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
-        """Tag ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, nothing learnt."""
+        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, none learnt."""
         if self._model is None:
             raise self._not_yet()
-        return _encoded(list(sentences), self.tags, self.prior)
+        views = [self.prior.view(sentence) for sentence in sentences]
+        ids = [symbol_ids(self._told(view), self.symbols) for view in views]
+        return ids, [self.prior.potentials_of(view) for view in views]
+
+    def _told(self, view: View) -> list[str]:
+        """The symbols of a sentence that the model knows, or falls back from."""
+        return self.prior.symbols(view)
 
     def _not_yet(self) -> VdgiError:
         return VdgiError(f"this {self.name} has not learnt yet: call fit(text, prior) first")
-
-
-def _encoded(
-    sentences: Sequence[Sentence], tags: Sequence[str], prior: Prior
-) -> tuple[list[list[int]], list[Floats]]:
-    ids = [tag_ids(sentence.tags, tags) for sentence in sentences]
-    return ids, [prior.potentials(sentence) for sentence in sentences]
 
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
@@ -105,12 +129,13 @@ def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
     return decode([np.pad(matrix, ((0, 0), (1, 0))) for matrix in marginals])
 
 
-def tags_of(sentences: Iterable[Sentence]) -> tuple[str, ...]:
-    """The tags of a text, sorted."""
-    return tuple(sorted({tag for sentence in sentences for tag in sentence.tags}))
+def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The symbols of a text, sorted, and those that they fall back to."""
+    seen = {symbol for row in rows for symbol in row}
+    return tuple(sorted(seen | set(map(coarse, seen))))
 
 
-def tag_ids(tags: Sequence[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's tags; of one that is not known, the next after all others."""
-    ids = {tag: k for k, tag in enumerate(known)}
-    return [ids.get(tag, len(known)) for tag in tags]
+def symbol_ids(row: Iterable[str], known: Sequence[str]) -> list[int]:
+    """Numbers of a sentence's symbols; of an unknown one, that of a coarser one, or the next after all."""
+    ids = {symbol: k for k, symbol in enumerate(known)}
+    return [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]

@@ -33,7 +33,7 @@ from dynet_vdgi.config import ConvexMstSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.projective import decode
-from dynet_vdgi.teachers.common import Heads, TagTeacher
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher
 from dynet_vdgi.teachers.dmv import DmvModel
 
 LONGEST = 6
@@ -280,7 +280,7 @@ def fit(
 
 
 # ---------------------------------------------------------------------------------------------- the teacher
-class ConvexMst(TagTeacher[ConvexMstModel]):
+class ConvexMst(SymbolTeacher[ConvexMstModel]):
     """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`.
 
     Raises:
@@ -293,8 +293,12 @@ class ConvexMst(TagTeacher[ConvexMstModel]):
         super().__init__()
         self.settings = checked(ConvexMstSettings, numbers, settings)
 
-    def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> ConvexMstModel:
-        return fit(tags, potentials, n_tags, self.settings)
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> ConvexMstModel:
+        return fit(symbols, potentials, n_symbols, self.settings)
 
     def scores(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMstModel.scores`."""

@@ -34,7 +34,9 @@ from dynet_vdgi import progress
 from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.teachers.common import Heads, TagTeacher, best_trees
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, best_trees, symbol_ids
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
@@ -78,9 +80,10 @@ class DmvModel:
 
     def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
         """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `fit`."""
-        return self._counts(_Packed.of(tags, potentials, len(self.root)))
+        return self.expected(Packed.of(tags, potentials, len(self.root)))
 
-    def _counts(self, text: _Packed) -> tuple[Counts, float]:
+    def expected(self, text: Packed) -> tuple[Counts, float]:
+        """The same, of sentences that are packed already."""
         make_ready()
         counts = Counts(np.zeros_like(self.root), np.zeros_like(self.choose), np.zeros_like(self.stop))
         log_z = add_counts(*text[:3], self.root, self.choose, self.stop, *counts)
@@ -91,7 +94,7 @@ class DmvModel:
 
         tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
         """
-        words, _, own, _ = _Packed.of([tags], [potentials], len(self.root))
+        words, _, own, _ = Packed.of([tags], [potentials], len(self.root))
         if not len(words):
             return np.zeros((1, 0))
         make_ready()
@@ -129,14 +132,14 @@ def fit(
         ValueError: there is no sentence, or the arguments do not fit together.
     """
     settings = settings or DmvSettings()
-    text = _Packed.of(tags, potentials, n_tags)
+    text = Packed.of(tags, potentials, n_tags)
     if not len(text.tags):
         raise ValueError("no sentences to learn from")
     model, log = DmvModel.uniform(n_tags), list[EmIteration]()
     for stage, iterations in ((1, settings.iterations), (2, settings.valence_iterations)):
         pseudo = _pseudo_counts(model, stage, settings)
         for _ in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
-            counts, log_likelihood = model._counts(text)
+            counts, log_likelihood = model.expected(text)
             log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
             model = _maximised(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))
@@ -165,14 +168,14 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
     choose = counts.choose
     if stage == 1:
         choose = np.repeat(choose.sum(axis=2, keepdims=True), 2, axis=2)
-    return DmvModel(_normalised(counts.root + pseudo.root), _normalised(choose + pseudo.choose), stop)
+    return DmvModel(normalised(counts.root + pseudo.root), normalised(choose + pseudo.choose), stop)
 
 
-def _normalised(counts: Floats) -> Floats:
+def normalised(counts: Floats) -> Floats:
     return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
 
 
-class _Packed(NamedTuple):
+class Packed(NamedTuple):
     """Sentences one after the other, as `inside_outside.add_counts` wants them."""
 
     tags: Ints
@@ -181,7 +184,7 @@ class _Packed(NamedTuple):
     log_scale: float  # of all potentials together, in nats
 
     @classmethod
-    def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> _Packed:
+    def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> Packed:
         """Sentences as `fit` has them. Raises: ValueError, the arguments do not fit together."""
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
@@ -212,7 +215,7 @@ def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
 
 
 # ---------------------------------------------------------------------------------------------- the teacher
-class Dmv(TagTeacher[DmvModel]):
+class Dmv(SymbolTeacher[DmvModel]):
     """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
 
     Raises:
@@ -225,8 +228,39 @@ class Dmv(TagTeacher[DmvModel]):
         super().__init__()
         self.settings = checked(DmvSettings, numbers, settings)
 
-    def _learnt(self, tags: list[list[int]], potentials: list[Floats], n_tags: int) -> DmvModel:
-        return fit(tags, potentials, n_tags, self.settings)
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> DmvModel:
+        return fit(symbols, potentials, n_symbols, self.settings)
+
+    def _refined(
+        self,
+        model: DmvModel,
+        symbols: tuple[str, ...],
+        views: list[View],
+        potentials: list[Floats],
+        prior: Prior,
+    ) -> tuple[DmvModel, tuple[str, ...]]:
+        """With words as symbols, where the prior's table asks for it."""
+        words = prior.words
+        if words is None:
+            return model, symbols
+        from dynet_vdgi.teachers.refinement import refined, split
+
+        finer = [prior.split_symbols(view) for view in views]
+        found = split([prior.symbols(view) for view in views], finer, int(words.number("least", 15)))
+        every = (*symbols, *found)
+        ids = {name: k for k, name in enumerate(symbols)}
+        # The unknown symbol comes last in both.
+        parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
+        text = Packed.of([symbol_ids(row, every) for row in finer], potentials, len(every) + 1)
+        iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
+        return refined(model, parents, text, iterations, backoff), every
+
+    def _told(self, view: View) -> list[str]:
+        return self.prior.split_symbols(view)
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]

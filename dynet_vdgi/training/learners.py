@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, PerceptronSettings, Settings
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import ModelFile, Provenance
@@ -16,7 +17,7 @@ from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.runlog import RunLog
 
 if TYPE_CHECKING:
-    from dynet_vdgi.students.perceptron import Perceptron
+    from dynet_vdgi.students.learner import Perceptron
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -46,12 +47,12 @@ def learn_perceptron(
     checkpoint: ModelFile | None,
 ) -> ModelFile:
     """The perceptron of the taught trees and the gold ones."""
-    from dynet_vdgi.students.perceptron import Perceptron
+    from dynet_vdgi.students.learner import Perceptron
 
     assert isinstance(settings.parser, PerceptronSettings)
     start = time.process_time()
     trees = [*material.taught, *material.trees]
-    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary)
+    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, material.prior)
     seconds = time.process_time() - start
     logger.info("perceptron: %d trees, %.1f CPU s with compiling", len(trees), seconds)
     gold_trees = list(provenance.gold_trees)
@@ -72,6 +73,7 @@ def learn_perceptron(
         material.vocabulary,
         material.rules,
         student.model.arrays(),
+        symbols=student.codes.to_json() if student.codes else None,
     )
     if folder:
         save_model(folder / MODEL_NAME, model)
@@ -94,8 +96,14 @@ def learn_neural(
     folder: Path | None,
     checkpoint: ModelFile | None,
 ) -> ModelFile:
-    """The neural parser, by all of its stages."""
-    from dynet_vdgi.variational.trainer import Trainer
+    """The neural parser, by all of its stages. Raises: VdgiError, DyNet is missing."""
+    try:
+        from dynet_vdgi.variational.trainer import Trainer
+    except ImportError as error:
+        raise VdgiError(
+            f"the neural parser is trained with DyNet, which cannot be imported ({error}); "
+            "pip install dyNET38, or train a perceptron, as --preset best does"
+        ) from error
 
     trainer = Trainer(settings, material, provenance, folder)
     if checkpoint:

@@ -40,6 +40,7 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
     The log says what was measured in each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
+    priors: list[Prior] = []
     marginals: list[Floats] = []
     for language, text in material.texts.items():
         if not text:
@@ -49,6 +50,7 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         log.append(_text_row(language, text, prior))
         teacher = teacher_of_kind(settings).fit(text, prior)
         trees.append(teacher.predict(text))
+        priors.append(prior)
         if with_marginals:
             marginals += teacher.marginals(text)
         seconds = time.process_time() - start
@@ -59,7 +61,8 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
-    return replace(material, taught=balanced(trees), marginals=marginals)
+    only = priors[0] if len(priors) == 1 else None
+    return replace(material, taught=balanced(trees), marginals=marginals, prior=only)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:

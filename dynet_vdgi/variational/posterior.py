@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config import PosteriorSettings
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.prior import Prior
@@ -66,7 +67,8 @@ class Potentials:
         self.expectations, self._prior, self._tags = np.array([0.5]), prior, tags
 
     def __call__(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
-        potentials = self._prior.potentials([self._tags[tag - 1] for tag in sentence.tags])
+        tags = Sentence.of_tags(self._tags[tag - 1] for tag in sentence.tags)
+        potentials = self._prior.potentials(tags)
         trees = np.asarray(heads, dtype=np.int64)
         of_arcs: Floats = potentials[trees, np.arange(1, len(sentence) + 1)]  # (M, n)
         return np.asarray(of_arcs.sum(axis=1, keepdims=True))

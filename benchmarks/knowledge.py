@@ -1,0 +1,240 @@
+"""What the knowledge in a rule table is worth, by language: systems and ablations over a list of treebanks.
+
+    python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv --data DIR --out rows.csv
+    python benchmarks/knowledge.py ... --systems best best-without-feats --max-test 350 --max-text 450
+    python benchmarks/knowledge.py ... --ablate best
+    python benchmarks/knowledge.py --out rows.csv --table
+
+The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces. The
+trees of the text are not read, unless --gold text scores on them, for choosing. Each row of the output is one
+system on one treebank and is never made twice; the table is made of the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import PerceptronSettings
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.students.learner import Perceptron, makes_symbols
+from dynet_vdgi.teachers.dmv import Dmv
+
+LIMITS = (15, 40)
+LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
+"""Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
+FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
+SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20)
+"""Of the presets: for tables that make symbols of words, and for others."""
+
+Trees = Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class System:
+    """What is learnt with which table; `removed` names columns taken from text and test."""
+
+    name: str
+    rules: RuleSet
+    removed: tuple[str, ...] = ()
+    learns: bool = True
+    student_len: int = 40
+    teacher_len: int = 15
+
+    @property
+    def digest(self) -> str:
+        """Changes with the table."""
+        return hashlib.sha256(self.rules.text.encode()).hexdigest()[:10]
+
+
+REMOVED = {
+    "without-feats": ("feats", "xpos"),
+    "without-forms": ("forms",),
+    "without-punctuation": ("gaps",),
+    "tags-only": ("feats", "xpos", "forms", "gaps"),
+}
+
+
+def systems_of(names: Sequence[str], ablated: str) -> list[System]:
+    """The systems that these names stand for: TABLE, TABLE-without-COLUMN, TABLE-rules-only."""
+    result = []
+    for name in names:
+        for suffix, removed in {**REMOVED, "rules-only": ()}.items():
+            if name.endswith("-" + suffix):
+                rules = load_rules(rules_path(name.removesuffix("-" + suffix)))
+                result.append(System(name, rules, removed, learns=suffix != "rules-only"))
+                break
+        else:
+            student_len, teacher_len = LENGTHS.get(name, (40, 15))
+            rules = load_rules(rules_path(name))
+            result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
+    if ablated:
+        whole = load_rules(rules_path(ablated))
+        for part in whole.parts:
+            try:
+                result.append(System(f"{ablated} -{part.name}", whole.without(part.name)))
+            except ConfigError:
+                continue  # others cannot do without it
+    return result
+
+
+def read(paths: Sequence[Path], heads: conllu.Heads) -> list[Sentence]:
+    """The sentences of files, without punctuation."""
+    text = (sentence for path in paths for sentence in conllu.read(str(path), heads=heads))
+    return treebank.prepare((replace(s, source=None) for s in text), STANDARD).sentences
+
+
+def stripped(sentences: Sequence[Sentence], columns: Sequence[str]) -> list[Sentence]:
+    """The sentences without some of what is known of words."""
+    if not columns:
+        return list(sentences)
+    empty = dict.fromkeys(set(columns) - {"forms"}, ())
+    return [
+        replace(s, **empty, **({"forms": ("_",) * len(s)} if "forms" in columns else {})) for s in sentences
+    ]
+
+
+def accuracy(gold: Sequence[Sentence], trees: Trees) -> np.ndarray:
+    """DDA in per cent for each length limit."""
+    right, total = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
+    for sentence, tree in zip(gold, trees):
+        assert sentence.heads is not None
+        fits = np.array([len(sentence) <= limit for limit in LIMITS])
+        right += fits * sum(a == b for a, b in zip(sentence.heads, tree))
+        total += fits * len(sentence)
+    return 100 * right / np.maximum(total, 1)
+
+
+def run(
+    system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int
+) -> Iterator[tuple]:
+    """(decoder, figures, CPU seconds of learning) of one system on one treebank."""
+    text, gold = stripped(text, system.removed), stripped(gold, system.removed)
+    start = time.process_time()
+    prior = Prior.of_text(system.rules, text)
+    if not system.learns:
+        draws = [accuracy(gold, rules_only(gold, prior, seed)) for seed in range(TIE_SEEDS)]
+        yield "prior", np.mean(draws, axis=0), time.process_time() - start
+        return
+    short = [sentence for sentence in text if len(sentence) <= system.teacher_len]
+    teacher = Dmv().fit((short or text)[:em], prior)
+    yield "teacher", accuracy(gold, teacher.heads(gold)), time.process_time() - start
+    if not seeds:
+        return
+    start = time.process_time()
+    trees = teacher.predict([sentence for sentence in text if len(sentence) <= system.student_len])
+    results = []
+    for seed in range(1, seeds + 1):
+        student = Perceptron(SYMBOLIC if makes_symbols(prior) else PLAIN, seed=seed).fit(trees, prior=prior)
+        results.append(accuracy(gold, student.heads(gold)))
+    yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
+
+
+# ------------------------------------------------------------------------------------------- tables
+def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
+    """A Markdown table, one line a system: the mean and every language, of the newest rows."""
+    newest = {
+        (r["set"], r["language"], r["system"], r["scored"]): r
+        for r in rows
+        if r["decoder"] in (decoder, "prior")
+    }
+    lines = []
+    for name in dict.fromkeys(key[0] for key in newest):
+        languages = list(dict.fromkeys(key[1] for key in newest if key[0] == name))
+        lines += ["", f"| {name} | mean | {' | '.join(languages)} |", "|---" * (len(languages) + 2) + "|"]
+        for system, scored in dict.fromkeys(key[2:] for key in newest if key[0] == name):
+            found = [newest.get((name, language, system, scored)) for language in languages]
+            both = [(float(r["short"]), float(r["long"])) for r in found if r]
+            mean = "{:.1f}/{:.1f}".format(*np.mean(both, axis=0)) + ("" if len(both) == len(found) else "*")
+            cells = ["{:.1f}/{:.1f}".format(float(r["short"]), float(r["long"])) if r else "" for r in found]
+            label = system + (f" ({scored})" if scored != "test" else "")
+            lines.append(f"| {label} | **{mean}** | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", type=Path, help="treebanks: set,language,text,test")
+    parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
+    parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
+    parser.add_argument("--systems", nargs="+", default=["best"], metavar="SYSTEM")
+    parser.add_argument(
+        "--ablate", default="", metavar="TABLE", help="also the table without each of its parts"
+    )
+    parser.add_argument("--languages", nargs="+", metavar="CODE")
+    parser.add_argument("--seeds", type=int, default=3, help="of the student; 0: teacher only")
+    parser.add_argument("--gold", choices=("test", "text"), default="test", help="what is scored")
+    parser.add_argument(
+        "--max-test", type=int, default=10**9, metavar="N", help="score on N sentences drawn at random"
+    )
+    parser.add_argument(
+        "--max-text", type=int, default=10**9, metavar="N", help="EM on the first N short sentences"
+    )
+    parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
+    arguments = parser.parse_args()
+    if arguments.table:
+        with arguments.out.open(newline="") as handle:
+            rows = list(csv.DictReader(handle))
+        for decoder in ("student", "teacher"):
+            print(
+                f"\n{decoder}, DDA <=15/<=40, punctuation removed, all sentences",
+                table(rows, decoder),
+                sep="\n",
+            )
+        return
+    systems = systems_of(arguments.systems, arguments.ablate)
+    with arguments.list.open(newline="") as handle:
+        treebanks = [
+            t for t in csv.DictReader(handle) if t["language"] in (arguments.languages or [t["language"]])
+        ]
+    scored = arguments.gold + (f" {arguments.max_test}" if arguments.max_test < 10**9 else "")
+    done = set()
+    if arguments.out.exists():
+        with arguments.out.open(newline="") as handle:
+            done = {
+                (r["table"], r["set"], r["language"], r["system"], r["scored"])
+                for r in csv.DictReader(handle)
+            }
+    else:
+        arguments.out.write_text(",".join(FIELDS) + "\n")
+    for bank in treebanks:
+        files = [arguments.data / name for name in bank["text"].split()]
+        text = gold = None
+        for system in systems:
+            key = (system.digest, bank["set"], bank["language"], system.name, scored)
+            if key in done:
+                continue
+            if text is None:
+                text = read(files, "ignored")
+                gold = read(
+                    [arguments.data / bank["test"]] if arguments.gold == "test" else files, "required"
+                )
+                gold = [sentence for sentence in gold if len(sentence) <= max(LIMITS)]
+                order = np.random.default_rng(0).permutation(len(gold))[: arguments.max_test]
+                gold = [gold[k] for k in sorted(order)]
+            rows = []
+            for decoder, figures, seconds in run(system, text, gold, arguments.seeds, arguments.max_text):
+                rows.append((*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}"))
+            with arguments.out.open("a", newline="") as handle:
+                csv.writer(handle).writerows(rows)
+            print(*rows[-1][2:], flush=True)
+
+
+if __name__ == "__main__":
+    main()

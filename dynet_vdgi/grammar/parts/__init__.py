@@ -1,0 +1,37 @@
+"""The parts of a rule table that look at whole sentences, one small module a subject.
+
+To add one: write its functions in a module here, its `Kind` into the module's `KINDS`, and the module into
+the list below.
+"""
+
+from __future__ import annotations
+
+from dynet_vdgi.grammar.parts import (
+    agreement,
+    clauses,
+    coordination,
+    distinguish,
+    markers,
+    order,
+    phrases,
+    predicates,
+    punctuation,
+    words,
+)
+from dynet_vdgi.grammar.parts.kinds import Kind
+
+_MODULES = (
+    predicates,
+    distinguish,
+    clauses,
+    coordination,
+    markers,
+    order,
+    phrases,
+    agreement,
+    punctuation,
+    words,
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for module in _MODULES for kind in module.KINDS}
+"""By the name of their setting, in the order in which they read a sentence."""

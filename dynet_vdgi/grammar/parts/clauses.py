@@ -1,0 +1,243 @@
+"""Clauses below the main one.
+
+    relative clause = 5 PRON[PronType=Rel] SCONJ[PronType=Rel] | NOUN PROPN PRON DET | VERB ; within 4
+
+From a relative word r on: the nearest word h of the second group at most so many words before it is the
+head of the first verb v after it: h > v gets the weight, ROOT > v loses half, v > r gets half, arcs to r
+from before it lose half.
+
+    linker = 1.5 PRON SCONJ | VERB ; share .7 ; after .3
+
+Forms of the first group that the text shows to begin clauses within sentences, mostly after nouns, do the
+same.
+
+    participle = 5 VERB[VerbForm=Part] | NOUN PROPN PRON | ADJ ; aux AUX
+
+A word of the first group just after one of the second or third, with no auxiliary from 3 words before to
+the next one, depends on the nearest word of the second before it.
+
+    adnominal = 5 VERB | NOUN PROPN
+
+Forms of verbs (VerbForm and Case, or last morph of XPOS) which nouns follow more often than anything else:
+such a verb depends on the first noun within 4 words after it.
+
+    non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
+
+A word of the first group with no auxiliary near it is no root, and gets this from verbs further right.
+
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.markers import case_of, last_morph
+from dynet_vdgi.grammar.patterns import features_of
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import Floats, View
+
+NOUNS = ("NOUN", "PROPN")
+
+
+# ------------------------------------------------------------------------------------------- relative clauses
+def _add_relative(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    words, antecedents, verbs = setting.groups
+    within, weight = int(setting.number("within", 4)), setting.weight
+    for word in np.flatnonzero(view.flags(words)).tolist():
+        head = view.first(antecedents, word - 1, max(-1, word - 1 - within), -1)
+        verb = view.first(verbs, word + 1)
+        if head < 0 or verb < 0:
+            continue
+        arcs[head, verb] += weight
+        roots[verb] -= weight / 2
+        arcs[verb, word] += weight / 2
+        arcs[:word, word] -= weight / 2
+        view.placed.add(verb)
+
+
+def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> list[list[str]]:
+    tags, verbs = setting.groups
+    seen: Counter[tuple[str, str]] = Counter()
+    between: Counter[tuple[str, str]] = Counter()
+    after_noun: Counter[tuple[str, str]] = Counter()
+    for view in views:
+        places = [i for i, tag in enumerate(view.tags) if verbs.has(tag)]
+        for word in range(1, view.n):
+            if not tags.has(view.tags[word]):
+                continue
+            key = view.forms[word], view.tags[word]
+            later = sum(place > word for place in places)
+            seen[key] += 1
+            between[key] += later > 0 and (later > 1 or places[0] < word)
+            before = view.tags[word - 1]
+            if before == "ADP" and word > 1:
+                before = view.tags[word - 2]
+            after_noun[key] += before in NOUNS
+    return sorted(
+        [form, tag]
+        for (form, tag), times in seen.items()
+        if times >= 5
+        and between[form, tag] / times >= setting.number("share", 0.7)
+        and after_noun[form, tag] / times >= setting.number("after", 0.3)
+    )
+
+
+def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]]:
+    """The verb of the clause that a linker begins, -1 for none, and nouns it can depend on, nearest first."""
+    before = word - 1
+    if view.read[before] == "ADP" and before:
+        before -= 1
+    heads: list[int] = []
+    while before >= 0 and view.read[before] in (*NOUNS, "PRON", "ADJ", "ADP", "DET", "NUM"):
+        tag = view.read[before]
+        if not heads and not any(
+            view.read[i] in ("NOUN", "PROPN", "PRON", "ADJ") for i in range(before, word)
+        ):
+            break
+        if tag in NOUNS or (tag == "PRON" and not heads):
+            heads.append(before)
+        before -= 1
+    return view.first(setting.groups[1], word + 1), heads
+
+
+def _read_linkers(view: View, setting: Setting, text: Text) -> None:
+    forms = {(form, tag) for form, tag in text.found[setting.name]}
+    for word in range(1, view.n):
+        if (view.forms[word], view.tags[word]) in forms:
+            verb, heads = linked_verb(view, word, setting)
+            if verb >= 0 and heads:
+                view.linked[word] = verb, heads[:2]
+                if "symbol" in setting.options:
+                    view.symbols[verb] = setting.names("symbol")[0]
+
+
+def _add_linkers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    for word, (verb, heads) in view.linked.items():
+        if verb in view.placed:
+            continue
+        roots[verb] -= setting.weight
+        for head, further in zip(heads, (2.5, 1.5)):
+            arcs[head, verb] += setting.weight + further
+        arcs[verb, word] += 1.0
+        view.placed.add(verb)
+
+
+# ------------------------------------------------------------------------------------------- participles
+def _add_participles(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    participles, nominals, others = setting.groups
+    aux = view.flags(setting.group("aux"))
+    for word in np.flatnonzero(view.flags(participles)).tolist():
+        if not word or not (view.has(nominals, word - 1) or view.has(others, word - 1)):
+            continue
+        if aux[max(0, word - 3) : word + 2].any():
+            continue
+        head = view.first(nominals, word - 1, -1, -1)
+        if head >= 0:
+            arcs[head, word] += setting.weight
+            view.placed.add(word)
+
+
+def verb_form(view: View, word: int) -> str:
+    """What shows of a verb's form without knowing the language: VerbForm and Case, else the last morph."""
+    forms = features_of(view.feats[word]).get("VerbForm")
+    if forms:
+        return f"F:{','.join(sorted(forms))}:{case_of(view.feats[word])}"
+    return "X:" + last_morph(view.xpos[word])
+
+
+def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
+    verbs, nouns = setting.groups
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for view in views:
+        for word, tag in enumerate(view.tags):
+            if verbs.has(tag):
+                has_noun = word + 1 < view.n and nouns.has(view.tags[word + 1])
+                counts[verb_form(view, word)][has_noun or 0] += 1
+    return {form: round(math.log((yes + 2) / (no + 2)), 4) for form, (no, yes) in sorted(counts.items())}
+
+
+def is_adnominal(view: View, word: int, setting: Setting, text: Text) -> bool:
+    """Whether verbs of this form stand before nouns."""
+    return bool(text.found.get(setting.name, {}).get(verb_form(view, word), 0.0) > 0)
+
+
+def _read_adnominal(view: View, setting: Setting, text: Text) -> None:
+    for word in range(view.n):
+        if setting.groups[0].has(view.read[word]) and is_adnominal(view, word, setting, text):
+            view.symbols[word] += "+a"
+
+
+def _add_adnominal(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    verbs, nouns = setting.groups
+    for word in np.flatnonzero(view.flags(verbs)).tolist():
+        if word + 1 < view.n and is_adnominal(view, word, setting, text):
+            head = view.first(nouns, word + 1, min(view.n, word + 5))
+            if head >= 0:
+                arcs[head, word] += setting.weight
+                view.placed.add(word)
+
+
+# ------------------------------------------------------------------------------------------- non-finite verbs
+def _measure_auxiliaries(views: Sequence[View], setting: Setting, text: Text) -> float:
+    verbs = frozenset(setting.groups[0].tags)
+    aux = frozenset(setting.groups[1].tags)
+    left = right = 0
+    for view in views:
+        for one, two in zip(view.tags, view.tags[1:]):
+            left += one in aux and two in verbs
+            right += one in verbs and two in aux
+    return round(math.log((right + 5) / (left + 5)), 4)
+
+
+def _add_non_finite(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    verbs, auxiliaries = setting.groups
+    non_finite = view.flags(verbs)
+    if not non_finite.any():
+        return
+    aux = view.flags(auxiliaries)
+    verb = view.flags(setting.group("verb"))
+    if not aux.any() and not view.flags(setting.group("finite")).any():
+        return
+    side = text.found[setting.name]
+    low, high = (3, 0) if side < 0 else (3, 3) if side < 1.7 else (-1, 2)
+    below = []
+    for word in np.flatnonzero(non_finite).tolist():
+        if not aux[max(0, word - low) : word + high].any():
+            below.append(word)
+    heads = verb.copy()
+    heads[below] = False
+    if not heads.any():
+        return
+    for word in below:
+        if word not in view.placed:
+            roots[word] -= setting.weight
+            later = np.flatnonzero(heads[word + 1 :]) + word + 1
+            arcs[later, word] += setting.weight
+
+
+KINDS = (
+    Kind(
+        "relative clause", Syntax(("relatives", "nominals", "verbs"), {"within": "number"}), add=_add_relative
+    ),
+    Kind(
+        "linker",
+        Syntax(("tags", "verbs"), {"share": "number", "after": "number", "symbol": "names"}),
+        _measure_linkers,
+        _read_linkers,
+        _add_linkers,
+    ),
+    Kind("participle", Syntax(("participles", "nominals", "others"), {"aux": "tags"}), add=_add_participles),
+    Kind("adnominal", Syntax(("verbs", "nouns")), _measure_adnominal, _read_adnominal, _add_adnominal),
+    Kind(
+        "non-finite",
+        Syntax(("verbs", "auxiliaries"), {"finite": "tags", "verb": "tags"}),
+        _measure_auxiliaries,
+        add=_add_non_finite,
+    ),
+)

@@ -1,0 +1,45 @@
+"""Symbols of the model: words that a table treats differently are different words for the model, too.
+
+    distinguish = VERB AUX ; by VerbForm          VERB with VerbForm=Part is the symbol VERB+Part
+    distinguish = PRON[PronType=Rel] ; as Rel     ... is PRON+Rel
+
+Words that a part reads as another tag keep the symbol of that tag.
+"""
+
+from __future__ import annotations
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.patterns import features_of
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.symbols import MARK
+from dynet_vdgi.grammar.views import NOTHING, View
+
+
+def _read(view: View, setting: Setting, text: Text) -> None:
+    known, tags, symbols = setting.cache, view.tags, view.symbols
+    for word, pair in enumerate(zip(tags, view.feats)):
+        symbol = known.get(pair)
+        if symbol is None:
+            symbol = known[pair] = _symbol(*pair, setting)
+        if symbol and symbols[word] == pair[0]:
+            symbols[word] = symbol
+
+
+def _symbol(tag: str, feats: str, setting: Setting) -> str:
+    """The symbol of a word; "" if it is its tag."""
+    if feats == NOTHING or not setting.groups[0].has(tag, feats):
+        return ""
+    values = features_of(feats)
+    found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
+    found += setting.names("as")
+    return MARK.join((tag, *found)) if found else ""
+
+
+KINDS = (
+    Kind(
+        "distinguish",
+        Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),
+        read=_read,
+    ),
+)

@@ -1,0 +1,64 @@
+"""On which side of their heads words stand, beyond what tags and edge statistics say.
+
+    after verb = 2 NOUN PROPN PRON | VERB | DET ADJ NUM ADV PART ADP
+
+A word of the first group gets this from the verb that one reaches going left over words of the third,
+within a segment.
+
+    left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
+
+Taken from arcs of words of the first group from heads of the second further left; not from the first such
+word within 5 after a conjunction, to heads before that.
+
+    from previous = 3 PART
+
+The word just before is the head.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import Floats, View
+
+CONJUNCT_WITHIN = 5
+
+
+def _add_after_verb(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    nominals, verbs, inside = setting.groups
+    for word in np.flatnonzero(view.flags(nominals)).tolist():
+        head = word
+        while head > 0 and not view.gaps[head]:
+            head -= 1
+            if not view.has(inside, head):
+                if view.has(verbs, head):
+                    arcs[head, word] += setting.weight
+                break
+
+
+def _add_left_of_head(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    nominals, heads = (view.flags(group) for group in setting.groups)
+    word = np.arange(view.n)
+    taken = setting.weight * ((heads[:, None] & nominals) & (word[:, None] < word))
+    for conjunction in np.flatnonzero(view.flags(setting.group("conjunction"))).tolist():
+        end = min(view.n, conjunction + 1 + CONJUNCT_WITHIN)
+        second = view.first(setting.groups[0], conjunction + 1, end)
+        if second >= 0:
+            taken[:conjunction, second] = 0.0
+    arcs -= taken
+
+
+def _add_from_previous(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
+        if word:
+            arcs[word - 1, word] += setting.weight
+
+
+KINDS = (
+    Kind("after verb", Syntax(("words", "verbs", "words between")), add=_add_after_verb),
+    Kind("left of head", Syntax(("words", "heads"), {"conjunction": "tags"}), add=_add_left_of_head),
+    Kind("from previous", Syntax(("words",)), add=_add_from_previous),
+)

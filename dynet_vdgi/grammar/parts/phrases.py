@@ -1,0 +1,101 @@
+"""Adpositions, determiners and the phrases they stand in front of, or behind.
+
+    adposition object = 2 ADP
+
+An adposition is made to depend on the object that stands behind it (before it, where the text has
+postpositions).
+
+    phrase edge = 2 ADP DET
+
+Nothing inside a phrase depends on what is outside of its adposition: arcs from a nominal object to words on
+or beyond the place of its adposition lose this, but those to adpositions, adverbs and conjunctions; the
+same for determiners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import Floats, View
+
+NOUNS = ("NOUN", "PROPN")
+NOMINALS = ("NOUN", "PROPN", "PRON", "NUM", "SYM", "X")
+OUTSIDE = ("ADP", "ADV", "CONJ", "CCONJ")
+THROUGH = ("DET", "ADJ", "NUM", "ADV", "PART", "PRON", "ADP")
+
+
+def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
+    """The object of each adposition that has one."""
+    n, found = len(tags), {}
+    step = 1 if has_prepositions else -1
+    for adposition, tag in enumerate(tags):
+        if tag != "ADP":
+            continue
+        end, run = adposition + step, []
+        while 0 <= end < n and tags[end] in THROUGH:
+            run.append(end)
+            end += step
+        target = _object(tags, adposition, step, end, run)
+        if target >= 0:
+            found[adposition] = target
+    return found
+
+
+def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list[int]) -> int:
+    """Where the run of words that can stand between ends, and so what the object is; -1: there is none."""
+    others = [k for k, word in enumerate(run) if tags[word] == "ADP"]
+    if 0 <= end < len(tags) and tags[end] in (*NOUNS, "X", "SYM"):
+        if run and tags[run[0]] == "PRON" and len(run) > 1 and tags[run[1]] in ("DET", "ADP", "ADV"):
+            return run[0]
+        if others:
+            inside = [word for word in run[: others[0]] if tags[word] in ("PRON", "NUM", "ADJ", "DET")]
+            if inside:
+                return inside[-1]
+        return end
+    if others and others[0] > 0:
+        run = run[: others[0]]
+    inside = [word for word in run if tags[word] in ("PRON", "NUM", "ADJ")]
+    is_verb = 0 <= end < len(tags) and tags[end] == "VERB"
+    if is_verb and not others and all(tags[word] in ("PRON", "PART", "ADV") for word in run):
+        return end
+    if inside:
+        return inside[0] if tags[inside[0]] == "PRON" else inside[-1]
+    inside = [word for word in run if tags[word] in ("ADV", "DET")]
+    return inside[-1] if inside else -1
+
+
+def _add_objects(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    for adposition, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
+        arcs[target, adposition] += setting.weight
+
+
+def _add_edges(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    weight, tags = setting.weight, view.read
+    if setting.groups[0].has("ADP"):
+        inner = np.array([tag not in OUTSIDE for tag in tags], dtype=float)
+        for edge, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
+            if tags[target] in NOMINALS and target not in view.predicates:
+                if edge < target:
+                    arcs[target, : edge + 1] -= weight * inner[: edge + 1]
+                else:
+                    arcs[target, edge + 1 :] -= weight * inner[edge + 1 :]
+    if setting.groups[0].has("DET") and text.order.asymmetry("DET") >= 0:
+        inner = np.array([tag not in OUTSIDE and tag != "DET" for tag in tags], dtype=float)
+        for edge, tag in enumerate(tags):
+            if tag == "DET":
+                target = edge + 1
+                while target < view.n and tags[target] in ("ADJ", "NUM", "ADV", "DET"):
+                    target += 1
+                if target < view.n and tags[target] in NOUNS and target not in view.predicates:
+                    arcs[target, : edge + 1] -= weight * inner[: edge + 1]
+
+
+KINDS = (
+    Kind("adposition object", Syntax(("adpositions",)), add=_add_objects),
+    Kind("phrase edge", Syntax(("edges",)), add=_add_edges),
+)

@@ -1,0 +1,102 @@
+"""Which words a line of a rule table is about: tags, with conditions on features.
+
+    VERB                    words with this tag
+    VERB[VerbForm=Part]     ... whose FEATS have this value, alone or among others: VerbForm=Part,Vnoun
+    NOUN[Case=Gen|Loc]      either value
+    PRON[-Case]             ... whose FEATS do not have the feature
+    *[Case=Gen]             any tag
+
+A group is a list of these; a word belongs to it if one of them fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+_PATTERN = re.compile(
+    r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
+)
+_TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
+ANY = "*"
+
+
+@lru_cache(maxsize=1 << 16)
+def features_of(column: str) -> Mapping[str, frozenset[str]]:
+    """The values of each feature of a FEATS column.
+
+    >>> sorted(features_of("Case=Nom,Acc|Number=Sing")["Case"])
+    ['Acc', 'Nom']
+    """
+    pairs = [pair.partition("=") for pair in column.split("|") if "=" in pair]
+    return {name: frozenset(values.split(",")) for name, _, values in pairs}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A tag and a condition on one feature: one of `values`; with none, the feature must be missing."""
+
+    tag: str
+    feature: str = ""
+    values: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, text: str) -> Pattern:
+        """The pattern that a table writes like this. Raises: ValueError, it is none."""
+        match = _PATTERN.fullmatch(text)
+        if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
+            raise ValueError(
+                f"'{text}' is no tag (expected such as VERB, VERB[VerbForm=Part] or PRON[-Case])"
+            )
+        if not match["name"]:
+            return cls(match["tag"])
+        return cls(match["tag"], match["name"], frozenset((match["values"] or "").split("|")) - {""})
+
+    def fits(self, tag: str, features: Mapping[str, frozenset[str]]) -> bool:
+        """Whether a word with this tag and these features is meant."""
+        if self.tag not in (tag, ANY):
+            return False
+        if not self.feature:
+            return True
+        if not self.values:
+            return self.feature not in features
+        return not self.values.isdisjoint(features.get(self.feature, ()))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Patterns of which one must fit."""
+
+    patterns: tuple[Pattern, ...]
+
+    def __post_init__(self) -> None:
+        tags = frozenset(p.tag for p in self.patterns if not p.feature)
+        object.__setattr__(self, "plain", tags)
+        object.__setattr__(
+            self, "special", tuple(p for p in self.patterns if p.feature and p.tag not in tags)
+        )
+
+    plain: frozenset[str] = frozenset()
+    special: tuple[Pattern, ...] = ()
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags that are mentioned, with conditions or without."""
+        return frozenset(pattern.tag for pattern in self.patterns)
+
+    def has(self, tag: str, feats: str = "_") -> bool:
+        """Whether a word with this tag and FEATS column belongs here."""
+        if tag in self.plain or ANY in self.plain:
+            return True
+        return bool(self.special) and any(p.fits(tag, features_of(feats)) for p in self.special)
+
+
+def tokens_of(value: str) -> list[str]:
+    """Words of a line's value; `|` and `;` outside of brackets are words of their own.
+
+    >>> tokens_of("2 VERB[VerbForm=Part|Ger] NOUN | DET; within 4")
+    ['2', 'VERB[VerbForm=Part|Ger]', 'NOUN', '|', 'DET', ';', 'within', '4']
+    """
+    return _TOKEN.findall(value)

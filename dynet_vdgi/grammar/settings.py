@@ -1,0 +1,147 @@
+"""The lines of a rule table that set up a part which looks at a whole sentence:
+
+    NAME = NUMBER GROUP | GROUP ; OPTION VALUE ... ; OPTION VALUE ... if MEASURE
+
+What NAME does, which groups it wants and which options it has is said where it is registered, see `parts`.
+The number is mostly in nats. `if MEASURE` multiplies it by what was measured in the text, from 0 to 1,
+`unless MEASURE` by the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
+
+Value = Union[float, Group, "tuple[str, ...]"]
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """What a setting's line looks like.
+
+    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
+    A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
+    last group may come several times.
+    """
+
+    groups: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    repeatable: bool = False
+    weighed: bool = True
+    more: bool = False
+
+    def example(self, name: str) -> str:
+        """The line's shape, for messages."""
+        groups = " | ".join(f"TAGS ({group})" for group in self.groups)
+        options = "".join(f" [; {option} {kind.upper()}]" for option, kind in self.options.items())
+        number = "NUMBER " if self.weighed else ""
+        return f"{name} = {number}{groups}".rstrip() + (" | ..." if self.more else "") + options
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One line. `condition` is a measure's name; `negated`: the rest of it counts."""
+
+    name: str
+    weight: float
+    groups: tuple[Group, ...] = ()
+    options: Mapping[str, Value] = field(default_factory=dict)
+    condition: str = ""
+    negated: bool = False
+    line: int = 0
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Room for what a part finds out about words of one text, see `Prior`."""
+
+    def number(self, option: str, default: float) -> float:
+        """A number among the options."""
+        value = self.options.get(option, default)
+        assert isinstance(value, float)
+        return value
+
+    def group(self, option: str) -> Group:
+        """A group among the options; empty if it is not there."""
+        value = self.options.get(option, NOBODY)
+        assert isinstance(value, Group)
+        return value
+
+    def names(self, option: str) -> tuple[str, ...]:
+        """Names among the options."""
+        value = self.options.get(option, ())
+        assert isinstance(value, tuple)
+        return value
+
+
+NOBODY = Group(())
+
+
+def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setting:
+    """A setting from what stands behind its `=`. Raises: ValueError, saying what is wrong."""
+    tokens = tokens_of(value)
+    condition, negated = "", False
+    if len(tokens) > 2 and tokens[-2] in ("if", "unless"):
+        condition, negated = tokens[-1], tokens[-2] == "unless"
+        tokens = tokens[:-2]
+    body, *tails = _split(tokens, ";")
+    weight = 1.0
+    if syntax.weighed:
+        if not body:
+            raise ValueError(f"'{name}' has no number (expected {syntax.example(name)})")
+        weight, body = _number(body[0], f"the weight of '{name}'", 0.0), body[1:]
+    groups = [_group(part, name) for part in _split(body, "|")] if body else []
+    if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
+        raise ValueError(f"'{name}' has {len(groups)} groups of tags (expected {syntax.example(name)})")
+    options: dict[str, Value] = {}
+    for tail in tails:
+        option, values = (tail[0], tail[1:]) if tail else ("", [])
+        kind = syntax.options.get(option)
+        if kind is None:
+            raise UnknownOption(name, option, tuple(syntax.options))
+        if option in options:
+            raise ValueError(f"'{name}' has the option '{option}' twice")
+        if not values or (kind == "number" and len(values) > 1):
+            raise ValueError(
+                f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}"
+            )
+        if kind == "number":
+            options[option] = _number(values[0], f"the option '{option}' of '{name}'", -math.inf)
+        else:
+            options[option] = _group(values, name) if kind == "tags" else tuple(values)
+    return Setting(name, weight, tuple(groups), options, condition, negated, line)
+
+
+class UnknownOption(ValueError):
+    """An option that a setting does not have."""
+
+    def __init__(self, setting: str, option: str, choices: tuple[str, ...]) -> None:
+        super().__init__(f"'{setting}' has no option '{option}'")
+        self.option, self.choices = option, choices
+
+
+def _split(tokens: list[str], separator: str) -> list[list[str]]:
+    pieces: list[list[str]] = [[]]
+    for token in tokens:
+        if token == separator:
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return pieces
+
+
+def _number(token: str, what: str, least: float) -> float:
+    try:
+        value = float(token)
+    except ValueError:
+        raise ValueError(f"{what} {token!r} is not a number") from None
+    if not math.isfinite(value) or value < least:
+        raise ValueError(f"{what}, {token}, is not a number{' from 0 upwards' if least == 0 else ''}")
+    return value
+
+
+def _group(tokens: list[str], name: str) -> Group:
+    if not tokens:
+        raise ValueError(f"a group of '{name}' has no tags")
+    return Group(tuple(Pattern.of(token) for token in tokens))

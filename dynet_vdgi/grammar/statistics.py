@@ -1,0 +1,190 @@
+"""What a text without trees shows of its language: orders by construction, and what each part measures.
+
+A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
+
+    measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
+
+It is the share of cases of the KIND that speak for it: at LOW it counts as 0, at HIGH as 1, in between in
+proportion (LOW may be above HIGH), and it is taken times n / (n + FEW) after n cases. Several lines of a
+name are averaged. Kinds:
+
+    ending A | B        sentences of three words or more with a word of A; for it: those that end with B
+    beginning A | B     the same, that begin with B
+    after A | B | C     words of A in sentences with exactly one word of B; for it: those after the last of C
+    ahead A | B         words of A in sentences with exactly one word of B; for it: those ahead of it
+    before A | B        neighbours of A and B in either order; for it: A before B
+    edge A              sentences that begin or end with A; for it: those that begin
+    share A | B         words of A and of B; for it: those of A
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynet_vdgi.grammar.patterns import Group
+from dynet_vdgi.grammar.settings import Syntax
+from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.word_order import Statistics
+
+FEW = 20.0
+"""So many cases make half of what there is to believe."""
+
+Cases = tuple[float, float]  # for it, in all
+
+
+def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
+    having, ends = groups[0].tags, groups[1].tags
+    found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
+    return sum(tag in ends for tag in found), len(found)
+
+
+def _ending(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    return _at_end(views, groups, -1)
+
+
+def _beginning(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    return _at_end(views, groups, 0)
+
+
+def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    counted, one = (group.tags for group in groups)
+    ahead = total = 0
+    for view in views:
+        verbs = [i for i, tag in enumerate(view.tags) if tag in one]
+        if len(verbs) == 1:
+            places = [i for i, tag in enumerate(view.tags) if tag in counted]
+            total += len(places)
+            ahead += sum(place < verbs[0] for place in places)
+    return ahead, total
+
+
+def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    counted, one, last = (group.tags for group in groups)
+    after = total = 0
+    for view in views:
+        if sum(tag in one for tag in view.tags) == 1:
+            end = max(i for i, tag in enumerate(view.tags) if tag in last)
+            places = [i for i, tag in enumerate(view.tags) if tag in counted]
+            total += len(places)
+            after += sum(place > end for place in places)
+    return after, total
+
+
+def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    pairs: Counter[tuple[str, str]] = Counter()
+    for view in views:
+        pairs.update(zip(view.tags, view.tags[1:]))
+    first, second = (group.tags for group in groups)
+    right = sum(pairs[a, b] for a in first for b in second)
+    return right, right + sum(pairs[b, a] for a in first for b in second)
+
+
+def _edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    tags = groups[0].tags
+    first, last = (sum(view.tags[end] in tags for view in views if view.n > 1) for end in (0, -1))
+    return first, first + last
+
+
+def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    first, second = (
+        sum(group.has(*pair) for view in views for pair in zip(view.tags, view.feats)) for group in groups
+    )
+    return first, first + second
+
+
+MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
+    "ending": (2, _ending),
+    "beginning": (2, _beginning),
+    "ahead": (2, _ahead),
+    "after": (3, _after),
+    "before": (2, _before),
+    "edge": (1, _edge),
+    "share": (2, _share),
+}
+"""Numbers of groups and functions by kind."""
+
+MEASURE_OPTIONS = {"from": "number", "to": "number"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One line `measure NAME = ...`."""
+
+    name: str
+    kind: str
+    groups: tuple[Group, ...]
+    low: float = 0.0
+    high: float = 1.0
+
+    def level(self, cases: Cases) -> float:
+        """The measure's value after these cases."""
+        good, total = cases
+        if not total:
+            return 0.0
+        level = (good / total - self.low) / (self.high - self.low)
+        return min(1.0, max(0.0, level)) * total / (total + FEW)
+
+
+def measure_syntax(kind: str) -> Syntax:
+    """What a line with a measure of this kind looks like."""
+    return Syntax(tuple("ABC"[: MEASURES[kind][0]]), MEASURE_OPTIONS)
+
+
+@dataclass(frozen=True)
+class Text:
+    """All that is measured in one text, as plain data: it is kept in model files.
+
+    `found` are the parts' own findings by the name of their setting.
+    """
+
+    order: Statistics = field(default_factory=Statistics)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    found: Mapping[str, Any] = field(default_factory=dict)
+    has_feats: bool = False
+    has_gaps: bool = False
+
+    def factor(self, condition: str, negated: bool) -> float:
+        """By how much a line's number counts."""
+        if not condition:
+            return 1.0
+        value = self.measures.get(condition, 0.0)
+        return 1.0 - value if negated else value
+
+    def is_named(self, names: Sequence[str]) -> bool:
+        """Whether a text is more one of these measures than not."""
+        return any(self.measures.get(name, 0.0) > 0.5 for name in names)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads back."""
+        return {
+            "order": {
+                "sentences": self.order.sentences,
+                "first": dict(self.order.first),
+                "last": dict(self.order.last),
+                "is_verb_final": self.order.is_verb_final,
+                "is_mirrored": self.order.is_mirrored,
+            },
+            "measures": dict(self.measures),
+            "found": dict(self.found),
+            "has_feats": self.has_feats,
+            "has_gaps": self.has_gaps,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Text:
+        """The text saved by `to_json`; KeyError where a field is missing."""
+        return cls(
+            Statistics(**data["order"]), data["measures"], data["found"], data["has_feats"], data["has_gaps"]
+        )
+
+
+def levels(measures: Iterable[Measure], views: Sequence[View]) -> dict[str, float]:
+    """The value of every measure in a text."""
+    by_name: dict[str, list[float]] = {}
+    for measure in measures:
+        cases = MEASURES[measure.kind][1](views, measure.groups)
+        by_name.setdefault(measure.name, []).append(measure.level(cases))
+    return {name: sum(values) / len(values) for name, values in by_name.items()}

@@ -1,0 +1,68 @@
+"""One sentence, as the parts of a rule table see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.patterns import Group
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+NOTHING = "_"
+
+
+class View:
+    """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
+
+    `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model:
+    parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for the
+    first word. `clauses`: see the part that cuts them.
+    """
+
+    def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:
+        n = self.n = len(sentence)
+        step = -1 if is_mirrored else 1
+        self.tags: list[str] = list(sentence.tags[::step])
+        self.forms: list[str] = [form.lower() for form in sentence.forms[::step]]
+        self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NOTHING] * n
+        self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NOTHING] * n
+        gaps = sentence.gaps[::step] if sentence.gaps else ()
+        self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
+        self.read: list[str] = list(self.tags)
+        self.symbols: list[str] = list(self.tags)
+        self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
+        self.linked: dict[
+            int, tuple[int, list[int]]
+        ] = {}  # linker: its verb, and nouns that this may depend on
+        self.placed: set[int] = set()  # verbs whose head a part has found
+
+    @cached_property
+    def segments(self) -> Ints:
+        """Number (n,) of the stretch between punctuation marks that each word is in."""
+        return np.cumsum(np.array(self.gaps, dtype=np.int64))
+
+    def flags(self, group: Group) -> Flags:
+        """Which words (n,) belong to a group, as the table reads their tags."""
+        if not group.special:
+            plain = group.plain
+            return np.array([tag in plain for tag in self.read], dtype=bool)
+        return np.array([group.has(*pair) for pair in zip(self.read, self.feats)], dtype=bool)
+
+    def has(self, group: Group, word: int) -> bool:
+        """Whether a word belongs to a group."""
+        return group.has(self.read[word], self.feats[word])
+
+    def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
+        """The first word of a group from `start` on, before `end`; -1: none."""
+        end = (self.n if step > 0 else -1) if end is None else end
+        for word in range(start, end, step):
+            if group.has(self.read[word], self.feats[word]):
+                return word
+        return -1

@@ -1,0 +1,95 @@
+"""What a linear student is told of each word: two symbols in one number, made by a rule table and a text.
+
+The coarse one is the dependency model's symbol (see `grammar.symbols`), the fine one has besides what the
+parts of the table mark for students: whether punctuation stood before the word, what its adposition says. A
+symbol that was not seen in training falls back, the fine one to the coarse one, that to its tag; 0 is none
+of these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.symbols import coarse
+from dynet_vdgi.students.perceptron import COARSE_BITS, code_of
+
+LEVELS = 2
+SEEN_OFTEN = 3
+"""Fine symbols that come fewer times in the trees are not told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """The symbols that a student knows: `coarse[k]` has the number k + 1, and so have the fine ones."""
+
+    prior: Prior
+    coarse: tuple[str, ...]
+    fine: tuple[str, ...]
+
+    @classmethod
+    def of_trees(cls, prior: Prior, trees: Sequence[Sentence]) -> Codes:
+        """The symbols of the sentences that a student is to learn from."""
+        known: set[str] = set()
+        times: Counter[str] = Counter()
+        for sentence in trees:
+            symbols, marked = prior.student_symbols(sentence)
+            known.update(symbols)
+            times.update(marked)
+        frequent = [
+            symbol for symbol, count in times.most_common((1 << COARSE_BITS) - 2) if count >= SEEN_OFTEN
+        ]
+        every = known | set(map(coarse, known))
+        return cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
+
+    @property
+    def n_tags(self) -> int:
+        """The highest number of a word."""
+        return code_of(len(self.coarse) + 1, 0) - 1
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
+        return (
+            {symbol: k for k, symbol in enumerate(self.coarse, 1)},
+            {symbol: k for k, symbol in enumerate(self.fine, 1)},
+        )
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], int]:
+        return {}
+
+    def __call__(self, sentence: Sentence) -> list[int]:
+        """The numbers (n,) of a sentence's words, for a parser of two levels."""
+        known = self._known
+        codes = []
+        for pair in zip(*self.prior.student_symbols(sentence)):
+            code = known.get(pair)
+            if code is None:
+                code = known[pair] = self._code(*pair)
+            codes.append(code)
+        return codes
+
+    def _code(self, symbol: str, marked: str) -> int:
+        by_coarse, by_fine = self._numbers
+        number = by_coarse.get(symbol) or by_coarse.get(coarse(symbol), 0)
+        return code_of(number, by_fine.get(marked) or by_fine.get(symbol) or by_fine.get(coarse(symbol), 0))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads back; the rules are kept by themselves."""
+        return {"text": self.prior.text.to_json(), "coarse": list(self.coarse), "fine": list(self.fine)}
+
+    @classmethod
+    def from_json(cls, rules: RuleSet, data: Mapping[str, Any]) -> Codes:
+        """The codes saved by `to_json`. Raises: ModelError, they are damaged."""
+        try:
+            return cls(Prior(rules, Text.from_json(data["text"])), tuple(data["coarse"]), tuple(data["fine"]))
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"the model's symbols are damaged: {error}") from None

@@ -1,0 +1,86 @@
+"""The linear-time student as a learner; `perceptron` holds its weights, `codes` what it is told of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from dynet_vdgi.config import PerceptronSettings
+from dynet_vdgi.config_checks import checked, checked_seed
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.students.codes import LEVELS, Codes
+from dynet_vdgi.students.perceptron import PerceptronModel, train
+
+
+class Perceptron:
+    """The linear-time student: `Perceptron(epochs=3).fit(trees)`, with the numbers of `PerceptronSettings`.
+
+    After `fit`: `model`, the weights; `vocabulary`, the tags; `codes`, what it is told of words under a
+    prior whose table looks at more than tags, or None.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
+    """
+
+    def __init__(
+        self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
+    ) -> None:
+        self.settings = checked(PerceptronSettings, numbers, settings)
+        self.seed = checked_seed(seed, "perceptron")
+        self._model: PerceptronModel | None = None
+        self.vocabulary = Vocabulary(())
+        self.codes: Codes | None = None
+
+    @property
+    def model(self) -> PerceptronModel:
+        """What was learnt. Raises: VdgiError, nothing yet."""
+        if self._model is None:
+            raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
+        return self._model
+
+    def fit(
+        self,
+        trees: Iterable[Sentence],
+        vocabulary: Vocabulary | None = None,
+        prior: Prior | None = None,
+    ) -> Perceptron:
+        """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
+
+        Under a prior whose rule table makes symbols of words, it is told of these instead of tags.
+
+        Raises:
+            VdgiError: there are no words, or a sentence has no heads.
+        """
+        given = list(trees)
+        if any(tree.heads is None for tree in given):
+            raise VdgiError("the perceptron learns from trees, and a sentence has none")
+        vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
+        codes = Codes.of_trees(prior, given) if prior is not None and makes_symbols(prior) else None
+        words = [told(tree, vocabulary, codes) for tree in given]
+        heads = [tree.heads or () for tree in given]
+        n_tags, levels = (codes.n_tags, LEVELS) if codes else (len(vocabulary.tags), 1)
+        self._model = train(words, heads, n_tags, self.settings, self.seed, levels)
+        self.vocabulary, self.codes = vocabulary, codes
+        return self
+
+    def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
+        """The tree of each sentence: projective, with one root."""
+        return self.model.parse([told(sentence, self.vocabulary, self.codes) for sentence in sentences])
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with these trees."""
+        given = list(sentences)
+        return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
+
+
+def makes_symbols(prior: Prior) -> bool:
+    """If the prior's rule table has parts that look at more than tags."""
+    return prior.rules.table is not None and bool(prior.rules.table.settings)
+
+
+def told(sentence: Sentence, vocabulary: Vocabulary, codes: Codes | None) -> Sequence[int]:
+    """Numbers (n,) of a sentence's words, as `PerceptronModel` takes them."""
+    return codes(sentence) if codes else vocabulary.encode(sentence.forms, sentence.tags).tags

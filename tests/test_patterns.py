@@ -1,0 +1,90 @@
+"""Tags with conditions, and the lines of a table that hold them."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from dynet_vdgi.grammar import patterns
+from dynet_vdgi.grammar.patterns import Group, Pattern, features_of
+from dynet_vdgi.grammar.settings import Syntax, UnknownOption, parse_setting
+
+SYNTAX = Syntax(("words", "heads"), {"within": "number", "over": "tags", "by": "names"})
+
+
+@pytest.mark.parametrize(
+    ("text", "fits", "fails"),
+    [
+        ("VERB", [("VERB", "_"), ("VERB", "VerbForm=Part")], [("AUX", "_")]),
+        (
+            "VERB[VerbForm=Part]",
+            [("VERB", "Case=Nom|VerbForm=Part,Vnoun")],
+            [("VERB", "_"), ("ADJ", "VerbForm=Part")],
+        ),
+        ("NOUN[Case=Gen|Loc]", [("NOUN", "Case=Loc"), ("NOUN", "Case=Gen")], [("NOUN", "Case=Nom")]),
+        ("PRON[-Case]", [("PRON", "_"), ("PRON", "Number=Sing")], [("PRON", "Case=Acc")]),
+        ("*[Case=Gen]", [("X", "Case=Gen")], [("X", "_")]),
+    ],
+)
+def test_a_pattern_is_a_tag_and_a_condition(text, fits, fails):
+    group = Group((Pattern.of(text),))
+    assert [group.has(*word) for word in fits] == [True] * len(fits)
+    assert [group.has(*word) for word in fails] == [False] * len(fails)
+
+
+@pytest.mark.parametrize(
+    "text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"]
+)
+def test_what_is_no_pattern_is_refused(text):
+    with pytest.raises(ValueError, match="is no tag"):
+        Pattern.of(text)
+
+
+def test_features_without_values_are_empty():
+    assert features_of("_") == {}
+
+
+def test_a_line_has_a_number_groups_options_and_a_condition():
+    found = parse_setting(
+        "x", "2.5 VERB NOUN[Case=Gen|Loc] | DET ; within 4 ; over ADJ NUM ; by Case Number if late", SYNTAX
+    )
+    assert (found.weight, found.condition, found.negated) == (2.5, "late", False)
+    assert [group.tags for group in found.groups] == [{"VERB", "NOUN"}, {"DET"}]
+    assert found.number("within", 0.0) == 4
+    assert found.group("over").tags == {"ADJ", "NUM"}
+    assert found.names("by") == ("Case", "Number")
+    assert parse_setting("x", "1 A | B unless late", SYNTAX).negated
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("", "'x' has no number"),
+        ("two A | B", "the weight of 'x' 'two' is not a number"),
+        ("-1 A | B", "is not a number from 0 upwards"),
+        (
+            "1 A",
+            r"1 groups of tags \(expected x = NUMBER TAGS \(words\) \| TAGS \(heads\) \[; within NUMBER\]",
+        ),
+        ("1 A | B | C", "'x' has 3 groups"),
+        ("1 A | ", "a group of 'x' has no tags"),
+        ("1 A | B ; within", "the option 'within' of 'x' needs one number"),
+        ("1 A | B ; within 4 5", "needs one number"),
+        ("1 A | B ; within 4 ; within 5", "has the option 'within' twice"),
+        ("1 A[B | C", "is no tag"),
+    ],
+)
+def test_faults_in_a_line_are_named(value, message):
+    with pytest.raises(ValueError, match=message):
+        parse_setting("x", value, SYNTAX)
+
+
+def test_unknown_options_say_which_there_are():
+    with pytest.raises(UnknownOption) as raised:
+        parse_setting("x", "1 A | B ; witin 4", SYNTAX)
+    assert (raised.value.option, raised.value.choices) == ("witin", ("within", "over", "by"))
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(patterns).failed == 0
