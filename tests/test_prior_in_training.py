@@ -35,8 +35,8 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
-from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.model_file import Provenance
+from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.variational.phases import Finetuning, Pretraining
@@ -279,7 +279,9 @@ def test_a_student_of_a_teacher_learns_as_from_any_trees(tmp_path: Path) -> None
     one = in_parts(tmp_path, {"teacher": {"kind": "dmv"}}, n_trees=4)
     (tmp_path / "other").mkdir()
     data = replace(one.data, texts={}, taught=[], trees=[*one.data.taught, *one.data.trees])
-    other = Trainer(merge(one.settings, {"teacher": {"kind": "none"}}), data, Provenance(), tmp_path / "other")
+    other = Trainer(
+        merge(one.settings, {"teacher": {"kind": "none"}}), data, Provenance(), tmp_path / "other"
+    )
     for trainer in (one, other):
         trainer.train()
     assert same_arrays(dict(one.optimiser.averaged()), dict(other.optimiser.averaged()))
