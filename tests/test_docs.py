@@ -178,6 +178,24 @@ def test_cells_of_results_become_numbers() -> None:
     ]
 
 
+# ------------------------------------------------------------------------------------------- architecture
+def test_the_architecture_page_names_what_there_is() -> None:
+    """Modules, and `module.name` of functions and classes in them."""
+    text = page("architecture.md")
+    paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    modules = set(re.findall(r"\b[\w/]+\.py\b", text))
+    assert len(modules) > 20
+    assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    for module, name in re.findall(r"`(?:\w+/)?([a-z_]+)\.(?!py`)([A-Za-z_]+)`", text):
+        sources = [
+            ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
+        ]
+        defined = [
+            re.search(rf"^(?:def|class) {name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
+        ]
+        assert any(defined) or not sources, f"{module}.{name}"
+
+
 # ------------------------------------------------------------------------------------------- the site
 @pytest.mark.slow
 @pytest.mark.timeout(300)
