@@ -33,7 +33,8 @@ from dynet_vdgi.students import codes, linear
 from dynet_vdgi.teachers import dmv
 
 LIMITS = (15, 40)
-TEACHER_MAX_LEN = 15
+LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
+"""Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
 Trees = Sequence[tuple[int, ...]]
 
@@ -47,6 +48,7 @@ class System:
     removed: tuple[str, ...] = ()
     learns: bool = True
     student_len: int = 40
+    teacher_len: int = 15
 
     @property
     def digest(self) -> str:
@@ -72,8 +74,9 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
                 result.append(System(name, rules, removed, learns=suffix != "rules-only"))
                 break
         else:
-            student_len = 15 if name in ("best-tags", "strict", "text") else 40
-            result.append(System(name, load_rules(config.rules_path(name)), student_len=student_len))
+            student_len, teacher_len = LENGTHS.get(name, (40, 15))
+            rules = load_rules(config.rules_path(name))
+            result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
     if ablated:
         whole = load_rules(config.rules_path(ablated))
         for part in whole.parts:
@@ -122,7 +125,7 @@ def run(
         draws = [accuracy(gold, rules_only(gold, prior, seed)) for seed in range(TIE_SEEDS)]
         yield "prior", np.mean(draws, axis=0), time.process_time() - start
         return
-    short = [sentence for sentence in text if len(sentence) <= TEACHER_MAX_LEN]
+    short = [sentence for sentence in text if len(sentence) <= system.teacher_len]
     teacher = dmv.learn((short or text)[:em], prior)
     yield "teacher", accuracy(gold, teacher.parse(gold)), time.process_time() - start
     if not seeds:

@@ -78,7 +78,7 @@ def train(
             {label: given(part) for label, part in texts.items()},
             trees=given(trees),
             dev=given(dev),
-            init=str(model_path(init)) if init else None,
+            init=str(model_path(Path(init))) if init else None,
             rules=table,
         ),
         chosen,

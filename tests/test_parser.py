@@ -34,6 +34,13 @@ def parser(model: Path) -> Parser:
     return vdgi.load(model)
 
 
+def trained(folder: Path, settings: Settings) -> Parser:
+    """A parser of the tiny treebank."""
+    text = Given((str(tiny.write(folder / "a.conllu")),))
+    run(Inputs({"": text}), settings, out=folder)
+    return vdgi.load(folder)
+
+
 def is_tree(heads: tuple[int, ...]) -> bool:
     """One root, and every word below it."""
     for word in range(1, len(heads) + 1):

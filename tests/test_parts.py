@@ -175,6 +175,15 @@ def test_a_clause_with_an_auxiliary_and_no_verb_has_a_predicate():
     assert read(after, tagged("NOUN AUX ADJ NOUN")) == "NOUN AUX VERB NOUN"
 
 
+def test_subjects_that_follow_copulas_are_no_predicates():
+    lines = ["measure first = edge AUX", PREDICATE + " ; particle PART ; initial first"]
+    of = prior(lines, *[tagged("AUX NOUN")] * 60)
+    assert read(of, tagged("AUX PART ADJ PART ADJ")) == "AUX PART ADJ PART VERB"
+    assert read(of, tagged("AUX DET NOUN NOUN PART ADJ")) == "AUX DET NOUN NOUN PART VERB"
+    assert read(of, tagged("AUX NOUN NOUN")) == "AUX NOUN NOUN"
+    assert read(of, tagged("NOUN AUX ADJ")) == "NOUN AUX VERB"
+
+
 def test_forms_with_bare_adjectives_beside_them_are_copulas():
     line = "copula = 1.7 VERB | ADJ ; least 5 ; as AUX ; predicate VERB"
     text = [said("a/NOUN is/VERB b/ADJ")] * 6 + [said("a/NOUN eats/VERB b/NOUN")] * 20
@@ -297,6 +306,8 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
         ("after NOUN | VERB | VERB", 2 / 3),
         ("before NOUN | VERB", 1 / 2),
         ("edge NOUN", 0.5),
+        ("beginning NOUN | NOUN", 1.0),
+        ("ahead NOUN | VERB", 1 / 3),
         ("share NOUN | VERB", 3 / 4),
     ],
 )
