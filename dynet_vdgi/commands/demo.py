@@ -1,4 +1,4 @@
-"""Train, parse and score on a treebank, with the paper's parser and the recommended one.
+"""Train, parse and score on the demo treebank, or on one of UD.
 
 Without arguments it uses the demo treebank of the package, whose language is invented, and takes about a
 minute. With LANG and folders it uses a UD treebank: it looks for LANG-ud-train*.conllu and

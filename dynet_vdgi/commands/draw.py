@@ -1,4 +1,4 @@
-"""Draw the trees of CoNLL-U files, in the terminal or as SVG or PNG.
+"""Draw trees in the terminal, or as SVG or PNG.
 
 With --gold, every arc is marked: right, wrong (x), or a missed gold arc (o). The count below a tree is
 that of `vdgi evaluate` under the same --protocol. The name of the output sets the format: text on

@@ -1,4 +1,4 @@
-"""Write an HTML page about runs: settings, learning curves, scores, trees.
+"""Write an HTML page about runs: settings, curves, scores, trees.
 
 The page is one file without scripts, and needs no network. Making it needs `pip install
 'dynet_vdgi[report]'`. RUN is a folder that `vdgi train` wrote. With --gold, each model parses the test
