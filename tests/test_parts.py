@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS
@@ -324,7 +324,7 @@ def test_texts_survive_json():
 
 # ------------------------------------------------------------------------------------------- mirror images
 def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potentials():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     text = [
         said("de/ADP a/NOUN b/VERB , cc/CCONJ c/DET d/NOUN/Case=Gen e/PRON/PronType=Rel f/VERB/VerbForm=Fin"),
         said("cc/CCONJ x/NOUN is/AUX good/ADJ , y/NOUN z/VERB/VerbForm=Part"),
@@ -370,7 +370,7 @@ def test_settings_are_there_once():
 
 
 def test_parts_that_look_at_sentences_have_switches():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     names = {setting.name for setting in rules.table.settings}
     assert names <= set(KINDS)
     less = rules.without("punctuation")
@@ -379,7 +379,7 @@ def test_parts_that_look_at_sentences_have_switches():
 
 
 def test_texts_without_features_forms_or_punctuation_are_parsed():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     rich = said("de/ADP a/NOUN/Case=Gen b/VERB/VerbForm=Fin , c/DET d/NOUN")
     poor = Sentence.of_tags(rich.tags)
     for text in ([rich] * 30, [poor] * 30):

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.rule_files import content_of, nearest
+from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.statistics import FEW, Text
+from dynet_vdgi.names import did_you_mean
 
 CASES = 10 * FEW
 """What a fact is worth where the file does not say: more than a small text, less than a large one."""
@@ -53,7 +54,7 @@ def parse_facts(text: str, measures: Collection[str], path: str = "<facts>") -> 
         if name not in measures:
             there_are = ", ".join(sorted(measures)) or "none"
             raise ConfigError(
-                f"{place}: no measure '{name}'{nearest(name, list(measures))} (there are: {there_are})"
+                f"{place}: no measure '{name}'{did_you_mean(name, list(measures))} (there are: {there_are})"
             )
         if name in facts:
             raise ConfigError(f"{place}: '{name}' is there twice")
