@@ -260,7 +260,9 @@ class Settings(Section, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Sections and keys that mean something for this parser, in the form of a preset."""
-        idle = without_effect(self)
+        idle = {
+            name for name in without_effect(self) if name != "teacher.max_len"
+        }  # its default may have one
         values: dict[str, Any] = {
             name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
         }
@@ -300,21 +302,31 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------------- no effect
-def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool = True) -> dict[str, str]:
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
+def without_effect(
+    settings: Settings,
+    *,
+    has_text: bool = True,
+    has_dev: bool = True,
+    has_init: bool = False,
+    has_vectors: bool = False,
+) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
-    `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees.
+    `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
+    model to start from; `has_vectors`: a file of word vectors is read.
     """
     idle: dict[str, str] = {}
 
     def say(reason: str, *names: str) -> None:
         idle.update(dict.fromkeys(names, reason))
 
+    idle.update(_idle_teaching(settings))
     if not has_text:
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
-        say("there is no text to learn from, only trees", *teacher, "rules")
-    if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
-        say("the text is cut at data.max_len already", "teacher.max_len")
+        say(ONLY_TREES, *teacher, "rules")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -322,6 +334,11 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
         return idle
     if not settings.model.word_dim:
         say("the parser sees tags only; set parser.word_dim, to 80 for example", "words", "parser.vector_dim")
+    elif has_init:
+        words = ("words.min_freq", "words.lowercase", "parser.vector_dim")
+        say("the model to start from has words of its own", *words)
+    elif has_vectors:
+        say("words.vectors says how long vectors are", "parser.vector_dim")
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
     if not settings.finetunes:
@@ -337,6 +354,28 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
     idle.update(_idle_regularisation(settings))
+    if not has_text:
+        parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
+        say(ONLY_TREES, "language_model", *parts)
+        if settings.train.select == "teacher":
+            say(ONLY_TREES, "train.select")
+    return idle
+
+
+def _idle_teaching(settings: Settings) -> dict[str, str]:
+    """The part of `without_effect` that is about what teachers do with a text."""
+    idle: dict[str, str] = {}
+    teacher = settings.teacher
+    members: dict[str, TeacherSettings] = {"teacher": teacher}
+    if isinstance(teacher, EnsembleSettings):
+        members = {"teacher.dmv": teacher.dmv, "teacher.convex_mst": teacher.convex_mst}
+    for name, member in members.items():
+        if isinstance(member, (DmvSettings, ConvexMstSettings)) and member.max_len > settings.data.max_len:
+            idle[f"{name}.max_len"] = "the text is cut at data.max_len already"
+        if isinstance(member, DmvSettings) and not member.valence_iterations:
+            idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"
+            if not member.iterations:
+                idle[f"{name}.smoothing"] = "there are no iterations of EM"
     return idle
 
 
