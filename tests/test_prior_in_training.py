@@ -295,8 +295,8 @@ def test_the_model_file_says_which_rules(tmp_path: Path) -> None:
     strict = {**TAUGHT, "teacher": {"kind": "dmv", "prior": "strict"}}
     alone = Run(tmp_path / "alone", {**strict, "finetune": {"updates": 0}}).train()
     both = Run(tmp_path / "both", strict).train()
-    texts = {name: load_rules(config.rules_path(name)).text for name in ("strict", "best-tags")}
-    assert (alone.rules.text, both.rules.text) == (texts["strict"], texts["best-tags"])
+    texts = {name: load_rules(config.rules_path(name)).text for name in ("strict", "best")}
+    assert (alone.rules.text, both.rules.text) == (texts["strict"], texts["best"])
     assert [item["role"] for item in alone.meta["data"]] == ["train"]
     assert [(item["role"], item["name"]) for item in both.meta["data"]] == [
         ("train", "train.conllu"),
