@@ -33,12 +33,12 @@ from dynet_vdgi.learning.training import TrainingData
 
 DEMO = config.resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))
-RULES = load_rules(config.rules_path("best-tags"))
+RULES = load_rules(config.rules_path("best"))
 
 
 def demo(name: str, first: int, last: int) -> list[Sentence]:
     """Some sentences of a file, without punctuation."""
-    return prepare(conllu.read(name), STANDARD, 15, 2).sentences[first:last]
+    return prepare(conllu.read(name), STANDARD, 40, 2).sentences[first:last]
 
 
 def mirrored(sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -87,7 +87,7 @@ def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
 
 def test_trees_are_those_of_the_languages_own_teacher() -> None:
     text, other = demo(TRAIN, 0, 40), mirrored(demo(TRAIN, 40, 60))
-    first, second = (students.taught(part, students.teacher_of(part, RULES)) for part in (text, other))
+    first, second = (students.taught(part, students.teacher_of(part, RULES, max_len=15)) for part in (text, other))
     assert trees_of(text, other) == [*first, *second, *second]
     assert trees_of([], other) == second
     assert trees_of([]) == []
@@ -119,7 +119,7 @@ def test_one_language_is_learnt_as_without_a_label(folder: Path, vdgi: Vdgi) -> 
 
 def test_the_model_file_says_which_languages(both: Path, vdgi: Vdgi) -> None:
     meta = checkpoint.load(both).meta
-    read = [prepare(conllu.read(name), STANDARD, 15, 2) for name in (TRAIN, DEV)]
+    read = [prepare(conllu.read(name), STANDARD, 40, 2) for name in (TRAIN, DEV)]
     numbers = [{"sentences": len(part.sentences), "words": part.n_words} for part in read]
     assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
     assert meta["trained_on"] == {name: sum(part[name] for part in numbers) for name in numbers[0]}
