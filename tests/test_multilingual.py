@@ -38,7 +38,7 @@ RULES = load_rules(config.rules_path("best"))
 
 def demo(name: str, first: int, last: int) -> list[Sentence]:
     """Some sentences of a file, without punctuation."""
-    return prepare(conllu.read(name), STANDARD, 40, 2).sentences[first:last]
+    return prepare(conllu.read(name), STANDARD, 15, 2).sentences[first:last]
 
 
 def mirrored(sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -50,6 +50,11 @@ def mirrored(sentences: Sequence[Sentence]) -> list[Sentence]:
             tags=s.tags[::-1],
             heads=tuple(head and len(s) + 1 - head for head in reversed(s.heads or ())),
             source=None,
+            lemmas=s.lemmas[::-1],
+            xpos=s.xpos[::-1],
+            feats=s.feats[::-1],
+            deprels=s.deprels[::-1],
+            gaps=s.gaps[::-1],
         )
         for s in sentences
     ]
