@@ -33,6 +33,14 @@ RUNS = {
         ],
         ["| system | rules | <=15 | <=40 | all |", "| rl-sn | UniversalRules |"],
     ),
+    "knowledge": (
+        [
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(Path(DEV).parent)),
+            *("--systems", "best", "best-tags-only", "best-tags", "strict-rules-only", "--seeds", "1"),
+            *("--max-text", "40", "--max-test", "20", "--out", "rows.csv"),
+        ],
+        ["| demo | mean | xx |", "| best (test 20) |", "| best-tags-only (test 20) |", "| strict-rules-only"],
+    ),
     "teacher_accuracy": (
         [
             *("--language", "xx", TRAIN, DEV, "--max-len", "6", "--iterations", "2", "--tables", "best"),

@@ -92,7 +92,9 @@ def test_a_teacher_for_each_language_is_better_than_one_for_all() -> None:
 
 def test_trees_are_those_of_the_languages_own_teacher() -> None:
     text, other = demo(TRAIN, 0, 40), mirrored(demo(TRAIN, 40, 60))
-    first, second = (students.taught(part, students.teacher_of(part, RULES, max_len=15)) for part in (text, other))
+    first, second = (
+        students.taught(part, students.teacher_of(part, RULES, max_len=15)) for part in (text, other)
+    )
     assert trees_of(text, other) == [*first, *second, *second]
     assert trees_of([], other) == second
     assert trees_of([]) == []
