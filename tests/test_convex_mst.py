@@ -352,9 +352,9 @@ def test_parses_have_the_highest_score_and_marginals_soften_it():
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"iterations": -1}, "convex-mst: 'iterations' must be a whole number of at least 0, not -1"),
-        ({"ridge": 0}, "convex-mst: 'ridge' must be a number above 0.0, not 0"),
-        ({"prior_weight": float("nan")}, "convex-mst: 'prior_weight' must be a number above 0.0, not nan"),
+        ({"iterations": -1}, "convex-mst: 'iterations' must be at least 0, not -1"),
+        ({"ridge": 0}, "convex-mst: 'ridge' must be above 0, not 0"),
+        ({"prior_weight": float("nan")}, "convex-mst: 'prior_weight' must be above 0, not nan"),
         ({"prior_weight": float("inf")}, "convex-mst: 'prior_weight' must be a finite number, not inf"),
         ({"prior_weigth": 1}, "convex-mst: no setting 'prior_weigth'; did you mean 'prior_weight'?"),
     ],

@@ -373,10 +373,10 @@ def test_the_score_is_the_last_likelihood_where_learning_has_come_to_rest():
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"iterations": -1}, "dmv: 'iterations' must be a whole number of at least 0, not -1"),
+        ({"iterations": -1}, "dmv: 'iterations' must be at least 0, not -1"),
         ({"iterations": 2.5}, "dmv: 'iterations' must be a whole number, not 2.5"),
-        ({"smoothing": 0}, "dmv: 'smoothing' must be a number above 0.0, not 0"),
-        ({"backoff": float("nan")}, "dmv: 'backoff' must be a number above 0.0, not nan"),
+        ({"smoothing": 0}, "dmv: 'smoothing' must be above 0, not 0"),
+        ({"backoff": float("nan")}, "dmv: 'backoff' must be above 0, not nan"),
         ({"backoff": float("inf")}, "dmv: 'backoff' must be a finite number, not inf"),
         ({"iteration": 3}, "dmv: no setting 'iteration'; did you mean 'iterations'?"),
         ({"ridge": 3}, "dmv: no setting 'ridge'"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi
+from shell import Vdgi, interrupt_saving
 from tiny import Changes, Run, same_arrays
 
 from dynet_vdgi import model_file
@@ -352,15 +352,8 @@ def test_an_interrupt_while_saving_in_either_stage(
 ) -> None:
     """The row is in the log already; it must not be there twice in the end. The second is at the border."""
     monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = two_stages(tmp_path / "broken", RELEASED, dev=True), model_file.save, []
-
-    def save(path: Path, model: ModelFile) -> None:
-        calls.append(model)
-        if len(calls) == nth:
-            raise KeyboardInterrupt
-        original(path, model)
-
-    monkeypatch.setattr(model_file, "save", save)
+    broken = two_stages(tmp_path / "broken", RELEASED, dev=True)
+    interrupt_saving(monkeypatch, nth)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth

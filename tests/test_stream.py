@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import tracemalloc
 
 import numpy as np
 import pytest
+import tiny
 
 from dynet_vdgi import model_file
 from dynet_vdgi.config import ModelSettings
@@ -156,3 +158,15 @@ def test_an_error_of_the_reader_comes_through(model):
 
     with Stream(model, 2) as stream, pytest.raises(ValueError, match="line 7"):
         list(stream.parse(broken()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_heads_that_are_no_trees_are_told_once_a_file(model, caplog, jobs):
+    text = tiny.block(1, ["DET", "NOUN", "VERB"], [0, 0, 0])
+    blocks = [Block(name, 1, text.strip().split("\n")) for name in ("a", "a", "b")]
+    with Stream(str(model), jobs) as stream, caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        parsed = list(stream.parse(blocks))
+    assert sum(window.n_sentences for window in parsed) == 3
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        f"{name}:2: HEAD is 0 for every word of the sentence" for name in ("a", "b")
+    ]
