@@ -302,6 +302,9 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------------- no effect
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
 def without_effect(
     settings: Settings,
     *,
@@ -322,9 +325,8 @@ def without_effect(
 
     idle.update(_idle_teaching(settings))
     if not has_text:
-        only_trees = "there is no text to learn from, only trees"
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
-        say(only_trees, *teacher, "rules")
+        say(ONLY_TREES, *teacher, "rules")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -354,9 +356,9 @@ def without_effect(
     idle.update(_idle_regularisation(settings))
     if not has_text:
         parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
-        say(only_trees, "language_model", *parts)
+        say(ONLY_TREES, "language_model", *parts)
         if settings.train.select == "teacher":
-            say(only_trees, "train.select")
+            say(ONLY_TREES, "train.select")
     return idle
 
 
