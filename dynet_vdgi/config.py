@@ -260,20 +260,7 @@ class Settings(Section, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Sections and keys that mean something for this parser, in the form of a preset."""
-        idle = {
-            name for name in without_effect(self) if name != "teacher.max_len"
-        }  # its default may have one
-        values: dict[str, Any] = {
-            name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
-        }
-        for name in list(values):
-            section = values[name]
-            if isinstance(section, dict):
-                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in idle}
-                values[name] = _without_kinds(kept)
-                if not kept:
-                    del values[name]
-        return values
+        return _effective(msgspec.to_builtins(self), without_effect(self))
 
     def to_toml(self) -> str:
         """The settings as a preset file that gives them back."""
@@ -281,13 +268,17 @@ class Settings(Section, frozen=True):
         return "\n".join([*_toml_lines(values)]) + "\n"
 
 
-def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
-    """Without the kinds of the teachers in an ensemble, which never change."""
-    result = dict(section)
-    for key, value in section.items():
-        if isinstance(value, dict):
-            result[key] = {name: number for name, number in value.items() if name != "kind"}
-    return result
+def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """Without what is idle, sections that it leaves empty, and kinds inside a section, which never change."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        name = prefix + key
+        if name in idle or (key == "kind" and prefix.count(".") > 1):
+            continue
+        found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
+        if found != {}:
+            kept[key] = found
+    return kept
 
 
 def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -311,19 +302,19 @@ def without_effect(
     has_text: bool = True,
     has_dev: bool = True,
     has_init: bool = False,
-    has_vectors: bool = False,
+    in_a_run: bool = False,
 ) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
     `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
-    model to start from; `has_vectors`: a file of word vectors is read.
+    model to start from; `in_a_run`: with what files of settings keep all the same.
     """
     idle: dict[str, str] = {}
 
     def say(reason: str, *names: str) -> None:
         idle.update(dict.fromkeys(names, reason))
 
-    idle.update(_idle_teaching(settings))
+    idle.update(_idle_teaching(settings, in_a_run))
     if not has_text:
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
         say(ONLY_TREES, *teacher, "rules")
@@ -337,7 +328,7 @@ def without_effect(
     elif has_init:
         words = ("words.min_freq", "words.lowercase", "parser.vector_dim")
         say("the model to start from has words of its own", *words)
-    elif has_vectors:
+    elif in_a_run and settings.words.vectors:
         say("words.vectors says how long vectors are", "parser.vector_dim")
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
@@ -362,15 +353,18 @@ def without_effect(
     return idle
 
 
-def _idle_teaching(settings: Settings) -> dict[str, str]:
-    """The part of `without_effect` that is about what teachers do with a text."""
+def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
+    """The part of `without_effect` that is about what teachers do with a text.
+
+    Files keep a max_len also where it is too high for an effect, since the default may be lower.
+    """
     idle: dict[str, str] = {}
     teacher = settings.teacher
     members: dict[str, TeacherSettings] = {"teacher": teacher}
     if isinstance(teacher, EnsembleSettings):
         members = {"teacher.dmv": teacher.dmv, "teacher.convex_mst": teacher.convex_mst}
     for name, member in members.items():
-        if isinstance(member, (DmvSettings, ConvexMstSettings)) and member.max_len > settings.data.max_len:
+        if in_a_run and getattr(member, "max_len", 0) > settings.data.max_len:
             idle[f"{name}.max_len"] = "the text is cut at data.max_len already"
         if isinstance(member, DmvSettings) and not member.valence_iterations:
             idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"

@@ -370,17 +370,19 @@ def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
             {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
             "'teacher.dmv.backoff' would have no effect: there is no second stage: teacher.dmv.valence_iter",
         ),
-        (
-            "ensemble",
-            {"teacher": {"convex_mst": {"max_len": 12}}, "data": {"max_len": 10}},
-            "'teacher.convex_mst.max_len' would have no effect: the text is cut at data.max_len already",
-        ),
     ],
 )
 def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         merge(settings_of(case), changes)
     assert str(caught.value).startswith(f"config: {reason}")
+
+
+@pytest.mark.parametrize(("case", "name"), [("best", "teacher.max_len"), ("ensemble", "teacher.dmv.max_len")])
+def test_teachers_do_not_learn_from_more_than_there_is(case: str, name: str) -> None:
+    settings = merge(settings_of(case), {"data": {"max_len": 10}, **nested(name, 12)})
+    with pytest.raises(ConfigError, match=f"'{name}' would have no effect: the text is cut at data.max_len"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=[name])
 
 
 @pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])

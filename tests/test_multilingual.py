@@ -171,7 +171,7 @@ def test_a_neural_student_learns_from_the_trees_of_all_teachers(folder: Path, vd
     assert err.count("teacher: DMV, ") == 2
     meta = model_file.load("run/model.vdgi").meta
     assert list(meta["languages"]) == ["xa", "xb"]
-    assert (meta["gold_trees"], meta["complete"]) == ((), True)
+    assert (meta["gold_trees"], meta["complete"]) == ([], True)
 
 
 def test_gold_trees_alone_need_no_teacher(folder: Path, vdgi: Vdgi) -> None:
