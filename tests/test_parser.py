@@ -16,15 +16,12 @@ from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import cli, model_file
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 

@@ -43,12 +43,12 @@ from dynet_vdgi.variational.trainer import Stage, Trainer, stages
 def test_stages_follow_from_updates_and_epochs(
     train: tuple[int, int], finetune: tuple[int, int], expected: list[tuple[str, int, int]]
 ) -> None:
-    settings = tiny.settings(
-        {
-            "train": {"updates": train[0], "epochs": train[1], "lr": 0.5, "clip": 0.125},
-            "finetune": {"updates": finetune[0], "epochs": finetune[1], "lr": 0.25, "clip": 2.0},
-        }
-    )
+    steps_of = {"train": {"lr": 0.5, "clip": 0.125}, "finetune": {"lr": 0.25, "clip": 2.0}}
+    changes = {
+        name: {"updates": updates, "epochs": epochs, **(steps_of[name] if updates or epochs else {})}
+        for name, (updates, epochs) in (("train", train), ("finetune", finetune))
+    }
+    settings = tiny.settings(changes)
     steps = {"pretrain": (0.5, 0.125), "finetune": (0.25, 2.0)}
     assert stages(settings, {"text": 6}) == [Stage(*stage, *steps[stage[0]]) for stage in expected]
 
@@ -67,10 +67,8 @@ STAGES: Changes = {"train": {"updates": 4}, "finetune": {"updates": 5, "score": 
 def two_stages(folder: Path, changes: dict[str, dict[str, Any]] | None = None, **options: Any) -> Run:
     """A run with some changes, section by section, to `STAGES`."""
     changes = changes or {}
-    both = {
-        name: {**STAGES.get(name, {}), **changes.get(name, {})} for name in dict.fromkeys([*STAGES, *changes])
-    }
-    return Run(folder, both, **options)
+    both = {name: {**STAGES[name], **changes.get(name, {})} for name in STAGES}
+    return Run(folder, {**changes, **both}, **options)
 
 
 def test_the_log_has_both_phases_and_counts_through(tmp_path: Path) -> None:
@@ -539,13 +537,13 @@ def test_a_run_from_a_model_can_be_resumed_but_not_from_another(
 def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> None:
     """Fine-tuning from a model does what the second stage does, but for its random numbers and lambda's."""
     tiny.write(Path("train.conllu"))
-    options = ["--train", "train.conllu", *tiny.SMALL_OPTIONS, "--set", "finetune.lr=0"]
-    options += ["--set", "train.l2=0"]
+    options = ["--train", "train.conllu", *tiny.SMALL_OPTIONS, "--set", "train.l2=0"]
+    second = ["--set", "finetune.updates=3", "--set", "finetune.lr=0"]
     vdgi.good("train", *options, "--out", "a")
-    vdgi.good("train", *options, "--out", "b", "--set", "finetune.updates=3")
+    vdgi.good("train", *options, "--out", "b", *second)
     vdgi.good(
         *("train", *options, "--out", "c", "--init", "a/model.vdgi"),
-        *("--set", "train.updates=0", "--set", "finetune.updates=3"),
+        *("--set", "train.updates=0", *second),
     )
     one, two, three = (model_file.load(f"{out}/model.vdgi").parameters for out in "abc")
     for name in one:  # steps of no length: all three have the weights of the first stage
