@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +18,12 @@ import tiny
 
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import Settings, leaves, without_effect
-from dynet_vdgi.config_checks import every_setting
+from dynet_vdgi.config_checks import every_setting, from_dict
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.model_file import Arrays
-from dynet_vdgi.presets import load_settings, merge
+from dynet_vdgi.presets import from_toml, load_settings, merge
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
@@ -33,18 +34,23 @@ SMALL: Values = {
     "parser": {"hidden_dim": 4, "tag_dim": 4},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
-TAUGHT: Values = {**SMALL, "train": {"updates": 4, "batch_size": 4, "evaluate_every": 2}}
+TAUGHT: Values = {
+    "rules": "ud",
+    "parser": {"hidden_dim": 4, "tag_dim": 4},
+    "train": {"epochs": 1, "batch_size": 20, "evaluate_every": 2},
+}
 FINETUNED: Values = {"finetune": {"updates": 4}}
 
 CASES: dict[str, tuple[str, Values]] = {
-    "best": ("best", {"parser": {"log2_buckets": 10}}),
+    "best": ("best", {"rules": "ud", "parser": {"log2_buckets": 10}}),
     "convex-mst": (
         "best",
-        {"teacher": {"kind": "convex-mst", "iterations": 3}, "parser": {"log2_buckets": 10}},
+        {"rules": "ud", "teacher": {"kind": "convex-mst", "iterations": 3}, "parser": {"log2_buckets": 10}},
     ),
     "ensemble": (
         "best",
         {
+            "rules": "ud",
             "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}},
             "parser": {"log2_buckets": 10},
         },
@@ -53,19 +59,28 @@ CASES: dict[str, tuple[str, Values]] = {
     "released": ("rl-pc", {**SMALL, **FINETUNED, "posterior": {"dynamics": "released"}}),
     "rl-bl": (
         "rl-bl",
-        {**SMALL, **FINETUNED, "language_model": {"hidden_dim": 4, "epochs": 3, "batch_size": 4}},
+        {**SMALL, **FINETUNED, "language_model": {"hidden_dim": 4, "epochs": 3, "batch_size": 9}},
     ),
     "lexicalised": (
         "lexicalised",
         {**SMALL, "parser": {"hidden_dim": 4, "tag_dim": 4, "word_dim": 2, "vector_dim": 5}},
     ),
     "best-neural": ("best-neural", TAUGHT),
-    "best-finetuned": ("best-finetuned", {**SMALL, **FINETUNED}),
+    "best-finetuned": (
+        "best-finetuned",
+        {
+            **TAUGHT,
+            **FINETUNED,
+            "rules": "text",
+            "train": {**TAUGHT["train"], "samples": 3, "select": "last"},
+        },
+    ),
 }
-"""Presets, in sizes with which a run takes a fraction of a second."""
+"""Presets, in sizes with which a run takes a fraction of a second.
 
-VECTORS = "3 5\nhouse 1 .5 -1 0 .2\nsees .1 .5 -1 3 .2\nthe 1 .2 0 0 .7\n"
-CLUSTERS = "0\thouse\t3\n10\tsees\t2\n11\tthe\t2\n"
+Teachers get rules that leave them something to learn. `best-finetuned` takes the last weights here: those
+that its teacher likes best may be some that half of the settings come too late for.
+"""
 
 OTHER: dict[str, Any] = {
     "seed": 2,
@@ -74,6 +89,9 @@ OTHER: dict[str, Any] = {
     "data.tags": "xpos",
     "data.max_len": 5,
     "teacher.kind": "dmv",
+    "teacher.max_len": 5,
+    "teacher.dmv.max_len": 5,
+    "teacher.convex_mst.max_len": 5,
     "teacher.iterations": 1,
     "teacher.valence_iterations": 1,
     "teacher.smoothing": 7.0,
@@ -141,27 +159,62 @@ OTHER: dict[str, Any] = {
 }
 """Another legal value of every setting, wherever it is not `OTHERWISE`."""
 
-OTHERWISE: dict[tuple[str, str], Any] = {}
-"""By case and setting."""
+NO_TEACHER = {"teacher": {"kind": "none"}}
+TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
+TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
+
+OTHERWISE: dict[tuple[str, str], Values] = {
+    **{(case, "parser.kind"): TO_NEURAL for case in ("best", "convex-mst", "ensemble")},
+    **{
+        (case, "parser.kind"): TO_PERCEPTRON
+        for case in CASES
+        if case not in ("best", "convex-mst", "ensemble")
+    },
+    **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
+    **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},
+    ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
+    ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
+    ("best-finetuned", "rules"): {"rules": "strict"},
+    ("best-finetuned", "posterior.features"): {"posterior": {"features": "counts"}},
+    ("best-finetuned", "finetune.objective"): {"finetune": {"objective": "elbo"}},
+    ("best-finetuned", "finetune.decoder"): {"finetune": {"decoder": "score"}},
+    ("lexicalised", "train.select"): {"train": {"select": "dev", "evaluate_every": 1}},
+}
+"""Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
 
 LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 """Of those that only say what is logged; unless the model is chosen by it."""
 
-REFUSED: dict[tuple[str, str], str] = {}
+NO_TABLE = "needs a rule table with parts, and 'ud' has none; set rules=best"
+FOR_COUNTS = "is for counts of rules; set posterior"
+
+REFUSED: dict[tuple[str, str], str] = {
+    ("paper", "posterior.features"): NO_TABLE,
+    ("rl-bl", "posterior.features"): NO_TABLE,
+    ("lexicalised", "posterior.features"): NO_TABLE,
+    ("released", "posterior.features"): FOR_COUNTS,
+    ("best-finetuned", "posterior.expectations"): FOR_COUNTS,
+    ("best-finetuned", "posterior.dynamics"): FOR_COUNTS,
+}
 """By case and setting: the reason that is given."""
 
 
-def text() -> tuple[Sentence, ...]:
+def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
     """Sentences with both columns of tags, and gold trees."""
     demo = read(str(resources() / "demo" / "demo-ud-train.conllu"))
-    chosen = [sentence for sentence, _ in zip(demo, range(40)) if 3 <= len(sentence) <= 9][:N_SENTENCES]
+    chosen = islice((sentence for sentence in demo if 3 <= len(sentence) <= length), n_sentences)
     return tuple(
         replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen
     )
 
 
-N_SENTENCES = 20
-TEXT = text()
+FEW, MANY = text_of(9, 18), text_of(12, 58)
+"""Teachers learn from many."""
+
+
+WORDS = ("vyo", "wur", "nim")  # frequent ones
+VECTORS = "3 5\n" + "".join(f"{word} {k} .5 -1 {-k} .2\n" for k, word in enumerate(WORDS))
+CLUSTERS = "".join(f"{bits}\t{word}\t9\n" for bits, word in zip(("0", "10", "11"), WORDS))
 
 
 @cache
@@ -191,7 +244,8 @@ class Outcome(NamedTuple):
 
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
-    inputs = Inputs({"": Given(sentences=TEXT)}, dev=Given(sentences=TEXT[:6]))
+    text = MANY if settings.has_teacher else FEW
+    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]))
     model = run(inputs, settings, out=folder, said=said)
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
@@ -207,11 +261,17 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
     return {case: outcome(settings_of(case), tmp_path_factory.mktemp(case) / "run") for case in CASES}
 
 
-def other_value(case: str, name: str) -> Any:
-    return OTHERWISE.get((case, name), OTHER.get(name))
+def change(case: str, name: str) -> Values:
+    """To another value."""
+    return OTHERWISE.get((case, name)) or nested(name, OTHER[name])
 
 
-PAIRS = [(case, name) for case in CASES for name in own(case)]
+PAIRS = [
+    (case, name)
+    for case in CASES
+    for name in own(case)
+    if case != "released" or name.startswith(("posterior.", "finetune."))  # the rest is as in rl-bl
+]
 
 
 @pytest.mark.parametrize(("case", "name"), PAIRS)
@@ -220,21 +280,24 @@ def test_another_value_changes_the_model_or_is_refused(
 ) -> None:
     (folder / "vectors.txt").write_text(VECTORS, encoding="utf-8")
     (folder / "clusters.txt").write_text(CLUSTERS, encoding="utf-8")
-    settings, value = settings_of(case), other_value(case, name)
-    assert value not in (None, dict(leaves(settings.to_dict()))[name])
-    before = usual[case]
-    try:
-        logged = folder / "run" if name in LOG_ONLY else None
-        after = outcome(merge(settings, nested(name, value)), logged, name)
-    except VdgiError as error:
-        assert re.search(REFUSED[case, name], str(error))
+    settings, values = settings_of(case), change(case, name)
+    assert dict(leaves(values))[name] != dict(leaves(settings.to_dict()))[name]
+    logged = folder / "run" if name in LOG_ONLY else None
+
+    def after() -> Outcome:
+        return outcome(merge(settings, values), logged, name)
+
+    if (case, name) in REFUSED:
+        with pytest.raises(ConfigError) as caught:
+            after()
+        assert re.match(rf"config: '(posterior\.\w+)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
         return
-    assert (case, name) not in REFUSED
+    before, found = usual[case], after()
     if name in LOG_ONLY and settings.train.select == "last":
-        assert tiny.same_arrays(after.parameters, before.parameters)
-        assert after.log != before.log
+        assert tiny.same_arrays(found.parameters, before.parameters)
+        assert found.log != before.log
     else:
-        assert not tiny.same_arrays(after.parameters, before.parameters)
+        assert not tiny.same_arrays(found.parameters, before.parameters)
 
 
 def test_a_run_is_repeated_exactly(tmp_path: Path, usual: Mapping[str, Outcome]) -> None:
@@ -251,6 +314,80 @@ def test_the_cases_have_every_setting() -> None:
     inside = {name for name in found if name.rpartition(".")[0] in members}
     assert {name.rpartition(".")[0] for name in inside} == members
     assert found - inside - kinds == every - members
+
+
+TREES = Inputs({}, trees=Given(sentences=FEW))
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "inputs", "reason"),
+    [
+        ("best", "teacher.iterations", TREES, ONLY_TREES),
+        ("best", "rules", TREES, ONLY_TREES),
+        ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
+        ("rl-bl", "finetune.score", TREES, ONLY_TREES),
+        ("rl-bl", "language_model.lr", TREES, ONLY_TREES),
+        (
+            "best-neural",
+            "train.dev_max_len",
+            Inputs({"": Given(sentences=FEW)}),
+            "there are no gold dev trees",
+        ),
+        ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi"), "the model to start from has words"),
+    ],
+)
+def test_what_the_inputs_leave_without_effect_is_refused(
+    case: str, name: str, inputs: Inputs, reason: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run(inputs, settings_of(case), said=[name])
+    assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
+
+
+def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
+    Path("vectors.txt").write_text(VECTORS, encoding="utf-8")
+    settings = merge(settings_of("lexicalised"), {"words": {"vectors": "vectors.txt"}})
+    with pytest.raises(ConfigError, match=r"'parser\.vector_dim' would have no effect: words\.vectors says"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=["words.vectors", "parser.vector_dim"])
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "reason"),
+    [
+        (
+            "best",
+            {"teacher": {"valence_iterations": 0, "backoff": 3.0}},
+            "'teacher.backoff' would have no effect: there is no second stage: teacher.valence_iter",
+        ),
+        (
+            "best",
+            {"teacher": {"iterations": 0, "valence_iterations": 0, "smoothing": 3.0}},
+            "'teacher.smoothing' would have no effect: there are no iterations of EM",
+        ),
+        (
+            "ensemble",
+            {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
+            "'teacher.dmv.backoff' would have no effect: there is no second stage: teacher.dmv.valence_iter",
+        ),
+        (
+            "ensemble",
+            {"teacher": {"convex_mst": {"max_len": 12}}, "data": {"max_len": 10}},
+            "'teacher.convex_mst.max_len' would have no effect: the text is cut at data.max_len already",
+        ),
+    ],
+)
+def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        merge(settings_of(case), changes)
+    assert str(caught.value).startswith(f"config: {reason}")
+
+
+@pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])
+def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int) -> None:
+    """The default of teacher.max_len, 15, is below data.max_len here."""
+    settings = from_dict({"data": {"max_len": 18}, "teacher": {"max_len": max_len}})
+    assert from_dict(settings.to_dict()) == from_toml(settings.to_toml(), "file") == settings
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -33,6 +33,8 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "best": ([], []),
     "best-finetuned": (BOTH, []),
     "best-neural": (FIRST, []),
+    "best-tags": ([], []),
+    "strict": ([], []),
     "best-variational": (FIRST, []),
     "demo": (FIRST, []),
     "leave-one-out": (BOTH, []),

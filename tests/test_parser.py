@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import cli, model_file
+from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 
@@ -29,6 +32,13 @@ TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is
 @pytest.fixture
 def parser(model: Path) -> Parser:
     return vdgi.load(model)
+
+
+def trained(folder: Path, settings: Settings) -> Parser:
+    """A parser of the tiny treebank."""
+    text = Given((str(tiny.write(folder / "a.conllu")),))
+    run(Inputs({"": text}), settings, out=folder)
+    return vdgi.load(folder)
 
 
 def is_tree(heads: tuple[int, ...]) -> bool:

@@ -321,7 +321,7 @@ def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
     changes, options = VARIANTS[variant]
     whole = two_stages(tmp_path / "whole", changes, **options)
     expected = whole.train()
-    assert [row["update"] for row in whole.rows()] == [3, 4, 7, 9]
+    assert [row["update"] for row in whole.rows() if "update" in row] == [3, 4, 7, 9]
     # Before any checkpoint; before the first stage's last update; right at the border; in the second stage
     # before it has a checkpoint of its own, so that it begins again; then from one of its own.
     broken = two_stages(tmp_path / "broken", changes, **options)
@@ -331,7 +331,7 @@ def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
     for at in interrupts:
         with pytest.raises(KeyboardInterrupt):
             broken.train(resume=at > 1)
-        assert [row["update"] for row in broken.rows()] == rows_after[at]
+        assert [row["update"] for row in broken.rows() if "update" in row] == rows_after[at]
     model = broken.train(resume=True)
     assert left == []
     assert_same_run(broken, model, whole, expected)

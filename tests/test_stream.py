@@ -138,7 +138,7 @@ def test_memory_does_not_grow_with_the_stream(model, monkeypatch):
         def peak(count):
             tracemalloc.start()
             for _ in stream.parse(blocks(count)):
-                gc.collect()  # Python keeps thousands of small tuples that are free already
+                gc.collect()  # gives back small tuples, which Python keeps for later
             size = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             return size

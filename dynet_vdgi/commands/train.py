@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
+    from dynet_vdgi.run_folder import model_path
     from dynet_vdgi.training.inputs import Given, Inputs
     from dynet_vdgi.training.run import run as train
 
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
             {label: Given(tuple(files.expand(given))) for label, given in texts.items()},
             trees=Given(tuple(files.expand(arguments.trees))),
             dev=Given(tuple(files.expand(arguments.dev))),
-            init=arguments.init,
+            init=str(model_path(arguments.init)) if arguments.init else None,
         ),
         settings,
         out=Path(arguments.out),
