@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import tiny
@@ -17,9 +18,9 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi import config_checks, presets
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.runlog import COLUMNS
 
 ROOT = Path(__file__).parents[1]
@@ -76,30 +77,35 @@ def test_every_rule_table_of_the_page_is_read() -> None:
 def test_the_potentials_of_the_first_table_are_those_of_the_page() -> None:
     arcs = re.findall(r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules-basics.md"), re.MULTILINE)
     tags = ["DET", "NOUN", "VERB"]
-    potentials = Prior(parse_rules(rule_examples()[0])).potentials(tags)
+    found = potentials(rule_examples()[0], " ".join(tags))
     place = {"ROOT": 0, **{tag: k for k, tag in enumerate(tags, 1)}}
     assert len(arcs) == 5
     for head, dependent, value in arcs:
-        assert potentials[place[head], place[dependent]] == pytest.approx(float(value)), (head, dependent)
+        assert found[place[head], place[dependent]] == pytest.approx(float(value)), (head, dependent)
+
+
+def potentials(table: str, tags: str, text: str = "") -> Any:
+    """Potentials [head, dependent] of a sentence of these tags, under a prior of a text of such sentences."""
+    prior = Prior.of_text(parse_rules(table), [sentence(text)] * 99 if text else [])
+    return prior.potentials(sentence(tags))
+
+
+def sentence(tags: str) -> Sentence:
+    """A sentence whose words are called as their tags."""
+    return Sentence(tuple(tags.split()), tuple(tags.split()))
 
 
 def test_the_other_examples_of_the_page_hold() -> None:
     sides, classes, edges, conjuncts, barrier, names, plain = rule_examples()[1:]
-    assert Prior(parse_rules(sides)).potentials(["ADV", "VERB", "ADV"])[2].tolist() == [0, 0, 0, 2]
-    nouns = Prior(parse_rules(classes)).potentials(["DET", "PROPN", "PRON"])
+    assert potentials(sides, "ADV VERB ADV")[2].tolist() == [0, 0, 0, 2]
+    nouns = potentials(classes, "DET PROPN PRON")
     assert nouns[0].tolist() == [0, 0, 2, 2]
     assert (nouns[2, 1], nouns[3, 1]) == (2, 0)
-    text = [["DET", "NOUN"]] * 99
-    measured = Prior(parse_rules(edges), Statistics.measure(text)).potentials(["DET", "NOUN", "DET"])
-    assert measured[2].tolist() == [0, 1.5, 0, -1.5]
-    joined = Prior(parse_rules(conjuncts)).potentials(["VERB", "NOUN", "CONJ", "NOUN"])
-    assert joined[2].tolist() == [0, 0, 0, 2, 2]
-    barred = Prior(parse_rules(barrier)).potentials(["NOUN", "SCONJ", "NOUN", "VERB"])
-    assert barred[4, [1, 3]].tolist() == [-2, 0]
-    run = Prior(parse_rules(names)).potentials(["PROPN"] * 3)
-    assert run[1].tolist() == [0, 0, 2, 2]
-    without_parts = Prior(parse_rules(plain)).potentials(["NOUN", "PROPN", "VERB"])
-    assert without_parts[3].tolist() == [0, 0.95, 1, 0]
+    assert potentials(edges, "DET NOUN DET", text="DET NOUN")[2].tolist() == [0, 1.5, 0, -1.5]
+    assert potentials(conjuncts, "VERB NOUN CONJ NOUN")[2].tolist() == [0, 0, 0, 2, 2]
+    assert potentials(barrier, "NOUN SCONJ NOUN VERB")[4, [1, 3]].tolist() == [-2, 0]
+    assert potentials(names, "PROPN PROPN PROPN")[1].tolist() == [0, 0, 2, 2]
+    assert potentials(plain, "NOUN PROPN VERB")[3].tolist() == [0, 0.95, 1, 0]
 
 
 # ------------------------------------------------------------------------------------------- the log
@@ -170,6 +176,25 @@ def test_cells_of_results_become_numbers() -> None:
         ("b", "1", "12", "", ""),
         ("b", "2", ".5", "", ""),
     ]
+
+
+# ------------------------------------------------------------------------------------------- architecture
+def test_the_architecture_page_names_what_there_is() -> None:
+    """Modules, and `module.name` of functions and classes in them."""
+    text = page("architecture.md")
+    paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    settings = {f"{section}.{key}" for section, key, _ in config_checks.every_setting()} | {"parser.kind"}
+    modules = set(re.findall(r"\b[\w/]+\.py\b", text))
+    assert len(modules) > 20
+    assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    for module, name in re.findall(r"`(?:\w+/)?([a-z_]+)\.(?!py`)([A-Za-z_]+)`", text):
+        sources = [
+            ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
+        ]
+        defined = [
+            re.search(rf"^(?:def|class) {name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
+        ]
+        assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 
 
 # ------------------------------------------------------------------------------------------- the site
