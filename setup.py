@@ -45,6 +45,7 @@ setup(
         "report": ["jinja2>=3.1", "matplotlib>=3.7"],
         "completion": ["argcomplete>=3.0"],
         "cluster": ["distributed>=2023.5"],
+        "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5"],
         "dev": [
             "pytest>=8.0",
             "pytest-cov>=5.0",
@@ -58,6 +59,8 @@ setup(
             "distributed>=2023.5",
             "jinja2>=3.1",
             "matplotlib>=3.7",
+            "mkdocs>=1.6,<2",
+            "mkdocs-material>=9.5",
         ],
     },
     packages=[*find_packages(include=["dynet_vdgi", "dynet_vdgi.*"]), "dynet_vdgi.resources"],

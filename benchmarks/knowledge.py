@@ -15,26 +15,37 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
-from dynet_vdgi import config
+import numpy as np
+from measuring import conditions, print_conditions
+
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students import codes, linear
-from dynet_vdgi.teachers import dmv
+from dynet_vdgi.students.learner import Perceptron, makes_symbols
+from dynet_vdgi.teachers.dmv import Dmv
 
 LIMITS = (15, 40)
-TEACHER_MAX_LEN = 15
+LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
+"""Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
+SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20)
+"""Of the presets: for tables that make symbols of words, and for others."""
+
 Trees = Sequence[tuple[int, ...]]
 
 
@@ -47,6 +58,7 @@ class System:
     removed: tuple[str, ...] = ()
     learns: bool = True
     student_len: int = 40
+    teacher_len: int = 15
 
     @property
     def digest(self) -> str:
@@ -68,18 +80,19 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
     for name in names:
         for suffix, removed in {**REMOVED, "rules-only": ()}.items():
             if name.endswith("-" + suffix):
-                rules = load_rules(config.rules_path(name.removesuffix("-" + suffix)))
+                rules = load_rules(rules_path(name.removesuffix("-" + suffix)))
                 result.append(System(name, rules, removed, learns=suffix != "rules-only"))
                 break
         else:
-            student_len = 15 if name in ("best-tags", "strict", "text") else 40
-            result.append(System(name, load_rules(config.rules_path(name)), student_len=student_len))
+            student_len, teacher_len = LENGTHS.get(name, (40, 15))
+            rules = load_rules(rules_path(name))
+            result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
     if ablated:
-        whole = load_rules(config.rules_path(ablated))
+        whole = load_rules(rules_path(ablated))
         for part in whole.parts:
             try:
                 result.append(System(f"{ablated} -{part.name}", whole.without(part.name)))
-            except config.ConfigError:
+            except ConfigError:
                 continue  # others cannot do without it
     return result
 
@@ -87,7 +100,7 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
 def read(paths: Sequence[Path], heads: conllu.Heads) -> list[Sentence]:
     """The sentences of files, without punctuation."""
     text = (sentence for path in paths for sentence in conllu.read(str(path), heads=heads))
-    return treebank.prepare((replace(s, source=None) for s in text), treebank.STANDARD).sentences
+    return treebank.prepare((replace(s, source=None) for s in text), STANDARD).sentences
 
 
 def stripped(sentences: Sequence[Sentence], columns: Sequence[str]) -> list[Sentence]:
@@ -122,32 +135,18 @@ def run(
         draws = [accuracy(gold, rules_only(gold, prior, seed)) for seed in range(TIE_SEEDS)]
         yield "prior", np.mean(draws, axis=0), time.process_time() - start
         return
-    short = [sentence for sentence in text if len(sentence) <= TEACHER_MAX_LEN]
-    teacher = dmv.learn((short or text)[:em], prior)
-    yield "teacher", accuracy(gold, teacher.parse(gold)), time.process_time() - start
+    short = [sentence for sentence in text if len(sentence) <= system.teacher_len]
+    teacher = Dmv().fit((short or text)[:em], prior)
+    yield "teacher", accuracy(gold, teacher.heads(gold)), time.process_time() - start
     if not seeds:
         return
     start = time.process_time()
-    longer = [sentence for sentence in text if len(sentence) <= system.student_len]
-    trees = [replace(s, heads=heads) for s, heads in zip(longer, teacher.parse(longer))]
+    trees = teacher.predict([sentence for sentence in text if len(sentence) <= system.student_len])
     results = []
     for seed in range(1, seeds + 1):
-        results.append(accuracy(gold, student(system.rules, prior, trees, gold, seed)))
+        student = Perceptron(SYMBOLIC if makes_symbols(prior) else PLAIN, seed=seed).fit(trees, prior=prior)
+        results.append(accuracy(gold, student.heads(gold)))
     yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
-
-
-def student(
-    rules: RuleSet, prior: Prior, trees: Sequence[Sentence], gold: Sequence[Sentence], seed: int
-) -> Trees:
-    """What the preset's student makes of the sentences."""
-    if rules.table is not None and rules.table.settings:
-        parser, symbols = codes.learn(trees, prior, codes.settings_of(seed))
-        return codes.parse(parser, symbols, gold)
-    vocabulary = build_vocabulary(trees, lexicalised=False)
-    tags = [vocabulary.encode(s.forms, s.tags).tags for s in trees]
-    settings = linear.LinearSettings(seed=seed)
-    parser = linear.train(tags, [s.heads or () for s in trees], len(vocabulary.tags), settings)
-    return parser.parse([vocabulary.encode(s.forms, s.tags).tags for s in gold])
 
 
 # ------------------------------------------------------------------------------------------- tables
@@ -194,16 +193,20 @@ def main() -> None:
     )
     parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
     arguments = parser.parse_args()
-    if arguments.table:
-        with arguments.out.open(newline="") as handle:
-            rows = list(csv.DictReader(handle))
-        for decoder in ("student", "teacher"):
-            print(
-                f"\n{decoder}, DDA <=15/<=40, punctuation removed, all sentences",
-                table(rows, decoder),
-                sep="\n",
-            )
-        return
+    print_conditions(conditions())
+    if not arguments.table:
+        make_rows(arguments)
+    with arguments.out.open(newline="") as handle:
+        made = list(csv.DictReader(handle))
+    for decoder in ("student", "teacher"):
+        print(
+            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
+        )
+        print(table(made, decoder))
+
+
+def make_rows(arguments: argparse.Namespace) -> None:
+    """Learns and scores what has no row yet."""
     systems = systems_of(arguments.systems, arguments.ablate)
     with arguments.list.open(newline="") as handle:
         treebanks = [
@@ -239,7 +242,7 @@ def main() -> None:
                 rows.append((*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}"))
             with arguments.out.open("a", newline="") as handle:
                 csv.writer(handle).writerows(rows)
-            print(*rows[-1][2:], flush=True)
+            print(*rows[-1][2:], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
+from dynet_vdgi.run_folder import model_path
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
 
@@ -56,7 +57,7 @@ def train(
         rules: rule table of teacher, prior and posterior, instead of the preset's.
         seed: of everything random.
         settings: single settings, nested as in a preset: `{"teacher": {"iterations": 30}}`.
-        init: a neural model to go on from.
+        init: a neural model to continue from, or the folder of its run.
         out: a folder for the model file, the log and the settings; none: everything stays in memory.
         resume: go on with the run in that folder.
 
@@ -77,7 +78,7 @@ def train(
             {label: given(part) for label, part in texts.items()},
             trees=given(trees),
             dev=given(dev),
-            init=str(os.fspath(init)) if init else None,
+            init=str(model_path(Path(init))) if init else None,
             rules=table,
         ),
         chosen,

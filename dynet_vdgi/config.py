@@ -34,7 +34,7 @@ class DataSettings(Section, frozen=True):
     protocol: Annotated[
         Literal["standard", "as_released"], Meta(description="which words and trees count")
     ] = "standard"
-    tags: Annotated[Literal["upos", "xpos"], Meta(description="column of the tags")] = "upos"
+    tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
 
 
@@ -47,19 +47,21 @@ class DmvSettings(Section, frozen=True, tag_field="kind", tag="dmv"):
     """EM of the dependency model with valence, see `teachers.dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    iterations: Annotated[int, Meta(ge=0, description="of EM, first stage")] = 20
-    valence_iterations: Annotated[int, Meta(ge=0, description="of EM, second stage")] = 10
-    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count of every parameter")] = 0.1
-    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts from stage one in stage two")] = 100.0
+    iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
+    valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
+    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = (
+        100.0
+    )
 
 
 class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"):
     """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    prior_weight: Annotated[float, Meta(gt=0, description="of the rule table; mu in the paper")] = 0.3
-    ridge: Annotated[float, Meta(gt=0, description="penalty on weights; lambda in the paper")] = 0.001
-    iterations: Annotated[int, Meta(ge=0, description="of Frank-Wolfe")] = 20
+    prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
+    ridge: Annotated[float, Meta(gt=0, description="penalty on the weights, their lambda")] = 0.001
+    iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
 
 
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
@@ -79,10 +81,10 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
     explore_from: Annotated[
         int,
-        Meta(ge=1, le=10_001, description="from this epoch on, its own actions are followed"),
+        Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
     ] = 3
     log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features share 2 to this power rows of weights")
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
     ] = 21
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
 
@@ -93,15 +95,15 @@ class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
     word_dim: Annotated[
         int, Meta(ge=0, description="size of the projected word vector; 0: the parser sees tags only")
     ] = 0
-    vector_dim: Annotated[int, Meta(ge=1, description="of the word vectors; words.vectors sets it")] = 300
-    tag_dim: Annotated[int, Meta(ge=1, description="of the tag embeddings")] = 80
-    hidden_dim: Annotated[int, Meta(ge=1, description="of token embeddings, LSTMs and the state layer")] = 64
-    forget_bias: Annotated[float, Meta(description="start value of the LSTMs' forget bias")] = 0.0
+    vector_dim: Annotated[int, Meta(ge=1, description="size of word vectors; words.vectors sets it")] = 300
+    tag_dim: Annotated[int, Meta(ge=1, description="size of the tag embeddings")] = 80
+    hidden_dim: Annotated[int, Meta(ge=1, description="size of word embeddings, LSTMs and state layer")] = 64
+    forget_bias: Annotated[float, Meta(description="initial forget bias of the LSTMs")] = 0.0
     mask_illegal: Annotated[
-        bool, Meta(description="illegal actions get no probability, so that q sums to one")
+        bool, Meta(description="give illegal actions no probability, so that q sums to one")
     ] = True
-    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.5
-    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.5
+    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the encoder")] = 0.5
+    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the decoder")] = 0.5
 
 
 ParserSettings = PerceptronSettings | ModelSettings
@@ -111,10 +113,10 @@ ParserSettings = PerceptronSettings | ModelSettings
 class WordSettings(Section, frozen=True):
     """What a parser with parser.word_dim above 0 knows of words."""
 
-    min_freq: Annotated[int, Meta(ge=1, description="rarer words are unknown words")] = 2
-    lowercase: Annotated[bool, Meta(description="words are lower-cased")] = True
-    vectors: Annotated[str, Meta(description="file of word vectors; none: random ones")] = ""
-    clusters: Annotated[str, Meta(description="file of word clusters; none: classes by frequency")] = ""
+    min_freq: Annotated[int, Meta(ge=1, description="rarer words count as unknown")] = 2
+    lowercase: Annotated[bool, Meta(description="lower-case all words")] = True
+    vectors: Annotated[str, Meta(description="file of word vectors; empty: random ones")] = ""
+    clusters: Annotated[str, Meta(description="file of word clusters; empty: classes by frequency")] = ""
 
 
 class PosteriorSettings(Section, frozen=True):
@@ -122,20 +124,20 @@ class PosteriorSettings(Section, frozen=True):
 
     features: Annotated[
         Literal["counts", "potentials"],
-        Meta(description="of the rules, or one for all that a rule table says of arcs"),
+        Meta(description="count each rule, or sum the arc potentials of the whole table"),
     ] = "counts"
     expectations: Annotated[
-        Literal["rules", "trees"], Meta(description="of the rule file, or counted in gold trees")
+        Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
     ] = "rules"
     dynamics: Annotated[
-        Literal["fixed", "released", "off"], Meta(description="lambda stays, moves, or is 0")
+        Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")
     ] = "fixed"
     strength: Annotated[
-        float, Meta(ge=0, description="a fixed lambda: of rules where .5 is expected, or of the potentials")
+        float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5, or of the potentials")
     ] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
-    lr: Annotated[float, Meta(ge=0, description="of lambda")] = 0.1
-    momentum: Annotated[float, Meta(ge=0, le=1, description="of lambda")] = 0.9
+    lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.1
+    momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
 
 
 class TrainSettings(Section, frozen=True):
@@ -145,57 +147,63 @@ class TrainSettings(Section, frozen=True):
     epochs it is left out. A preset or an assignment that sets one of the two sets the other to 0.
     """
 
-    updates: Annotated[int, Meta(ge=0, description="of the first stage")] = 400
-    epochs: Annotated[int, Meta(ge=0, description="of the first stage, instead of updates")] = 0
-    lr: Annotated[float, Meta(ge=0, description="of the first stage")] = 0.01
+    updates: Annotated[int, Meta(ge=0, description="updates of the first stage")] = 400
+    epochs: Annotated[int, Meta(ge=0, description="epochs of the first stage, instead of updates")] = 0
+    lr: Annotated[float, Meta(ge=0, description="learning rate of the first stage")] = 0.01
     clip: Annotated[
-        float, Meta(ge=0, description="largest joint norm of the gradients in the first stage; 0: off")
+        float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")
     ] = 0.5
-    batch_size: Annotated[int, Meta(ge=1, description="sentences an update")] = 16
-    samples: Annotated[int, Meta(ge=2, description="M, derivations a sentence")] = 20
-    exponent: Annotated[float, Meta(ge=0.01, le=100, description="samples follow q to this power")] = 1.0
-    l2: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-4
-    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averages; 0: off")] = 0.997
+    batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 16
+    samples: Annotated[int, Meta(ge=2, description="samples per sentence; M in the paper")] = 20
+    exponent: Annotated[float, Meta(ge=0.01, le=100, description="draw samples from q to this power")] = 1.0
+    l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights")] = 1e-4
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
+        0.997
+    )
     engine: Annotated[
-        Literal["lockstep", "per_sentence"], Meta(description="the fast engine or the reference")
+        Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
     ] = "lockstep"
     select: Annotated[
         Literal["last", "dev", "teacher"],
-        Meta(description="which weights: the last; the best on gold dev trees, or for the teacher"),
+        Meta(description="keep the last weights, the best on gold dev trees, or the teacher's choice"),
     ] = "last"
-    evaluate_every: Annotated[int, Meta(ge=1, description="updates")] = 50
+    evaluate_every: Annotated[int, Meta(ge=1, description="updates between evaluations")] = 50
     dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
 
 
 class FinetuneSettings(Section, frozen=True):
     """The second stage, variational inference with a score function; without updates and epochs, none."""
 
-    updates: Annotated[int, Meta(ge=0)] = 0
-    epochs: Annotated[int, Meta(ge=0, description="instead of updates")] = 0
+    updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
+    epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
     score: Annotated[
-        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="the score function")
+        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="score function")
     ] = "rl-pc"
-    form: Annotated[Literal["paper", "released"], Meta(description="of the score")] = "paper"
-    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: + lambda . counts")] = "elbo"
+    form: Annotated[
+        Literal["paper", "released"], Meta(description="of the paper, or of the released code")
+    ] = "paper"
+    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: add lambda times counts")] = (
+        "elbo"
+    )
     decoder: Annotated[
-        Literal["score", "plain"], Meta(description="its weights: the encoder's, or as in pretraining")
+        Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
     ] = "plain"
-    lr: Annotated[float, Meta(ge=0)] = 0.002
-    clip: Annotated[float, Meta(ge=0)] = 0.25
+    lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
+    clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
 
 class LanguageModelSettings(Section, frozen=True):
     """The language model whose log p(x) is the baseline of the score rl-bl."""
 
-    hidden_dim: Annotated[int, Meta(ge=1)] = 100
-    epochs: Annotated[int, Meta(ge=1)] = 20
-    batch_size: Annotated[int, Meta(ge=1)] = 64
-    lr: Annotated[float, Meta(ge=0)] = 0.01
-    clip: Annotated[float, Meta(ge=0)] = 0.25
-    dropout: Annotated[float, Meta(ge=0, le=0.99)] = 0.2
+    hidden_dim: Annotated[int, Meta(ge=1, description="size of the LSTM")] = 100
+    epochs: Annotated[int, Meta(ge=1, description="passes over the text")] = 20
+    batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 64
+    lr: Annotated[float, Meta(ge=0, description="learning rate")] = 0.01
+    clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
+    dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout")] = 0.2
 
 
-Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="of everything random")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of everything random")]
 
 
 class Settings(Section, frozen=True):
@@ -204,7 +212,7 @@ class Settings(Section, frozen=True):
     seed: Seed = 1
     rules: Annotated[
         str,
-        Meta(description="of teacher, prior and posterior: a file, or a name in resources/rules"),
+        Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
     ] = "best"
     data: DataSettings = DataSettings()
     teacher: TeacherSettings = DmvSettings()
@@ -252,18 +260,7 @@ class Settings(Section, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Sections and keys that mean something for this parser, in the form of a preset."""
-        idle = without_effect(self)
-        values: dict[str, Any] = {
-            name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
-        }
-        for name in list(values):
-            section = values[name]
-            if isinstance(section, dict):
-                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in idle}
-                values[name] = _without_kinds(kept)
-                if not kept:
-                    del values[name]
-        return values
+        return _effective(msgspec.to_builtins(self), without_effect(self))
 
     def to_toml(self) -> str:
         """The settings as a preset file that gives them back."""
@@ -271,13 +268,17 @@ class Settings(Section, frozen=True):
         return "\n".join([*_toml_lines(values)]) + "\n"
 
 
-def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
-    """Without the kinds of the teachers in an ensemble, which never change."""
-    result = dict(section)
-    for key, value in section.items():
-        if isinstance(value, dict):
-            result[key] = {name: number for name, number in value.items() if name != "kind"}
-    return result
+def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """Without what is idle, sections that it leaves empty, and kinds inside a section, which never change."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        name = prefix + key
+        if name in idle or (key == "kind" and prefix.count(".") > 1):
+            continue
+        found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
+        if found != {}:
+            kept[key] = found
+    return kept
 
 
 def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -292,20 +293,31 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------------------- no effect
-def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool = True) -> dict[str, str]:
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
+def without_effect(
+    settings: Settings,
+    *,
+    has_text: bool = True,
+    has_dev: bool = True,
+    has_init: bool = False,
+    in_a_run: bool = False,
+) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
-    `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees.
+    `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
+    model to start from; `in_a_run`: with what files of settings keep all the same.
     """
     idle: dict[str, str] = {}
 
     def say(reason: str, *names: str) -> None:
         idle.update(dict.fromkeys(names, reason))
 
+    idle.update(_idle_teaching(settings, in_a_run))
     if not has_text:
-        say("there is no text to learn from, only trees", "teacher", "rules")
-    if getattr(settings.teacher, "max_len", 0) > settings.data.max_len:
-        say("the text is cut at data.max_len already", "teacher.max_len")
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        say(ONLY_TREES, *teacher, "rules")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -313,6 +325,11 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
         return idle
     if not settings.model.word_dim:
         say("the parser sees tags only; set parser.word_dim, to 80 for example", "words", "parser.vector_dim")
+    elif has_init:
+        words = ("words.min_freq", "words.lowercase", "parser.vector_dim")
+        say("the model to start from has words of its own", *words)
+    elif in_a_run and settings.words.vectors:
+        say("words.vectors says how long vectors are", "parser.vector_dim")
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
     if not settings.finetunes:
@@ -328,6 +345,31 @@ def without_effect(settings: Settings, *, has_text: bool = True, has_dev: bool =
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
     idle.update(_idle_regularisation(settings))
+    if not has_text:
+        parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
+        say(ONLY_TREES, "language_model", *parts)
+        if settings.train.select == "teacher":
+            say(ONLY_TREES, "train.select")
+    return idle
+
+
+def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
+    """The part of `without_effect` that is about what teachers do with a text.
+
+    Files keep a max_len also where it is too high for an effect, since the default may be lower.
+    """
+    idle: dict[str, str] = {}
+    teacher = settings.teacher
+    members: dict[str, TeacherSettings] = {"teacher": teacher}
+    if isinstance(teacher, EnsembleSettings):
+        members = {"teacher.dmv": teacher.dmv, "teacher.convex_mst": teacher.convex_mst}
+    for name, member in members.items():
+        if in_a_run and getattr(member, "max_len", 0) > settings.data.max_len:
+            idle[f"{name}.max_len"] = "the text is cut at data.max_len already"
+        if isinstance(member, DmvSettings) and not member.valence_iterations:
+            idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"
+            if not member.iterations:
+                idle[f"{name}.smoothing"] = "there are no iterations of EM"
     return idle
 
 

@@ -233,12 +233,17 @@ def _preset_path(preset: str, folder: Path) -> Path:
 
 
 def _read(path: Path) -> Values:
+    return read_toml(path, "preset")
+
+
+def read_toml(path: Path, what: str) -> Values:
+    """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
     try:
         values: Values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         return values
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: cannot read the preset: not UTF-8 text") from None
+        raise ConfigError(f"{path}: cannot read the {what}: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot read the preset: {error.strerror}") from None
+        raise ConfigError(f"{path}: cannot read the {what}: {error.strerror}") from None

@@ -42,6 +42,11 @@ class Bar:
         if self._bar is not None:
             self._bar.update(n)
 
+    def clear(self) -> None:
+        """Takes the bar off the screen, for a message, until the next update."""
+        if self._bar is not None:
+            self._bar.clear()
+
     def write(self, line: str) -> None:
         """Prints a line above the bar, on standard error."""
         if self._bar is None:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 import tiny
 
-from dynet_vdgi import cli
+from dynet_vdgi import cli, model_file
+from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.variational.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +90,19 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, update: int, error: BaseException) 
         return original(self, batch)
 
     monkeypatch.setattr(Trainer, "update", stopping)
+
+
+def interrupt_saving(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
+    """Ctrl-C is pressed when a model is to be saved for the nth time."""
+    original, calls = model_file.save, []
+
+    def save(path: Path, model: ModelFile) -> None:
+        calls.append(path)
+        if len(calls) == nth:
+            raise KeyboardInterrupt
+        original(path, model)
+
+    monkeypatch.setattr(model_file, "save", save)
 
 
 def names_in(folder: Path) -> list[str]:

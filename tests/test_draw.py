@@ -511,10 +511,7 @@ def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) 
 @pytest.fixture
 def files(folder: Path) -> Path:
     """gold.conllu of 6 sentences, and parse.conllu whose first tree differs."""
-    gold = tiny.treebank(6)
-    Path("gold.conllu").write_text(gold, encoding="utf-8")
-    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
-    Path("parse.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
+    tiny.write_gold_and_parse(Path("gold.conllu"), Path("parse.conllu"))
     return folder
 
 

@@ -15,7 +15,8 @@ from shell import Vdgi
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, NoTeacher, every_setting
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, NoTeacher
+from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior

@@ -34,10 +34,7 @@ LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 @pytest.fixture
 def scored(folder: Path) -> Path:
     """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first sentence)."""
-    gold = tiny.treebank(6)
-    Path("gold.conllu").write_text(gold, encoding="utf-8")
-    wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
-    Path("b.conllu").write_text(gold.replace(tiny.treebank(1), wrong), encoding="utf-8")
+    tiny.write_gold_and_parse(Path("gold.conllu"), Path("b.conllu"))
     sentences = list(conllu.read("gold.conllu"))
     write(sentences, [left_branching(len(sentence)) for sentence in sentences], Path("a.conllu"))
     return folder

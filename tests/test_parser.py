@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import brute_force
@@ -14,11 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
-from dynet_vdgi import model_file
+from dynet_vdgi import cli, model_file
 from dynet_vdgi.config import Settings
+from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.parsing.parser import Parser, _most_probable_heads
+from dynet_vdgi.parsing.arena import SampledTrees
+from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
 
@@ -204,3 +208,55 @@ def test_the_mbr_tree_has_the_most_heads_expected_to_be_right() -> None:
         assert chosen in trees
         assert int((drawn == np.array(chosen)).sum()) == best
     assert _most_probable_heads(np.zeros((5, 0), np.int32)) == ()
+
+
+def test_a_call_gives_a_sentence_with_heads(parser: Parser) -> None:
+    tree = parser(["the", "dog", "barks"], ["DET", "NOUN", "VERB"])
+    assert (tree.forms, tree.tags) == (("the", "dog", "barks"), ("DET", "NOUN", "VERB"))
+    assert tree.heads == parser.parse(tree.forms, tree.tags)
+
+
+def test_a_pipe_is_lazy_keeps_order_and_sources(
+    parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynet_vdgi.parsing.parser.PIPE_WINDOW", 5)
+    sentences = list(vdgi.read(tiny.write(tmp_path / "a.conllu")))
+    taken = []
+
+    def given() -> Iterator[Sentence]:
+        for sentence in sentences:
+            taken.append(sentence)
+            yield sentence
+
+    piped = parser.pipe(given())
+    first = next(piped)
+    assert len(taken) == 5
+    parsed = [first, *piped]
+    assert [s.heads for s in parsed] == [parse.heads for parse in parser.parse_all(sentences)]
+    assert [(s.forms, s.source, s.deprels) for s in parsed] == [(s.forms, s.source, ()) for s in sentences]
+    assert list(parser.pipe([])) == []
+
+
+def test_what_is_piped_and_written_is_what_the_command_writes(
+    model: Path, parser: Parser, folder: Path
+) -> None:
+    text = tiny.write(folder / "new.conllu", heads=False)
+    write(parser.pipe(vdgi.read(text)), "mine.conllu")
+    assert cli.main(["-q", "parse", str(model), str(text), "-o", "other.conllu"]) == 0
+    assert Path("mine.conllu").read_bytes() == Path("other.conllu").read_bytes()
+
+
+def test_save_and_load(parser: Parser, tmp_path: Path) -> None:
+    parser.save(tmp_path / "copy.vdgi")
+    words, tags = ["a", "b", "c", "d"], ["DET", "NOUN", "VERB", "PUNCT"]
+    assert vdgi.load(tmp_path / "copy.vdgi").parse(words, tags) == parser.parse(words, tags)
+
+
+def test_trees_drawn_equally_often_are_ranked_by_their_probability() -> None:
+    trees = [(0, 1, 2), (2, 0, 2), (0, 1, 1)]
+    heads = np.array([trees[k] for k in (0, 1, 2, 1, 2, 2)], np.int32)
+    # The second tree was drawn by two derivations, each less probable than the one of the first tree.
+    actions = np.array([[0], [1], [2], [3], [2], [2]], np.int8)
+    drawn = SampledTrees(heads, np.log([0.3, 0.2, 0.1, 0.2, 0.1, 0.1]), actions)
+    times = {trees[0]: 2, trees[1]: 2, trees[2]: 3}
+    assert _ranked(times, drawn) == [trees[2], trees[1], trees[0]]

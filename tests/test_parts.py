@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS
@@ -175,6 +175,15 @@ def test_a_clause_with_an_auxiliary_and_no_verb_has_a_predicate():
     assert read(after, tagged("NOUN AUX ADJ NOUN")) == "NOUN AUX VERB NOUN"
 
 
+def test_subjects_that_follow_copulas_are_no_predicates():
+    lines = ["measure first = edge AUX", PREDICATE + " ; particle PART ; initial first"]
+    of = prior(lines, *[tagged("AUX NOUN")] * 60)
+    assert read(of, tagged("AUX PART ADJ PART ADJ")) == "AUX PART ADJ PART VERB"
+    assert read(of, tagged("AUX DET NOUN NOUN PART ADJ")) == "AUX DET NOUN NOUN PART VERB"
+    assert read(of, tagged("AUX NOUN NOUN")) == "AUX NOUN NOUN"
+    assert read(of, tagged("NOUN AUX ADJ")) == "NOUN AUX VERB"
+
+
 def test_forms_with_bare_adjectives_beside_them_are_copulas():
     line = "copula = 1.7 VERB | ADJ ; least 5 ; as AUX ; predicate VERB"
     text = [said("a/NOUN is/VERB b/ADJ")] * 6 + [said("a/NOUN eats/VERB b/NOUN")] * 20
@@ -297,6 +306,8 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
         ("after NOUN | VERB | VERB", 2 / 3),
         ("before NOUN | VERB", 1 / 2),
         ("edge NOUN", 0.5),
+        ("beginning NOUN | NOUN", 1.0),
+        ("ahead NOUN | VERB", 1 / 3),
         ("share NOUN | VERB", 3 / 4),
     ],
 )
@@ -313,7 +324,7 @@ def test_texts_survive_json():
 
 # ------------------------------------------------------------------------------------------- mirror images
 def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potentials():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     text = [
         said("de/ADP a/NOUN b/VERB , cc/CCONJ c/DET d/NOUN/Case=Gen e/PRON/PronType=Rel f/VERB/VerbForm=Fin"),
         said("cc/CCONJ x/NOUN is/AUX good/ADJ , y/NOUN z/VERB/VerbForm=Part"),
@@ -359,7 +370,7 @@ def test_settings_are_there_once():
 
 
 def test_parts_that_look_at_sentences_have_switches():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     names = {setting.name for setting in rules.table.settings}
     assert names <= set(KINDS)
     less = rules.without("punctuation")
@@ -368,7 +379,7 @@ def test_parts_that_look_at_sentences_have_switches():
 
 
 def test_texts_without_features_forms_or_punctuation_are_parsed():
-    rules = load_rules(config.rules_path("best"))
+    rules = load_rules(rules_path("best"))
     rich = said("de/ADP a/NOUN/Case=Gen b/VERB/VerbForm=Fin , c/DET d/NOUN")
     poor = Sentence.of_tags(rich.tags)
     for text in ([rich] * 30, [poor] * 30):

@@ -32,7 +32,8 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
-from dynet_vdgi.students.perceptron import Perceptron, PerceptronModel, train
+from dynet_vdgi.students.learner import Perceptron
+from dynet_vdgi.students.perceptron import PerceptronModel, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 SMALL = PerceptronSettings(log2_buckets=12)
@@ -447,13 +448,13 @@ def test_nothing_to_learn_from():
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"epochs": 0}, "'epochs' must be a whole number of at least 1, not 0"),
-        ({"epochs": 10_001}, "'epochs' must be a whole number of at most 10000, not 10001"),
-        ({"explore_from": 0}, "'explore_from' must be a whole number of at least 1, not 0"),
-        ({"log2_buckets": 0}, "'log2_buckets' must be a whole number of at least 1, not 0"),
-        ({"log2_buckets": 27}, "'log2_buckets' must be a whole number of at most 26, not 27"),
-        ({"unknown": 1.5}, "'unknown' must be a number of at most 1.0, not 1.5"),
-        ({"unknown": float("nan")}, "'unknown' must be a number of at least 0.0, not nan"),
+        ({"epochs": 0}, "'epochs' must be from 1 to 10000, not 0"),
+        ({"epochs": 10_001}, "'epochs' must be from 1 to 10000, not 10001"),
+        ({"explore_from": 0}, "'explore_from' must be from 1 to 10001, not 0"),
+        ({"log2_buckets": 0}, "'log2_buckets' must be from 1 to 26, not 0"),
+        ({"log2_buckets": 27}, "'log2_buckets' must be from 1 to 26, not 27"),
+        ({"unknown": 1.5}, "'unknown' must be from 0 to 1, not 1.5"),
+        ({"unknown": float("nan")}, "'unknown' must be from 0 to 1, not nan"),
         ({"epoch": 3}, "no setting 'epoch'; did you mean 'epochs'?"),
     ],
 )
@@ -465,7 +466,9 @@ def test_wrong_numbers_are_refused(numbers, message):
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.5])
 def test_seeds_out_of_range(seed):
-    with pytest.raises(ConfigError, match=f"^perceptron: 'seed' must be a .*, not {seed}$"):
+    with pytest.raises(
+        ConfigError, match=f"^perceptron: 'seed' must be (from 0 to {2**63 - 1}|a whole number), not {seed}$"
+    ):
         Perceptron(seed=seed)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tiny
+from shell import interrupt_saving
 from tiny import UPDATES, Changes, Run, same_arrays
 
 from dynet_vdgi import model_file
@@ -115,15 +116,8 @@ def test_an_interrupt_while_saving(
 ) -> None:
     """The row is logged already then; it must not be there twice in the end."""
     monkeypatch.setattr(trainer, "SAVE_EVERY_S", -1.0)
-    broken, original, calls = Run(tmp_path / "broken"), model_file.save, []
-
-    def save(path: Path, model: ModelFile) -> None:
-        calls.append(model)
-        if len(calls) == nth:
-            raise KeyboardInterrupt
-        original(path, model)
-
-    monkeypatch.setattr(model_file, "save", save)
+    broken = Run(tmp_path / "broken")
+    interrupt_saving(monkeypatch, nth)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
     assert len(broken.rows()) == nth

@@ -1,18 +1,14 @@
-"""The scripts of `run/`, the commands that the README shows, and the set-up they rest on."""
+"""The scripts of `run/`, and the set-up they rest on."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from dynet_vdgi import cli
-from dynet_vdgi.presets import preset_names
 
 ROOT = Path(__file__).parents[1]
 
@@ -240,32 +236,6 @@ def test_an_interpreter_without_wheels_gets_a_clear_message(tmp_path):
     assert result.returncode == 2
     assert "No Python 3.10 to 3.13 found" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-def readme_commands():
-    """The lines of the README's code blocks that call `vdgi`, without their comments."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```\n(.*?)```", text, flags=re.DOTALL)
-    lines = [line.split(" #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("vdgi ")]
-
-
-def test_the_readme_shows_every_verb():
-    assert len(readme_commands()) >= 5
-    shown = {command.split()[1] for command in readme_commands()}
-    assert shown >= set(cli.VERBS) - {"demo"}
-
-
-@pytest.mark.parametrize("command", readme_commands())
-def test_commands_of_the_readme_are_understood(command):
-    arguments = cli.build_parser().parse_args(shlex.split(command)[1:])
-    assert callable(arguments.run)
-
-
-def test_presets_of_the_readme_are_those_there_are():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ((?:`[a-z_-]+`(?:, )?)+) \| ", text, flags=re.MULTILINE)
-    assert sorted(name.strip("`") for row in rows for name in row.split(", ")) == preset_names()
 
 
 def test_setup_names_the_wheel_of_dynet():

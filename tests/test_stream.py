@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import tracemalloc
 
 import numpy as np
 import pytest
+import tiny
 
 from dynet_vdgi import model_file
 from dynet_vdgi.config import ModelSettings
@@ -135,7 +138,7 @@ def test_memory_does_not_grow_with_the_stream(model, monkeypatch):
         def peak(count):
             tracemalloc.start()
             for _ in stream.parse(blocks(count)):
-                pass
+                gc.collect()  # gives back small tuples, which Python keeps for later
             size = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             return size
@@ -156,3 +159,15 @@ def test_an_error_of_the_reader_comes_through(model):
 
     with Stream(model, 2) as stream, pytest.raises(ValueError, match="line 7"):
         list(stream.parse(broken()))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_heads_that_are_no_trees_are_told_once_a_file(model, caplog, jobs):
+    text = tiny.block(1, ["DET", "NOUN", "VERB"], [0, 0, 0])
+    blocks = [Block(name, 1, text.strip().split("\n")) for name in ("a", "a", "b")]
+    with Stream(str(model), jobs) as stream, caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        parsed = list(stream.parse(blocks))
+    assert sum(window.n_sentences for window in parsed) == 3
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        f"{name}:2: HEAD is 0 for every word of the sentence" for name in ("a", "b")
+    ]

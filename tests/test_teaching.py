@@ -1,31 +1,39 @@
-"""`vdgi train` with a teacher: the presets `best` and `best-neural`, and the linear student of gold trees."""
+"""Teachers of texts: their trees, what the log says of them; `vdgi train` with a teacher or gold trees."""
 
 from __future__ import annotations
 
-import logging
 import re
 from pathlib import Path
 
 import pytest
-from dynet_vdgi.learning.students import taught, teacher_of
+import tiny
+from shell import Vdgi, last_line
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.cli import main
+from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import prepare
+from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.material import Material
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.training.teaching import teach, teacher_of_kind
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")
+BEST = load_rules(rules_path("best"))
 
 
-def dda_of(model: Path, folder: Path) -> float:
+def dda_of(vdgi: Vdgi, model: Path, folder: Path) -> float:
     """Of the demo's test sentences under the protocol `standard`, through `vdgi parse`."""
     parsed = folder / "parsed.conllu"
-    assert main(["-q", "parse", str(model), TEST, "-o", str(parsed)]) == 0
+    vdgi.good("-q", "parse", model, TEST, "-o", parsed)
     gold, mine = (prepare(conllu.read(name), STANDARD).sentences for name in (TEST, str(parsed)))
     return score(gold, [sentence.heads or () for sentence in mine]).dda
 
@@ -39,78 +47,169 @@ def without_heads(folder: Path) -> str:
     return str(folder / "bare.conllu")
 
 
-def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["-q", "train", "--train", TRAIN, "--preset", "best", "--out", str(tmp_path / "a")]) == 0
-    model = model_file.load(tmp_path / "a" / "model.vdgi")
-    assert (model.meta["kind"], model.meta["complete"], model.meta["gold_trees"]) == ("linear", True, [])
-    assert model.rules.text == load_rules(rules_path("best")).text
-    capsys.readouterr()
-    assert main(["-q", "evaluate", TEST, "--baselines", "--bootstrap", "0"]) == 0
-    rules_only = re.search(r"^rules only.* ([\d.]+)$", capsys.readouterr().out, flags=re.MULTILINE)
-    assert rules_only is not None
-    assert 100 * dda_of(tmp_path / "a" / "model.vdgi", tmp_path) > float(rules_only[1])
-
-    bare = without_heads(tmp_path)
-    assert main(["-q", "train", "--train", bare, "--preset", "best", "--out", str(tmp_path / "b")]) == 0
-    other = model_file.load(tmp_path / "b" / "model.vdgi")
-    assert {n: a.tobytes() for n, a in model.parameters.items()} == {
-        n: a.tobytes() for n, a in other.parameters.items()
-    }
+# ------------------------------------------------------------------------------------------- teach
+def material(**texts: list[Sentence]) -> Material:
+    """The texts of languages, under the rule table `best`."""
+    every = [sentence for text in texts.values() for sentence in text]
+    return Material(texts, build_vocabulary(every, lexicalised=False), BEST)
 
 
-def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path) -> None:
-    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=3", "data.max_len=8", "train.lr=0.03"]
-    options = [word for size in sizes for word in ("--set", size)]
-    out = tmp_path / "run"
-    assert (
-        main(["-q", "train", "--train", TRAIN, "--preset", "best-neural", *options, "--out", str(out)]) == 0
-    )
-    model = model_file.load(out / "model.vdgi")
-    assert "kind" not in model.meta
-    assert model.meta["gold_trees"] == []
-    text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
-    teacher = taught(text, teacher_of(text, load_rules(rules_path("best"))))
-    parsed = tmp_path / "parsed.conllu"
-    assert main(["-q", "parse", str(out / "model.vdgi"), TEST, "-o", str(parsed)]) == 0
-    mine = prepare(conllu.read(str(parsed)), STANDARD, 8, 2).sentences
-    assert score(teacher, [sentence.heads or () for sentence in mine]).dda > 0.75
+def demo(first: int, last: int, *, is_mirrored: bool = False) -> list[Sentence]:
+    """Some of the demo's training sentences without trees and punctuation; or those of its mirror image."""
+    text = prepare(conllu.read(TRAIN), STANDARD, 12, 2).sentences[first:last]
+    step = -1 if is_mirrored else 1
+    return [Sentence(sentence.forms[::step], sentence.tags[::step]) for sentence in text]
+
+
+FINAL_CONJUNCTIONS = [Sentence(("dogs", "and"), ("NOUN", "CONJ"))] * 20
+"""No language ends sentences with these; its mirror image does."""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        DmvSettings(iterations=3, valence_iterations=2),
+        ConvexMstSettings(iterations=2),
+        EnsembleSettings(dmv=DmvSettings(iterations=2, valence_iterations=0)),
+    ],
+)
+def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(settings: TeacherSettings) -> None:
+    texts = {"xa": demo(0, 160), "empty": [], "xb": [*demo(160, 220, is_mirrored=True), *FINAL_CONJUNCTIONS]}
+    log = RunLog()
+    found = teach(material(**texts), settings, with_marginals=True, log=log)
+    trees, marginals, rows = [], [], []
+    for language in ("xa", "xb"):
+        text = texts[language]
+        prior = Prior.of_text(BEST, text)
+        teacher = teacher_of_kind(settings).fit(text, prior)
+        trees.append(teacher.predict(text))
+        marginals += teacher.marginals(text)
+        assert BEST.table is not None
+        sides = {tag: round(prior.statistics.asymmetry(tag), 3) for tag in BEST.table.edge_statistics}
+        assert sides
+        words = sum(map(len, text))
+        rows.append(
+            {
+                "phase": "text",
+                "language": language,
+                "sentences": len(text),
+                "words": words,
+                "is_verb_final": False,
+                "is_mirrored": language == "xb",
+                "sides": sides,
+            }
+        )
+        rows += [
+            {"phase": "teacher", "language": language, "iteration": number, **row}
+            for number, row in enumerate(teacher.log_rows(), 1)
+        ]
+        rows.append({"phase": "taught", "language": language, "words": words})
+    assert found.taught == [*trees[0], *trees[1], *trees[1]]  # 160 and 80 sentences
+    assert all((mine == expected).all() for mine, expected in zip(found.marginals, marginals))
+    assert len(found.marginals) == len(marginals) == 240
+    assert found.texts == texts
+    told = log.rows()
+    seconds = [row.pop("cpu_s") for row in told if row["phase"] == "taught"]
+    assert min(seconds) >= 0
+    assert told == rows
+    phases = [(row["language"], row["phase"]) for row in told]
+    n_iterations = (len(rows) - 4) // 2
+    for language, part in (("xa", phases[: len(phases) // 2]), ("xb", phases[len(phases) // 2 :])):
+        expected = ["text", *["teacher"] * n_iterations, "taught"]
+        assert part == [(language, phase) for phase in expected]
+
+
+def test_marginals_are_kept_only_if_they_are_wanted() -> None:
+    given, log = material(**{"": demo(0, 20)}), RunLog()
+    found = teach(given, DmvSettings(iterations=1), with_marginals=False, log=log)
+    assert (found.marginals, len(found.taught)) == ([], 20)
+    assert {row["language"] for row in log.rows()} == {""}
+
+
+def test_the_log_of_a_run_begins_with_its_teacher(folder: Path, vdgi: Vdgi) -> None:
+    tiny.write(Path("train.conllu"))
+    options = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1", "--out", "run"]
+    vdgi.good("train", "--train", "train.conllu", *options)
+    rows = RunLog(Path("run/log.jsonl")).rows()
+    assert [row["phase"] for row in rows] == ["text", *["teacher"] * 3, "taught", "student"]
+    assert [(row["stage"], row["iteration"]) for row in rows[1:4]] == [(1, 1), (1, 2), (2, 3)]
+    assert rows[2]["penalised"] > rows[1]["penalised"]
+    assert rows[-1]["trees"] == rows[0]["sentences"] == 12
+    assert 0.9 < rows[-1]["agreement"] <= 1
+    assert rows[-1]["dev_dda"] is None
 
 
 def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(conllu.read(TEST), STANDARD, 10, 2).sentences[:40]
     rules = load_rules(rules_path("strict"))
-    bare = [s.__class__(s.forms, s.tags, None) for s in text]
-    first, again = (taught(sentences, teacher_of(sentences, rules)) for sentences in (text, bare))
+    bare = [Sentence(s.forms, s.tags) for s in text]
+    first, again = (Dmv().fit(some, Prior.of_text(rules, some)).predict(some) for some in (text, bare))
     assert [s.heads for s in first] == [s.heads for s in again]
     assert all(s.source is None for s in first)
     assert [s.heads for s in first] != [s.heads for s in text]
 
 
-def test_the_linear_student_learns_gold_trees(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+# ------------------------------------------------------------------------------------------- vdgi train
+def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, vdgi: Vdgi) -> None:
+    vdgi.good("-q", "train", "--train", TRAIN, "--preset", "best", "--out", tmp_path / "a")
+    model = model_file.load(tmp_path / "a" / "model.vdgi")
+    told = model.provenance
+    assert (told.kind, told.complete, told.gold_trees) == ("perceptron", True, ())
+    assert model.rules.text == BEST.text
+    out = vdgi.good("-q", "evaluate", TEST, "--baselines", "--bootstrap", "0").out
+    rules_only = re.search(r"^rules only.* ([\d.]+)$", out, flags=re.MULTILINE)
+    assert rules_only is not None
+    assert 100 * dda_of(vdgi, tmp_path / "a" / "model.vdgi", tmp_path) > float(rules_only[1])
+
+    vdgi.good("-q", "train", "--train", without_heads(tmp_path), "--out", tmp_path / "b")
+    other = model_file.load(tmp_path / "b" / "model.vdgi")
+    assert tiny.same_arrays(model.parameters, other.parameters)
+
+
+def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path, vdgi: Vdgi) -> None:
+    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=3", "data.max_len=8", "train.lr=0.03"]
+    options = [word for size in sizes for word in ("--set", size)]
     out = tmp_path / "run"
-    options = ["--set", "parser.kind=perceptron", "--trees", TRAIN, "--dev", TEST]
-    logging.getLogger("dynet_vdgi").propagate = True
-    assert main(["-q", "train", *options, "--out", str(out)]) == 0
-    model = model_file.load(out / "model.vdgi")
-    assert model.meta["gold_trees"][0].startswith("training: ")
-    assert model.meta["dev_dda"] > 0.8
-    assert dda_of(out / "model.vdgi", tmp_path) > 0.75
+    vdgi.good("-q", "train", "--train", TRAIN, "--preset", "best-neural", *options, "--out", out)
+    told = model_file.load(out / "model.vdgi").provenance
+    assert (told.kind, told.gold_trees) == ("neural", ())
+    text = prepare(conllu.read(TEST), STANDARD, 8, 2).sentences
+    teacher = Dmv().fit(text, Prior.of_text(BEST, text)).predict(text)
+    parsed = tmp_path / "parsed.conllu"
+    vdgi.good("-q", "parse", out / "model.vdgi", TEST, "-o", parsed)
+    mine = prepare(conllu.read(str(parsed)), STANDARD, 8, 2).sentences
+    assert score(teacher, [sentence.heads or () for sentence in mine]).dda > 0.75
 
 
-def test_linear_parsers_are_not_trained_further(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--set", "parser.kind=perceptron", "--trees", TRAIN, "--out"]
-    assert main(["-q", "train", *options, str(tmp_path / "a")]) == 0
-    model = str(tmp_path / "a" / "model.vdgi")
-    for more in (["--trees", TRAIN, "--set", "parser.kind=perceptron"], ["--train", TRAIN]):
-        assert main(["-q", "train", *more, "--init", model, "--out", str(tmp_path / "b")]) == 2
-        assert "linear parsers are not trained further" in capsys.readouterr().err
+def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
+    out = tmp_path / "run"
+    vdgi.good("-q", "train", "--trees", TRAIN, "--dev", TEST, "--out", out)
+    told = model_file.load(out / "model.vdgi").provenance
+    assert told.gold_trees[0].startswith("training: ")
+    assert told.gold_trees[1:] == ("dev: progress figures only",)
+    assert told.dev_dda is not None
+    assert told.dev_dda > 0.8
+    assert dda_of(vdgi, out / "model.vdgi", tmp_path) > 0.75
+    (row,) = RunLog(out / "log.jsonl").rows()
+    assert (row["phase"], row["agreement"]) == ("student", None)
+    assert row["dev_dda"] == pytest.approx(told.dev_dda, abs=1e-4)
+
+
+def test_perceptrons_are_not_trained_further(tmp_path: Path, vdgi: Vdgi) -> None:
+    vdgi.good("-q", "train", "--trees", TRAIN, "--out", tmp_path / "a")
+    model = tmp_path / "a" / "model.vdgi"
+    for more in (["--trees", TRAIN], ["--train", TRAIN], ["--train", TRAIN, "--preset", "paper"]):
+        result = vdgi("-q", "train", *more, "--init", model, "--out", tmp_path / "b")
+        assert result.status == 2
+        assert "a perceptron cannot be trained further; start from a neural model" in result.err
     assert not (tmp_path / "b").exists()
 
 
-def test_the_linear_student_needs_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--set", "parser.kind=perceptron", "--out", str(tmp_path / "run")]
-    assert main(["train", "--train", TRAIN, *options]) == 2
-    assert "parser.kind=perceptron learns from trees: set teacher.kind=dmv" in capsys.readouterr().err
+def test_the_perceptron_needs_trees(tmp_path: Path, vdgi: Vdgi) -> None:
+    options = ["--set", "teacher.kind=none", "--out", tmp_path / "run"]
+    result = vdgi("train", "--train", TRAIN, *options)
+    assert (result.status, last_line(result.err)) == (
+        2,
+        "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE",
+    )
     assert not (tmp_path / "run").exists()

@@ -190,7 +190,11 @@ def test_trees_are_learnt_in_the_second_stage_too(tmp_path: Path) -> None:
 
 
 def learn(*options: str, out: str = "run") -> list[str]:
-    return ["train", *options, "--out", out, *tiny.SMALL_OPTIONS]
+    small = [*tiny.SMALL_OPTIONS]
+    if "--trees" in options and "--train" not in options:  # nothing is sampled then
+        place = small.index("train.samples=3")
+        del small[place - 1 : place + 1]
+    return ["train", *options, "--out", out, *small]
 
 
 def test_the_model_says_how_many_trees_were_learnt_from(vdgi: Vdgi, folder: Path) -> None:
@@ -303,9 +307,8 @@ def test_other_trees_are_other_data(tmp_path: Path) -> None:
 
 
 def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
-    """All that training leaves, after a run with the default preset's settings but for sizes."""
-    small = [option for section in ("model",) for option in tiny.SMALL_OPTIONS if section in option]
-    sizes = [text for option in small for text in ("--set", option)]
+    """All that training leaves, after a run with the paper's settings but for sizes."""
+    sizes = ["--preset", "paper", "--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6"]
     sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
     vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
     return model_file.load(f"{out}/model.vdgi", training=True)

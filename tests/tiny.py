@@ -78,6 +78,14 @@ def write(path: Path, n_sentences: int = 12, *, heads: bool = True) -> Path:
     return path
 
 
+def write_gold_and_parse(gold: Path, parse: Path) -> None:
+    """`treebank` of six sentences, and the same with another tree for the first."""
+    text = treebank(6)
+    wrong = block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
+    gold.write_text(text, encoding="utf-8")
+    parse.write_text(text.replace(treebank(1), wrong), encoding="utf-8")
+
+
 def settings(changes: Changes | None = None) -> Settings:
     """Small settings with some changed."""
     return presets.merge(presets.load_settings("paper", changes=SMALL), changes or {})

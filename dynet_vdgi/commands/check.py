@@ -1,7 +1,8 @@
 """Check CoNLL-U files before training or parsing.
 
-Lists every structural fault as FILE:LINE, then says what is in the file: sentences, words, tags, lengths,
-trees, how much of it training would use, and how the rules fit. Exit status 3 if there was a fault.
+Lists every structural fault as FILE:LINE, then describes the file: sentences, words, tags, lengths,
+trees, how much of it training would use, and how well the rules fit. Exits with status 3 if there are
+faults.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my
@@ -22,7 +23,7 @@ from dynet_vdgi.names import count as counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi check`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U files; - is standard input")
-    parser.add_argument("--rules", metavar="FILE", help="rule table to try (default: best)")
+    parser.add_argument("--rules", metavar="FILE", help="rule table to check against (default: best)")
     parser.add_argument(
         "--model", metavar="MODEL", help="take rules, tags and limits from this model file or run folder"
     )

@@ -1,10 +1,10 @@
-"""Train, parse and evaluate on a treebank: the paper's neural parser and the recommended one, side by side.
+"""Train, parse and score on the demo treebank, or on one of UD.
 
-Without arguments it uses the demo treebank that comes with the package, of an invented language
-(resources/demo), and takes about a minute. LANG and folders name a UD treebank: LANG-ud-train*.conllu and
-LANG-ud-test*.conllu, or LANG_NAME-ud-..., are looked for in them. Prints accuracy beside parsers that learn
-nothing, and the published figures of that treebank where there are any. Run again, it goes on where it was
-stopped.
+Trains the paper's neural parser and the recommended one. Without arguments, on the demo treebank of the
+package, whose language is invented; this takes about a minute. With LANG and folders it uses a UD
+treebank: it looks for LANG-ud-train*.conllu and LANG-ud-test*.conllu in the folders, or LANG_NAME-ud-...
+Prints accuracy beside parsers that learn nothing and, if there are any, the published figures of the
+treebank. An interrupted demo continues when you run it again.
 
   vdgi demo
   vdgi demo eu UD_Basque --seed 2
@@ -52,7 +52,7 @@ class TreebankFiles:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi demo`."""
     parser.add_argument(
-        "language", nargs="?", metavar="LANG", help="code of the treebank's language, such as eu"
+        "language", nargs="?", metavar="LANG", help="language code of the treebank, such as eu"
     )
     parser.add_argument("folders", nargs="*", metavar="DIR", help="folders with its files")
     parser.add_argument("--out", metavar="DIR", help="folder for all results (default: runs/LANG)")

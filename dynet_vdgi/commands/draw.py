@@ -1,10 +1,10 @@
-"""Draw the trees of CoNLL-U files, in the terminal or as SVG or PNG.
+"""Draw trees in the terminal, or as SVG or PNG.
 
-With --gold, every arc is marked: right, wrong (x), or a gold arc that was missed (o). The count below each
-tree is that of `vdgi evaluate` under the same --protocol. The format follows the name of the output: text on
-standard output, .svg or .png for a picture (PNG needs the extra "report"). A picture shows all sentences one
-below the other. With {} in the name of the output, every sentence gets a file of its own: {} becomes the name
-of the input, without folder and .conllu, and the number of the sentence.
+With --gold, every arc is marked: right, wrong (x), or a missed gold arc (o). The count below a tree is
+that of `vdgi evaluate` under the same --protocol. The name of the output sets the format: text on
+standard output, a picture for .svg or .png (PNG needs `pip install 'dynet_vdgi[report]'`). A picture
+shows all sentences, one below the other. With {} in the output's name, each sentence gets its own file:
+{} becomes the name of the input, without folder and .conllu, and the number of the sentence.
 
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
@@ -42,24 +42,22 @@ _SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi draw`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
-    parser.add_argument(
-        "--gold", metavar="GOLD", help="CoNLL-U file with the right trees of the same sentences"
-    )
+    parser.add_argument("--gold", metavar="GOLD", help="CoNLL-U file with gold trees of the same sentences")
     parser.add_argument(
         "--protocol",
         default="standard",
         metavar="NAME",
-        help="which heads the count below a tree is of, as in vdgi evaluate (default: %(default)s)",
+        help="which heads to count below a tree, as in vdgi evaluate (default: %(default)s)",
     )
     parser.add_argument(
         "--sentence",
         nargs="+",
         default=[],
         metavar="N",
-        help="which to draw: a number from 1, a range such as 3-7, or a sent_id (a numeric one as sent_id=7)",
+        help="draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)",
     )
     parser.add_argument(
-        "--format", choices=("text", "svg", "png"), help="default: by the name of the output, else text"
+        "--format", choices=("text", "svg", "png"), help="default: by the output's name, otherwise text"
     )
     parser.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"

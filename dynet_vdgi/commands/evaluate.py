@@ -1,12 +1,13 @@
 """Score parses against gold trees.
 
-The first line says what was scored: figures under different protocols cannot be compared. Below it stand
-directed (DDA), undirected (UDA) and root accuracy by sentence length. Every DDA has a 95 % interval, and
-every parse but the first its difference from the first with a p value; both come from bootstraps over the
-test sentences, so they do not cover the variation between training runs. --baselines adds parsers that learn
-nothing: left and right branching, random transitions (mean of 10 draws), and the rules alone (mean of 5, with
-ties broken at random). Give --rules the model that made the parse to see what it adds to its own rules. Under
---protocol every_word, DDA is the UAS of the official UD scorer.
+The first line says what was scored: figures under different protocols cannot be compared. Then come
+directed (DDA), undirected (UDA) and root accuracy by sentence length. Each DDA has a 95 % interval; each
+parse after the first has its difference from the first, with a p value. Both are bootstraps over the test
+sentences and do not cover the variation between training runs.
+
+--baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
+draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
+name it with --rules. Under --protocol every_word, DDA is the UAS of the official UD scorer.
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="CoNLL-U file with gold trees")
     parser.add_argument(
-        "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with the same sentences, parsed"
+        "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with parses of the same sentences"
     )
     parser.add_argument(
         "--max-len", default="10,15,40", metavar="N,N", help="length limits (default: %(default)s)"
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{_PROTOCOLS} (default: %(default)s)",
     )
     parser.add_argument(
-        "--by", default="", metavar="WHAT,WHAT", help="break down by tag, rule, pair, distance, length"
+        "--by", default="", metavar="WHAT,WHAT", help="also break down by tag, rule, pair, distance or length"
     )
     parser.add_argument(
         "--rules",
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=10_000,
         metavar="N",
-        help="bootstrap draws for intervals and p values; 0: none (default: %(default)s)",
+        help="draws for intervals and p values; 0: none (default: %(default)s)",
     )
     parser.add_argument(
         "--format", choices=("text", "markdown", "json"), default="text", help="default: %(default)s"
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="json",
         dest="format",
-        help="the same as --format json: everything, accuracies from 0 to 1",
+        help="short for --format json: all figures, accuracies from 0 to 1",
     )
 
 

@@ -1,15 +1,17 @@
-"""Carry out a plan of experiments: treebanks x systems x seeds.
+"""Run a plan of experiments: treebanks x systems x seeds.
 
-PLAN is a TOML file, or demo, paper-ud, paper-wsj (in resources/experiments, as examples). Every run has a
-folder of its own, DIR/TREEBANK/SYSTEM/SEED: model, parses, result.json, log.txt. Stopped in whatever way, the
-same command goes on; what is done is not done again unless its settings, files, rules or code have changed,
-and what was there then is moved to DIR/.replaced. Prints the tables of vdgi table.
+PLAN is a TOML file, or the name of one in resources/experiments, such as demo, paper-ud or paper-wsj.
+Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses, result.json and log.txt.
+Finished runs are skipped and interrupted runs resume when you repeat the command. A run is repeated only
+if its settings, files, rules or code have changed; the old one is moved to DIR/.replaced. At the end,
+prints the tables of vdgi table.
 
   vdgi experiment demo --out runs/grid --jobs 2
   vdgi experiment my-plan.toml --out runs/my --dry-run
   vdgi experiment paper-ud --data DIR --out runs/ud --only fr UniversalRules --seeds 1 2
 
-With --scheduler, tasks go to the workers of a Dask cluster, which must see the same files by the same names:
+With --scheduler, the workers of a Dask cluster run the tasks. They must see the same files under the same
+names:
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
   vdgi experiment paper-ud --out runs/ud --scheduler tcp://HOST:8786
@@ -34,21 +36,23 @@ class FailedError(VdgiError):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi experiment`."""
     parser.add_argument("plan", metavar="PLAN", help="plan.toml, or the name of one in resources/experiments")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of all results; made if missing")
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="folder for all results; created if missing"
+    )
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder of the plan's files (default: the plan's folder, then the environment's VDGI_DATA)",
+        help="folder of the plan's files (default: the plan's folder, then $VDGI_DATA)",
     )
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these treebanks and systems")
-    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="instead of those of the plan")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="run these treebanks and systems only"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="seeds, instead of the plan's")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default: 1)")
     parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask cluster whose workers share the file system"
+        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster that shares the file system"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="list the tasks and how far they are, then stop"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="list the tasks and their state, run nothing")
 
 
 def run(arguments: argparse.Namespace) -> None:

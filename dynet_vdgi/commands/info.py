@@ -1,7 +1,9 @@
-"""Show what a model file says about itself.
+"""Show how a model was made.
 
-Prints how and on which files the model was trained (with checksums), under which protocol, and whether gold
-trees were used; then its settings. MODEL may be the folder of a run.
+Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
+of gold trees; then its settings.
+
+  vdgi info runs/my
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi info`."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:

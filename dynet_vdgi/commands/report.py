@@ -1,9 +1,9 @@
-"""Write a page about runs: settings, learning curves, scores, trees.
+"""Write an HTML page about runs: settings, curves, scores, trees.
 
-The page is a single HTML file without scripts that needs no network; making it needs the extra "report". RUN
-is a folder that `vdgi train` wrote. With --gold, every model parses the test sentences, and its trees are
-scored as by `vdgi evaluate --baselines` under the rules that the model was trained with. --published adds
-published figures for that data set.
+The page is one file without scripts, and needs no network. Making it needs `pip install
+'dynet_vdgi[report]'`. RUN is a folder that `vdgi train` wrote. With --gold, each model parses the test
+sentences, and its trees are scored as by `vdgi evaluate --baselines`, under the rules that the model was
+trained with. --published adds published figures for that data set.
 
   vdgi report runs/fr
   vdgi report runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu --published UD1.4-French -o fr.html
@@ -28,9 +28,9 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi report`."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folder of a run, with model.vdgi in it")
-    parser.add_argument("--gold", metavar="TEST", help="CoNLL-U file with gold trees to score the models on")
+    parser.add_argument("--gold", metavar="TEST", help="CoNLL-U file with gold trees to score on")
     parser.add_argument(
-        "--published", metavar="NAME", help="data set of the published figures, such as UD1.4-French"
+        "--published", metavar="NAME", help="data set whose published figures to add, such as UD1.4-French"
     )
     parser.add_argument(
         "--protocol",
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=5,
         metavar="N",
-        help="number of best and of worst sentences to draw (default: %(default)s)",
+        help="best and worst sentences to draw, of each (default: %(default)s)",
     )
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="where to write (default: %(default)s)"

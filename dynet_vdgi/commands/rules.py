@@ -1,13 +1,13 @@
-"""Make a rule file with expectations counted in gold trees.
+"""Count the expectations of rules in gold trees.
 
-`vdgi rules estimate` gives each rule its share of arcs among all pairs of words that it could hold for, in
-sentences of a treebank that are projective and short, without punctuation. This is the paper's setting
-"WeaklySupervised"; it uses gold trees.
+`vdgi rules estimate` writes a rule file. The expectation of a rule is the share of arcs among all pairs
+of words that the rule could link, in short, projective sentences of a treebank, without punctuation. This
+is the paper's setting "WeaklySupervised"; it uses gold trees.
 
   vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
   vdgi rules estimate 'xx-ud-*.conllu' --rules ud-propn --max-len 15
   vdgi rules estimate wsj-train.conllu --rules wsj --tags xpos
-  vdgi train --train my.conllu --rules xx-rules.txt --out runs/my
+  vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
 """
 
 from __future__ import annotations
@@ -31,16 +31,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     parser = tasks.add_parser(
         "estimate",
-        help="count expectations in gold trees",
+        help="count them in a treebank",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
     )
-    parser.add_argument("--rules", default="ud", metavar="FILE", help="rules to estimate (default: ud)")
     parser.add_argument(
-        "--tags", default="upos", choices=conllu.TAG_COLUMNS, help="the rules' tags (default: %(default)s)"
+        "--rules", default="ud", metavar="FILE", help="rules whose expectations to count (default: ud)"
+    )
+    parser.add_argument(
+        "--tags",
+        default="upos",
+        choices=conllu.TAG_COLUMNS,
+        help="column of the rules' tags (default: %(default)s)",
     )
     parser.add_argument(
         "--max-len",

@@ -1,7 +1,8 @@
-"""Tables of what vdgi experiment has done.
+"""Print the tables of vdgi experiment.
 
-Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, baselines above them; one table for
-each protocol and length. Notes below say what used gold trees and why a figure is missing.
+Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
+table for each protocol and length. Notes below name every use of gold trees and the reason for each
+missing figure.
 
   vdgi table runs/ud
   vdgi table runs/ud runs/wsj --like paper --format latex > tables.tex
@@ -21,17 +22,17 @@ DRAWS = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi table`."""
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="what vdgi experiment wrote to")
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of vdgi experiment --out")
     parser.add_argument(
         "--like",
         metavar="TABLE",
-        help="set beside published figures: 'paper', or a table of resources/published.csv",
+        help="set figures beside published ones: 'paper', or a table of resources/published.csv",
     )
     parser.add_argument(
         "--format",
         default="markdown",
         choices=("markdown", "latex", "csv"),
-        help="csv: one figure a line (default: %(default)s)",
+        help="csv has one figure per line (default: %(default)s)",
     )
     parser.add_argument(
         "--bootstrap",
@@ -42,10 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against",
         default="rules only",
         metavar="NAME",
-        help="baseline or system that --bootstrap compares with (default: %(default)s)",
+        help="baseline or system to compare with under --bootstrap (default: %(default)s)",
     )
     parser.add_argument(
-        "--draws", type=int, default=DRAWS, metavar="N", help="of the bootstrap (default: %(default)s)"
+        "--draws", type=int, default=DRAWS, metavar="N", help="draws of the bootstrap (default: %(default)s)"
     )
 
 

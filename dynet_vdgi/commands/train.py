@@ -1,14 +1,15 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with UPOS tags; the heads of --train are ignored, unless the protocol, the choice of the
-model or the expectations of the rules say otherwise (the model file records it). Several files and quoted
-patterns are allowed. Writes model.vdgi (parser and checkpoint in one), log.jsonl and settings.toml into DIR.
+Needs CoNLL-U files with UPOS tags. Heads in the files of --train are ignored, unless the protocol, the
+choice of the model or the expectations of the rules use them; the model file records every use of gold
+trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. Name several files, or a
+quoted pattern.
 
   vdgi train --train my.conllu --out runs/my
-  vdgi train --train my.conllu --trees corrected.conllu --out runs/my2           learn from some trees, too
-  vdgi train --train my.conllu --rules my-rules.txt --out runs/my3               with a rule table of your own
+  vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
+  vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
-  vdgi train --train my.conllu --preset paper --out runs/neural                  the paper's parser
+  vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
@@ -35,35 +36,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("LABEL", "FILE"),
-        help="instead of --train, for a parser of several languages: a label, such as fr, and tagged text; "
-        "repeat for each language",
+        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
+        "once for each language",
     )
     parser.add_argument(
-        "--trees", nargs="+", default=[], metavar="FILE", help="gold trees to learn from, besides or instead"
+        "--trees",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="gold trees to learn from, with or without text",
     )
     parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score while training"
+        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; made if missing")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; created if missing")
     parser.add_argument(
         "--preset",
         action="append",
         metavar="NAME",
         help=f"start from {', '.join(presets.preset_names())} or a .toml file (default: "
-        f"{presets.DEFAULT_PRESET}); several stack, the last on top",
+        f"{presets.DEFAULT_PRESET}); if repeated, the last is on top",
     )
-    parser.add_argument("--init", metavar="MODEL", help="continue from the weights of this neural model")
+    parser.add_argument("--init", metavar="MODEL", help="start from the weights of this neural model or run")
     parser.add_argument(
-        "--rules", metavar="FILE", help="rule table, a file or a name; short for --set rules=FILE"
+        "--rules",
+        metavar="FILE",
+        help="rule table: a file, or a name such as best; short for --set rules=FILE",
     )
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat for others"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="short for --set seed=N")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in DIR")
-    parser.add_argument("--dry-run", action="store_true", help="read and check everything, then stop")
+    parser.add_argument(
+        "--resume", action="store_true", help="continue the run in DIR from its last checkpoint"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
+    from dynet_vdgi.run_folder import model_path
     from dynet_vdgi.training.inputs import Given, Inputs
     from dynet_vdgi.training.run import run as train
 
@@ -83,7 +95,7 @@ def run(arguments: argparse.Namespace) -> None:
             {label: Given(tuple(files.expand(given))) for label, given in texts.items()},
             trees=Given(tuple(files.expand(arguments.trees))),
             dev=Given(tuple(files.expand(arguments.dev))),
-            init=arguments.init,
+            init=str(model_path(arguments.init)) if arguments.init else None,
         ),
         settings,
         out=Path(arguments.out),

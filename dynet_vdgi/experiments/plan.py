@@ -40,7 +40,6 @@ another folder is given; see `plan_files`, also for what a folder of UD releases
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -52,12 +51,7 @@ from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.names import did_you_mean
-from dynet_vdgi.presets import DEFAULT_PRESET
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from dynet_vdgi.presets import DEFAULT_PRESET, read_toml
 
 LANGUAGES = ("all", "others")
 """Whose text a system of several languages learns from."""
@@ -145,14 +139,9 @@ def load(path: Path) -> Plan:
     Raises:
         ConfigError: the file cannot be read, or see `from_dict`; the message names the file.
     """
+    content = read_toml(path, "plan")
     try:
-        return from_dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot read the plan: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: cannot read the plan: not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not a TOML file: {error}") from None
+        return from_dict(content)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 

@@ -22,6 +22,7 @@ from dynet_vdgi.experiments.plan import Plan
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tables import grid
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.progress import Bar, is_shown
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -163,18 +164,16 @@ class _TaskProgress:
         self.total, self.slots, self.done = total, slots, 0
         self._ended = 0
         self._start = time.perf_counter()
-        self._bar: Any = None
+        self._bar: Bar | None = None
 
     def __enter__(self) -> _TaskProgress:
-        if self.total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=self.total, unit="task", leave=False)
+        if self.total and is_shown():
+            self._bar = Bar("tasks", self.total)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
-            self._bar.close()
+            self._bar.__exit__(*exception)
 
     def ended(self, task: Task, failure: FailedTask | None, seconds: float) -> None:
         """Shows that one more has ended."""
@@ -183,7 +182,7 @@ class _TaskProgress:
         if self._bar is not None:
             self._bar.update()
             if failure is not None:
-                self._bar.write(str(failure), file=sys.stderr)
+                self._bar.write(str(failure))
             return
         said = f"{_figures(task)}, {seconds:.0f} s" if failure is None else f"failed: {failure.reason}"
         logger.info("%d/%d %s: %s%s", self._ended, self.total, task.label, said, self._left())

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.facts import Fact, with_facts
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.words import WORDS, split
@@ -67,9 +68,11 @@ class Prior:
         self._settings = _settings_for(self._table.settings, self.text)
 
     @classmethod
-    def of_text(cls, rules: RuleSet, sentences: Sequence[Sentence]) -> Prior:
-        """The prior of a text, sentences without punctuation."""
-        table = rules.table or Table()
+    def of_text(
+        cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
+    ) -> Prior:
+        """The prior of a text, sentences without punctuation; `facts` are what is known besides."""
+        sentences, table = list(sentences), rules.table or Table()
         text = Text(
             Statistics.measure([sentence.tags for sentence in sentences], table),
             has_feats=any(sentence.feats for sentence in sentences),
@@ -80,6 +83,7 @@ class Prior:
         empty = cls(rules, text)
         views = [empty.unread(sentence) for sentence in sentences if len(sentence)]
         text = replace(text, measures=levels(table.measures, views))
+        text = with_facts(text, facts or {}, len(views))
         found: dict[str, Any] = {}
         for setting in table.settings:
             measure = KINDS[setting.name].measure

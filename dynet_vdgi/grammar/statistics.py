@@ -9,7 +9,9 @@ proportion (LOW may be above HIGH), and it is taken times n / (n + FEW) after n 
 name are averaged. Kinds:
 
     ending A | B        sentences of three words or more with a word of A; for it: those that end with B
+    beginning A | B     the same, that begin with B
     after A | B | C     words of A in sentences with exactly one word of B; for it: those after the last of C
+    ahead A | B         words of A in sentences with exactly one word of B; for it: those ahead of it
     before A | B        neighbours of A and B in either order; for it: A before B
     edge A              sentences that begin or end with A; for it: those that begin
     share A | B         words of A and of B; for it: those of A
@@ -33,10 +35,30 @@ FEW = 20.0
 Cases = tuple[float, float]  # for it, in all
 
 
-def _ending(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
-    last = [view.tags[-1] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
-    return sum(tag in ends for tag in last), len(last)
+    found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
+    return sum(tag in ends for tag in found), len(found)
+
+
+def _ending(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    return _at_end(views, groups, -1)
+
+
+def _beginning(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    return _at_end(views, groups, 0)
+
+
+def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    counted, one = (group.tags for group in groups)
+    ahead = total = 0
+    for view in views:
+        verbs = [i for i, tag in enumerate(view.tags) if tag in one]
+        if len(verbs) == 1:
+            places = [i for i, tag in enumerate(view.tags) if tag in counted]
+            total += len(places)
+            ahead += sum(place < verbs[0] for place in places)
+    return ahead, total
 
 
 def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
@@ -75,6 +97,8 @@ def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
 
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
     "ending": (2, _ending),
+    "beginning": (2, _beginning),
+    "ahead": (2, _ahead),
     "after": (3, _after),
     "before": (2, _before),
     "edge": (1, _edge),

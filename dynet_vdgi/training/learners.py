@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, PerceptronSettings, Settings
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import ModelFile, Provenance
@@ -95,8 +96,14 @@ def learn_neural(
     folder: Path | None,
     checkpoint: ModelFile | None,
 ) -> ModelFile:
-    """The neural parser, by all of its stages."""
-    from dynet_vdgi.variational.trainer import Trainer
+    """The neural parser, by all of its stages. Raises: VdgiError, DyNet is missing."""
+    try:
+        from dynet_vdgi.variational.trainer import Trainer
+    except ImportError as error:
+        raise VdgiError(
+            f"the neural parser is trained with DyNet, which cannot be imported ({error}); "
+            "pip install dyNET38, or train a perceptron, as --preset best does"
+        ) from error
 
     trainer = Trainer(settings, material, provenance, folder)
     if checkpoint:

@@ -51,7 +51,14 @@ def run(
         ModelError: the model in the folder is of another run, or the one to start from does not fit.
     """
     inputs.check(settings)
-    refuse(said, without_effect(settings, has_text=any(inputs.texts.values()), has_dev=bool(inputs.dev)))
+    idle = without_effect(
+        settings,
+        has_text=any(inputs.texts.values()),
+        has_dev=bool(inputs.dev),
+        has_init=bool(inputs.init),
+        in_a_run=True,
+    )
+    refuse(said, idle)
     if out:
         _check_folder(out, resume)
     prepared = prepare(inputs, settings)

@@ -7,7 +7,6 @@ no generator whose state could be lost.
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from dynet_vdgi import model_file
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, FinetuneSettings, Settings, TrainSettings
@@ -34,6 +32,7 @@ from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.progress import Bar
 from dynet_vdgi.runlog import RunLog, console_row, heading
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.critic import Baseline, train_language_model
@@ -260,19 +259,15 @@ class Trainer:
 
     def train(self) -> None:
         """Trains from the present update to the last, evaluating and saving on the way."""
-        shown = sys.stderr.isatty() and logger.isEnabledFor(logging.INFO)
-        total = self.stages[-1].last
         logger.info(heading())
-        with tqdm(
-            total=total, initial=self.updates, unit="update", disable=not shown, leave=False
-        ) as progress:
+        with Bar("updates", self.stages[-1].last, self.updates) as bar:
             for stage in self.stages[self.stages.index(self.stage) :]:
                 if stage is not self.stage:
                     self.network.parameters.load(self._parameters())
                     if self.settings.train.select != "teacher":  # what the second stage does may be worse
                         self.best_score, self.best_parameters = None, {}
                     self._enter(stage)
-                self._train_stage(progress)
+                self._train_stage(bar)
         rows = [row for row in self.log.rows() if "expected_dda" in row]
         if rows:
             best = max(rows, key=lambda row: float(row["expected_dda"]))
@@ -280,7 +275,7 @@ class Trainer:
             told = "the teacher expects %.1f %% of its arcs to be right, of the last's %.1f %%"
             logger.info(f"kept: update %d (%s); {told}", best["update"], best["phase"], *figures)
 
-    def _train_stage(self, progress: Any) -> None:
+    def _train_stage(self, bar: Bar) -> None:
         """The rest of the present stage."""
         train, last = self.settings.train, self.stage.last
         norms: list[dict[str, float]] = []
@@ -291,12 +286,12 @@ class Trainer:
                 batches, loaded = self._epoch(epoch), epoch
             norm = self.update(batches[position])
             norms.append({"": norm, **self.optimiser.norms})
-            progress.update()
+            bar.update()
             done = self.updates
             if (done - self.stage.first) % train.evaluate_every == 0 or done == last:
                 row = self._evaluate((done - self.stage.origin) / self.per_epoch, norms, clock)
                 self.log.append(row)
-                progress.clear()
+                bar.clear()
                 logger.info(console_row(row))
                 norms, clock = [], _Clock()
                 if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:

@@ -4,9 +4,11 @@
 
 Clauses are cut before removed punctuation and before words of `cut`. In one with a copula (first group) and
 no word of `as`, the predicate is a word of the second group: the first one after the last copula of the
-first run, or, in verb-final texts (`if` of the line) or where there is none after it, the last one before
-it. From an ADJ or NUM on it moves to the next word while that belongs to `over` and the text has adjectives
-before nouns. It is read as `as`, by the table and by the model.
+first run, or, where there is none after it or the measure `final` is above a half, the last one before it.
+From an ADJ or NUM on it moves to the next word while that belongs to `over` and the text has adjectives
+before nouns. Where the measure `initial` is above a half and nothing stands before the copula, its subject
+follows it, and the predicate after that: the next word if the subject is a PRON, or else the next one with a
+`particle` just before it, if any. The predicate is read as `as`, by the table and by the model.
 
     copula = 1.7 VERB | ADJ ; least 5 ; as AUX
 
@@ -44,6 +46,7 @@ def _read_predicates(view: View, setting: Setting, text: Text) -> None:
         return
     name = setting.names("as")[0]
     over = setting.group("over")
+    subject_follows = text.is_named(setting.names("initial"))
     is_final = text.is_named(setting.names("final"))
     adjectives_first = text.found[setting.name]
     read = view.read
@@ -59,6 +62,10 @@ def _read_predicates(view: View, setting: Setting, text: Text) -> None:
             copula += 1
         after = view.first(predicates, copula + 1, end)
         before = view.first(predicates, copula - 1, start - 1, -1)
+        if subject_follows and before < 0 and after >= 0:
+            after = _after_subject(view, setting, after, end)
+            if after < 0:
+                continue
         if before >= 0 and (is_final or after < 0):
             place = before
         elif after >= 0:
@@ -74,6 +81,14 @@ def _read_predicates(view: View, setting: Setting, text: Text) -> None:
             continue
         read[place] = view.symbols[place] = name
         view.predicates[place] = copula
+
+
+def _after_subject(view: View, setting: Setting, subject: int, end: int) -> int:
+    """The predicate after a subject that follows its copula; -1: nothing tells which word that is."""
+    place = view.first(setting.groups[1], subject + 1, end)
+    while place >= 0 and view.read[subject] != "PRON" and not view.has(setting.group("particle"), place - 1):
+        place = view.first(setting.groups[1], place + 1, end)
+    return place
 
 
 def _adjectives_first(views: Sequence[View], setting: Setting, text: Text) -> bool:
@@ -165,7 +180,14 @@ NOMINAL_PREDICATE = Kind(
     "nominal predicate",
     Syntax(
         ("copulas", "predicates"),
-        {"as": "names", "cut": "tags", "over": "tags", "final": "names"},
+        {
+            "as": "names",
+            "cut": "tags",
+            "over": "tags",
+            "particle": "tags",
+            "final": "names",
+            "initial": "names",
+        },
     ),
     _adjectives_first,
     _read_predicates,

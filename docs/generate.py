@@ -1,0 +1,446 @@
+"""Writes the pages of docs/ that follow from the code: command line, settings, Python API.
+
+    python docs/generate.py            writes them anew
+    python docs/generate.py --check    only says which are out of date; exit status 1 if one is
+
+`tests/test_docs.py` checks that the committed pages are up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+import dynet_vdgi
+from dynet_vdgi import cli, config, config_checks, presets
+from dynet_vdgi.bundled import resources
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
+
+
+# ------------------------------------------------------------------------------------------- command line
+def command_line() -> str:
+    """The page of the verbs, from the parsers of their arguments."""
+    parser = cli.build_parser()
+    verbs = _sub_parsers(parser)
+    lines = [
+        NOTE,
+        "# Command line",
+        "",
+        f"{parser.description} Each verb explains itself: `vdgi help VERB`, or `vdgi VERB --help`.",
+        "",
+        "Completion in bash and zsh: `pip install 'dynet_vdgi[completion]'`, then put",
+        '`eval "$(register-python-argcomplete vdgi)"` into your `.bashrc` or `.zshrc`.',
+        "",
+        *_table(("verb", "what it does"), _verb_rows(verbs)),
+        "",
+        "Options of `vdgi` itself stand before the verb:",
+        "",
+        *_table(("option", "meaning"), _options(parser)),
+        "",
+        "## Conventions",
+        "",
+        *CONVENTIONS,
+        "",
+        *_table(("exit status", "meaning"), EXIT_STATUSES),
+        "",
+    ]
+    for verb in cli.VERBS:
+        lines += _verb(f"vdgi {verb}", verbs[verb])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+CONVENTIONS = """
+Results go to standard output, everything else to standard error. `-` stands for standard input or
+output. Files ending in `.gz` are read and written compressed. An output file appears only when it
+is complete, and only if all of its input is sound. Quoted patterns, such as `'xx-ud-*.conllu'`, are
+expanded.
+""".strip().split("\n")
+EXIT_STATUSES = (
+    ("0", "done"),
+    ("1", "a bug, or the system failed (disk full, for instance)"),
+    ("2", "wrong usage"),
+    ("3", "bad data"),
+    ("4", "bad settings, rules or model"),
+    ("130", "interrupted"),
+    ("141", "output pipe closed"),
+)
+
+
+def _sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _verb_rows(verbs: dict[str, argparse.ArgumentParser]) -> Iterator[tuple[str, str]]:
+    for verb in (*cli.VERBS, "help"):
+        summary = (verbs[verb].description or "").partition("\n")[0]
+        link = f"[`vdgi {verb}`](#vdgi-{verb})" if verb in cli.VERBS else f"`vdgi {verb}`"
+        yield link, summary
+
+
+def _verb(name: str, parser: argparse.ArgumentParser) -> list[str]:
+    """The section of a verb, or of the one task that a verb has."""
+    below = _sub_parsers(parser)
+    if below:
+        ((task, parser),) = below.items()
+        return [f"## {name}", "", *_described(f"{name} {task}", parser)]
+    return [f"## {name}", "", *_described(name, parser)]
+
+
+def _described(name: str, parser: argparse.ArgumentParser) -> list[str]:
+    positionals = [action for action in parser._actions if not action.option_strings]
+    usage = " ".join([name, "[OPTIONS]", *map(_usage, positionals)])
+    rows = [*((f"`{_place(action)}`", _help(action)) for action in positionals), *_options(parser)]
+    text = [*_prose(parser.description or "")][1:]
+    return [*text, "", "```", usage, "```", "", *_table(("argument", "meaning"), rows), ""]
+
+
+def _prose(description: str) -> Iterator[str]:
+    """Paragraphs as they are, indented lines as code."""
+    for block in re.split(r"\n\s*\n", description.strip("\n")):
+        lines = block.split("\n")
+        if lines[0].startswith("  "):
+            yield from ["", "```sh", *textwrap.dedent(block).split("\n"), "```"]
+        else:
+            yield from ["", *lines]
+
+
+def _usage(action: argparse.Action) -> str:
+    name = _place(action)
+    return {"+": f"{name}...", "*": f"[{name}...]", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
+def _place(action: argparse.Action) -> str:
+    if isinstance(action.metavar, tuple):
+        return " ".join(action.metavar)
+    return action.metavar or ("|".join(action.choices) if action.choices else action.dest)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:
+        if not action.option_strings or isinstance(action, argparse._HelpAction):
+            continue
+        value = "" if action.nargs == 0 else " " + _place(action)
+        value += "..." if action.nargs == "+" else ""
+        names = ", ".join(f"`{option}{value}`" for option in action.option_strings)
+        yield names, _help(action)
+
+
+def _help(action: argparse.Action) -> str:
+    text = (action.help or "") % {**vars(action), "prog": "vdgi"}
+    return text if "--version" not in action.option_strings else "show the version"
+
+
+# ------------------------------------------------------------------------------------------- settings
+def settings() -> str:
+    """The page of the settings, from the types of `dynet_vdgi.config`, and of the presets."""
+    lines = [
+        NOTE,
+        "# Settings and presets",
+        "",
+        *SETTINGS_ARE,
+        "",
+        "## Settings",
+        "",
+    ]
+    for section, kinds in _sections():
+        lines += _section(section, kinds)
+    lines += ["## Presets", "", *PRESETS_ARE, ""]
+    for name in presets.preset_names():
+        lines += _preset(name)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+SETTINGS_ARE = """
+Every number of a run is a setting. Change one with `--set section.key=value`, several with a preset
+of your own: a TOML file with the sections below. `base = "NAME"` puts it on top of another preset.
+A setting that would have no effect is refused. `vdgi info MODEL` shows the settings of a model, and
+`settings.toml` in the folder of a run is a preset that repeats it.
+
+```sh
+vdgi train --train my.conllu --set teacher.iterations=30 --set parser.epochs=5 --out runs/my
+```
+""".strip().split("\n")
+PRESETS_ARE = """
+A preset is a file in `resources/presets`. Several stack, the last on top: `--preset rl-sn --preset
+as_released`. Without `--preset`, `vdgi train` takes `best`.
+""".strip().split("\n")
+
+
+def _sections() -> list[tuple[str, list[type[config.Section]]]]:
+    found: dict[str, list[type[config.Section]]] = {}
+    for section, _, kind in config_checks.every_setting():
+        kinds = found.setdefault(section, [])
+        if kind not in kinds:
+            kinds.append(kind)
+    for section, kind in (("teacher", config.NoTeacher),):  # it has no numbers
+        found[section].insert(0, kind)
+    return list(found.items())
+
+
+def _section(section: str, kinds: Sequence[type[config.Section]]) -> list[str]:
+    title = f"### `{section}`" if section else "### Without a section"
+    lines = [title, ""]
+    for kind in kinds:
+        tag = kind.__struct_config__.tag
+        if tag:
+            lines += [f'#### `{section}.kind = "{tag}"`', ""]
+        if section:
+            lines += [*_sentences(kind), ""]
+        rows = [_setting(section, item) for item in msgspec.structs.fields(kind) if _is_leaf(section, item)]
+        if rows:
+            lines += [*_table(("setting", "value", "default", "meaning"), rows), ""]
+    return lines
+
+
+def _sentences(kind: type) -> list[str]:
+    return [*(inspect.getdoc(kind) or "").replace("``", "`").split("\n")]
+
+
+def _is_leaf(section: str, item: msgspec.structs.FieldInfo) -> bool:
+    return bool(section) or item.name in ("seed", "rules")
+
+
+def _setting(section: str, item: msgspec.structs.FieldInfo) -> tuple[str, str, str, str]:
+    name = f"{section}.{item.name}".lstrip(".")
+    if isinstance(item.default, config.Section):
+        tag = item.default.__struct_config__.tag
+        return f"`{name}.…`", "", "", f'the settings of `{section}.kind = "{tag}"`'
+    kind, *metas = get_args(item.type) if hasattr(item.type, "__metadata__") else (item.type,)
+    meta = next((meta for meta in metas if isinstance(meta, msgspec.Meta)), msgspec.Meta())
+    return f"`{name}`", _values(kind, meta), f"`{_toml(item.default)}`", meta.description or ""
+
+
+def _values(kind: Any, meta: msgspec.Meta) -> str:
+    choices = get_args(kind)
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if kind is bool:
+        return "`true`, `false`"
+    words = {int: "whole number", float: "number", str: "text"}[kind]
+    limits = [
+        f"{sign} {_short(limit)}"
+        for sign, limit in (("≥", meta.ge), (">", meta.gt), ("≤", meta.le), ("<", meta.lt))
+        if limit is not None and not (sign == "≤" and limit >= 2**31)
+    ]
+    return ", ".join([words, *limits])
+
+
+def _short(number: float) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _toml(value: Any) -> str:
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f'"{value}"'
+        if isinstance(value, str)
+        else str(value)
+    )
+
+
+def _preset(name: str) -> list[str]:
+    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    comment, _, rest = text.partition("\n\n")
+    about = [line.removeprefix("#").strip() for line in comment.splitlines()]
+    return [f"### `{name}`", "", *about, "", "```toml", *rest.strip().splitlines(), "```", ""]
+
+
+# ------------------------------------------------------------------------------------------- Python
+FUNCTIONS = ("read", "write", "train", "load", "evaluate", "draw", "rules", "from_conllu", "to_conllu")
+CLASSES = ("Sentence", "Corpus", "Parser", "Evaluation", "VdgiError", "Settings")
+RESEARCH = ("RuleSet", "Prior", "Dmv", "ConvexMst", "Ensemble", "Perceptron", "Neural")
+
+
+def api() -> str:
+    """The page of the names that `import dynet_vdgi` offers, from their docstrings."""
+    told = {"__version__", *FUNCTIONS, *CLASSES, *RESEARCH}
+    assert told == set(dynet_vdgi.__all__), told ^ set(dynet_vdgi.__all__)
+    lines = [NOTE, "# Python API", "", *API_BEGINS, ""]
+    for title, names in (("Functions", FUNCTIONS), ("Classes", CLASSES), ("For research", RESEARCH)):
+        lines += [f"## {title}", ""]
+        if title == "For research":
+            lines += [*RESEARCH_BEGINS, ""]
+        for name in names:
+            value = getattr(dynet_vdgi, name)
+            lines += _class(name, value) if inspect.isclass(value) else _function(name, value, "###")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+API_BEGINS = """
+Import the package as `vdgi`. Names load when you first use them, so the import itself costs
+nothing. Functions take sentences, in memory or from `read`; nothing prints, reads `sys.argv` or
+sets log handlers. Errors that a user can cause are subclasses of `VdgiError`; the message says what
+is wrong, where and what to do.
+
+```python
+import dynet_vdgi as vdgi
+
+parser = vdgi.train(vdgi.read("my.conllu"))
+vdgi.write(parser.pipe(vdgi.read("new.conllu")), "new.parsed.conllu")
+```
+""".strip().split("\n")
+RESEARCH_BEGINS = """
+Teachers and learners work as in scikit-learn: settings go to the constructor, `fit` learns and
+returns the object, `predict` gives sentences with trees. They take text without punctuation.
+""".strip().split("\n")
+
+
+def _class(name: str, value: type) -> list[str]:
+    lines = [f"### `{name}`", ""]
+    if not issubclass(value, (Exception, msgspec.Struct)):
+        lines += ["```python", *_fields_or_constructor(name, value), "```", ""]
+    lines += [*_docstring(value), ""]
+    if issubclass(value, Exception):
+        return lines
+    for key, member in _members(value):
+        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        if isinstance(member, property):
+            lines += [f"#### `{name}.{key}`", "", *_docstring(function), ""]
+        else:
+            lines += _function(f"{name}.{key}", function, "####")
+    return lines
+
+
+def _members(value: type) -> Iterator[tuple[str, Any]]:
+    """Public methods and properties with a docstring, the inherited ones included."""
+    seen: set[str] = set()
+    for place in value.__mro__:
+        if not place.__module__.startswith("dynet_vdgi"):
+            continue
+        for key, member in vars(place).items():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            is_public = not key.startswith("_") or key == "__call__"
+            if is_public and key not in seen and inspect.isfunction(function):
+                seen.add(key)
+                if inspect.getdoc(getattr(value, key)):
+                    yield key, member
+
+
+def _fields_or_constructor(name: str, value: type) -> list[str]:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            return _signature(name, node)
+    fields = [ast.unparse(node) for node in tree.body if isinstance(node, ast.AnnAssign)]
+    fields = [re.sub(r" = field\(.*\)", " = ...", field) for field in fields]
+    return [f"{name}(", *(f"    {field}," for field in fields), ")"] if fields else [f"{name}()"]
+
+
+def _function(name: str, value: Callable[..., Any], heading: str) -> list[str]:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    shown = name.replace(".__call__", "")
+    return [
+        f"{heading} `{name}`",
+        "",
+        "```python",
+        *_signature(shown, tree),
+        "```",
+        "",
+        *_docstring(value),
+        "",
+    ]
+
+
+def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
+    """As in the source, without `self`; one argument a line where it is long."""
+    arguments = tree.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + [*arguments.defaults]
+    parts = [
+        _argument(argument, default)
+        for argument, default in zip(positional, defaults)
+        if argument.arg not in ("self", "cls")
+    ]
+    if arguments.vararg:
+        parts.append(f"*{_argument(arguments.vararg, None)}")
+    elif arguments.kwonlyargs:
+        parts.append("*")
+    parts += [_argument(*both) for both in zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    if arguments.kwarg:
+        parts.append(f"**{_argument(arguments.kwarg, None)}")
+    gives = ast.unparse(tree.returns) if tree.returns and tree.name != "__init__" else ""
+    end = f") -> {gives}" if gives else ")"
+    line = f"{name}({', '.join(parts)}{end}"
+    return [line] if len(line) <= 100 else [f"{name}(", *(f"    {part}," for part in parts), end]
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    annotation = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+    equals = " = " if annotation else "="
+    return f"{argument.arg}{annotation}" + (f"{equals}{ast.unparse(default)}" if default else "")
+
+
+def _docstring(value: Any) -> list[str]:
+    """The docstring, its lists of arguments and errors as Markdown lists."""
+    lines: list[str] = []
+    is_listed = False
+    for line in (inspect.getdoc(value) or "").split("\n"):
+        if line in ("Args:", "Raises:", "Returns:"):
+            is_listed = True
+            lines += [f"**{line[:-1].replace('Args', 'Arguments')}**", ""]
+        elif not is_listed or not line.strip():
+            lines.append(line)
+        elif match := re.fullmatch(r" {4}(\S[^:]*): (.*)", line):
+            lines.append(f"- `{match[1]}`: {match[2]}")
+        else:
+            lines.append("  " + line.strip())
+    return [re.sub(r"^(Raises: )`?(\w+)`?", r"\1`\2`", line) for line in lines]
+
+
+# ------------------------------------------------------------------------------------------- all
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *cells)]
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "command-line.md": command_line,
+    "settings.md": settings,
+    "api.md": api,
+}
+
+
+def outdated() -> list[str]:
+    """Pages that differ from what the code gives now."""
+    paths = {name: DOCS / name for name in PAGES}
+    return [
+        name
+        for name, path in paths.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != PAGES[name]()
+    ]
+
+
+def main() -> int:
+    """Writes the pages, or checks them."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--check", action="store_true", help="write nothing")
+    late = outdated()
+    if not arguments.parse_args().check:
+        for name in late:
+            (DOCS / name).write_text(PAGES[name](), encoding="utf-8")
+            print(f"docs/{name}")
+        return 0
+    for name in late:
+        print(f"docs/{name} is out of date: run python docs/generate.py", file=sys.stderr)
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""The documentation: generated pages are up to date, examples hold, the site builds without a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import tiny
+from shell import Vdgi
+
+import dynet_vdgi
+from dynet_vdgi import config_checks, presets
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.runlog import COLUMNS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DEMO = ROOT / "resources" / "demo"
+
+
+def script(name: str) -> ModuleType:
+    """A script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def page(name: str) -> str:
+    """The text of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------- reference
+def test_generated_pages_are_up_to_date() -> None:
+    assert script("generate").outdated() == [], "run python docs/generate.py"
+
+
+def test_every_setting_has_a_description() -> None:
+    rows = re.findall(r"^\| (`[^|]+?`) \|(.*)\|$", page("settings.md"), re.MULTILINE)
+    names = {f"`{section}.{key}`".replace("`.", "`") for section, key, _ in config_checks.every_setting()}
+    told = {name.replace(".…", "") for name, _ in rows}
+    assert names <= told
+    assert [name for name, cells in rows if not cells.split(" | ")[-1].strip()] == []
+
+
+def test_every_preset_and_every_public_name_has_a_section() -> None:
+    headings = set(re.findall(r"^### `(.+)`$", page("settings.md"), re.MULTILINE))
+    assert set(presets.preset_names()) <= headings
+    headings = set(re.findall(r"^### `(.+)`$", page("api.md"), re.MULTILINE))
+    assert headings == set(dynet_vdgi.__all__) - {"__version__"}
+
+
+# ------------------------------------------------------------------------------------------- rule tables
+def rule_examples() -> list[str]:
+    """The tables and rule files of the page about them."""
+    return re.findall(r"```rules\n(.*?)```", page("rules-basics.md"), re.DOTALL)
+
+
+def test_every_rule_table_of_the_page_is_read() -> None:
+    examples = [parse_rules(text) for text in rule_examples()]
+    assert [len(example.parts) for example in examples] == [2, 3, 3, 1, 2, 2, 1, 0]
+
+
+def test_the_potentials_of_the_first_table_are_those_of_the_page() -> None:
+    arcs = re.findall(r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules-basics.md"), re.MULTILINE)
+    tags = ["DET", "NOUN", "VERB"]
+    found = potentials(rule_examples()[0], " ".join(tags))
+    place = {"ROOT": 0, **{tag: k for k, tag in enumerate(tags, 1)}}
+    assert len(arcs) == 5
+    for head, dependent, value in arcs:
+        assert found[place[head], place[dependent]] == pytest.approx(float(value)), (head, dependent)
+
+
+def potentials(table: str, tags: str, text: str = "") -> Any:
+    """Potentials [head, dependent] of a sentence of these tags, under a prior of a text of such sentences."""
+    prior = Prior.of_text(parse_rules(table), [sentence(text)] * 99 if text else [])
+    return prior.potentials(sentence(tags))
+
+
+def sentence(tags: str) -> Sentence:
+    """A sentence whose words are called as their tags."""
+    return Sentence(tuple(tags.split()), tuple(tags.split()))
+
+
+def test_the_other_examples_of_the_page_hold() -> None:
+    sides, classes, edges, conjuncts, barrier, names, plain = rule_examples()[1:]
+    assert potentials(sides, "ADV VERB ADV")[2].tolist() == [0, 0, 0, 2]
+    nouns = potentials(classes, "DET PROPN PRON")
+    assert nouns[0].tolist() == [0, 0, 2, 2]
+    assert (nouns[2, 1], nouns[3, 1]) == (2, 0)
+    assert potentials(edges, "DET NOUN DET", text="DET NOUN")[2].tolist() == [0, 1.5, 0, -1.5]
+    assert potentials(conjuncts, "VERB NOUN CONJ NOUN")[2].tolist() == [0, 0, 0, 2, 2]
+    assert potentials(barrier, "NOUN SCONJ NOUN VERB")[4, [1, 3]].tolist() == [-2, 0]
+    assert potentials(names, "PROPN PROPN PROPN")[1].tolist() == [0, 0, 2, 2]
+    assert potentials(plain, "NOUN PROPN VERB")[3].tolist() == [0, 0.95, 1, 0]
+
+
+# ------------------------------------------------------------------------------------------- the log
+def documented_keys() -> dict[str, set[str]]:
+    """The keys of each phase by the page about the log."""
+    keys: dict[str, set[str]] = {}
+    for section in re.split(r"^## ", page("log.md"), flags=re.MULTILINE)[1:]:
+        heading, _, text = section.partition("\n")
+        rows = re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
+        found = {key for row in rows for key in re.findall(r"`(\w+)`", row)}
+        for phase in re.findall(r"`(\w+)`", heading):
+            keys[phase] = found - {"phase"}
+    return keys
+
+
+def test_the_log_page_names_every_column_of_the_console() -> None:
+    lines = [re.split(r"(?<!\\)\|", line) for line in page("log.md").splitlines() if line.startswith("| `")]
+    told = {(cells[1].strip(" `"), cells[2].strip().replace("\\|", "|")) for cells in lines}
+    shown = {(key, title) for title, key, _, _ in COLUMNS}
+    assert shown - {("phase", "phase")} <= told
+
+
+def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi) -> None:
+    tiny.write(Path("train.conllu"))
+    linear = ["train", "--train", "train.conllu", "--dev", "train.conllu"]
+    neural = [*linear, *tiny.SMALL_OPTIONS]
+    small = ["--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6", "--set", "train.epochs=2"]
+    fine = ["--set", "finetune.updates=2"]
+    released = ["finetune.score=rl-bl", "finetune.form=released", "posterior.dynamics=released"]
+    released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
+    runs = [
+        linear,
+        [*linear, "--set", "teacher.kind=ensemble"],
+        neural,
+        [*neural, "--rules", "best", "--set", "posterior.features=potentials"],
+        [*neural, *fine, "--trees", "train.conllu"],
+        [*neural, *fine, *released],
+        [*linear, "--preset", "best-neural", *small, "--set", "train.select=teacher"],
+    ]
+    seen: dict[str, set[str]] = defaultdict(set)
+    for number, arguments in enumerate(runs):
+        vdgi.good(*arguments, "--out", f"run{number}")
+        for line in Path(f"run{number}/log.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            seen[row.pop("phase")] |= set(row)
+    seen["pretrain"] |= seen["finetune"]
+    told = documented_keys()
+    told["finetune"] = seen["finetune"]
+    assert {phase: sorted(keys) for phase, keys in seen.items()} == {
+        phase: sorted(told.get(phase, set())) for phase in seen
+    }
+
+
+# ------------------------------------------------------------------------------------------- results
+def test_tables_of_results_are_those_of_the_pages() -> None:
+    tables = script("results_to_csv").tables()
+    assert len(tables) == 7
+    assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
+        "run python docs/results_to_csv.py"
+    )
+
+
+def test_cells_of_results_become_numbers() -> None:
+    text = "# Page\n\nDDA:\n\n| system | x |\n|---|---:|\n| **a** | 58.2 (58.7) ± 0.5 |\n| b | 1,2 / .5 |\n"
+    rows = list(script("results_to_csv").lines(text))
+    assert [(row["row"], row["part"], row["mean"], row["best"], row["sd"]) for row in rows] == [
+        ("a", "", "58.2", "58.7", "0.5"),
+        ("b", "1", "12", "", ""),
+        ("b", "2", ".5", "", ""),
+    ]
+
+
+# ------------------------------------------------------------------------------------------- architecture
+def test_the_architecture_page_names_what_there_is() -> None:
+    """Modules, and `module.name` of functions and classes in them."""
+    text = page("architecture.md")
+    paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    settings = {f"{section}.{key}" for section, key, _ in config_checks.every_setting()} | {"parser.kind"}
+    modules = set(re.findall(r"\b[\w/]+\.py\b", text))
+    assert len(modules) > 20
+    assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    for module, name in re.findall(r"`(?:\w+/)?([a-z_]+)\.(?!py`)([A-Za-z_]+)`", text):
+        sources = [
+            ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
+        ]
+        defined = [
+            re.search(rf"^(?:def|class) {name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources
+        ]
+        assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
+
+
+# ------------------------------------------------------------------------------------------- the site
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_site_builds_without_faults_and_needs_no_network(tmp_path: Path) -> None:
+    pytest.importorskip("material")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) >= 15
+    for path in pages:
+        html = path.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|source|iframe)[^>]* src=\"?(https?:[^\" >]+)", html)
+        loaded += re.findall(
+            r"<link[^>]*rel=\"?(?:stylesheet|preconnect|preload)[^>]*href=\"?(https?:[^\" >]+)", html
+        )
+        assert loaded == [], path

@@ -1,0 +1,412 @@
+"""Every setting that a preset's model file names matters: another value changes the model, or is refused.
+
+What changes only the log is named here; so is what is refused, with the reason that is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import tiny
+
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config_checks import every_setting, from_dict
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.model_file import Arrays
+from dynet_vdgi.presets import from_toml, load_settings, merge
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+
+Values = dict[str, Any]
+
+SMALL: Values = {
+    "parser": {"hidden_dim": 4, "tag_dim": 4},
+    "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
+}
+TAUGHT: Values = {
+    "rules": "ud",
+    "parser": {"hidden_dim": 4, "tag_dim": 4},
+    "train": {"epochs": 1, "batch_size": 20, "evaluate_every": 2},
+}
+FINETUNED: Values = {"finetune": {"updates": 4}}
+
+CASES: dict[str, tuple[str, Values]] = {
+    "best": ("best", {"rules": "ud", "parser": {"log2_buckets": 10}}),
+    "convex-mst": (
+        "best",
+        {"rules": "ud", "teacher": {"kind": "convex-mst", "iterations": 3}, "parser": {"log2_buckets": 10}},
+    ),
+    "ensemble": (
+        "best",
+        {
+            "rules": "ud",
+            "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}},
+            "parser": {"log2_buckets": 10},
+        },
+    ),
+    "paper": ("paper", SMALL),
+    "released": ("rl-pc", {**SMALL, **FINETUNED, "posterior": {"dynamics": "released"}}),
+    "rl-bl": (
+        "rl-bl",
+        {**SMALL, **FINETUNED, "language_model": {"hidden_dim": 4, "epochs": 3, "batch_size": 9}},
+    ),
+    "lexicalised": (
+        "lexicalised",
+        {**SMALL, "parser": {"hidden_dim": 4, "tag_dim": 4, "word_dim": 2, "vector_dim": 5}},
+    ),
+    "best-neural": ("best-neural", TAUGHT),
+    "best-finetuned": (
+        "best-finetuned",
+        {
+            **TAUGHT,
+            **FINETUNED,
+            "rules": "text",
+            "train": {**TAUGHT["train"], "samples": 3, "select": "last"},
+        },
+    ),
+}
+"""Presets, in sizes with which a run takes a fraction of a second.
+
+Teachers get rules that leave them something to learn. `best-finetuned` takes the last weights here: those
+that its teacher likes best may be some that half of the settings come too late for.
+"""
+
+OTHER: dict[str, Any] = {
+    "seed": 2,
+    "rules": "text",
+    "data.protocol": "as_released",
+    "data.tags": "xpos",
+    "data.max_len": 5,
+    "teacher.kind": "dmv",
+    "teacher.max_len": 5,
+    "teacher.dmv.max_len": 5,
+    "teacher.convex_mst.max_len": 5,
+    "teacher.iterations": 1,
+    "teacher.valence_iterations": 1,
+    "teacher.smoothing": 7.0,
+    "teacher.backoff": 0.5,
+    "teacher.prior_weight": 1e-4,
+    "teacher.ridge": 10.0,
+    "teacher.dmv.iterations": 1,
+    "teacher.dmv.valence_iterations": 1,
+    "teacher.dmv.smoothing": 7.0,
+    "teacher.dmv.backoff": 0.5,
+    "teacher.convex_mst.prior_weight": 1e-4,
+    "teacher.convex_mst.ridge": 10.0,
+    "teacher.convex_mst.iterations": 1,
+    "parser.kind": "neural",
+    "parser.epochs": 2,
+    "parser.explore_from": 1,
+    "parser.log2_buckets": 8,
+    "parser.unknown": 0.3,
+    "parser.word_dim": 3,
+    "parser.vector_dim": 7,
+    "parser.tag_dim": 5,
+    "parser.hidden_dim": 5,
+    "parser.forget_bias": 1.0,
+    "parser.mask_illegal": False,
+    "parser.encoder_dropout": 0.1,
+    "parser.decoder_dropout": 0.1,
+    "words.min_freq": 3,
+    "words.lowercase": False,
+    "words.vectors": "vectors.txt",
+    "words.clusters": "clusters.txt",
+    "posterior.features": "potentials",
+    "posterior.expectations": "trees",
+    "posterior.dynamics": "released",
+    "posterior.strength": 0.5,
+    "posterior.epsilon": 0.5,
+    "posterior.lr": 0.5,
+    "posterior.momentum": 0.1,
+    "train.updates": 3,
+    "train.epochs": 1,
+    "train.lr": 0.05,
+    "train.clip": 0.01,
+    "train.batch_size": 3,
+    "train.samples": 4,
+    "train.exponent": 0.5,
+    "train.l2": 0.1,
+    "train.average": 0.3,
+    "train.engine": "per_sentence",
+    "train.select": "dev",
+    "train.evaluate_every": 1,
+    "train.dev_max_len": 4,
+    "finetune.updates": 3,
+    "finetune.epochs": 1,
+    "finetune.score": "rl-sn",
+    "finetune.form": "released",
+    "finetune.objective": "rules",
+    "finetune.decoder": "plain",
+    "finetune.lr": 0.1,
+    "finetune.clip": 0.01,
+    "language_model.hidden_dim": 5,
+    "language_model.epochs": 2,
+    "language_model.batch_size": 3,
+    "language_model.lr": 0.1,
+    "language_model.clip": 0.01,
+    "language_model.dropout": 0.5,
+}
+"""Another legal value of every setting, wherever it is not `OTHERWISE`."""
+
+NO_TEACHER = {"teacher": {"kind": "none"}}
+TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
+TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
+
+OTHERWISE: dict[tuple[str, str], Values] = {
+    **{(case, "parser.kind"): TO_NEURAL for case in ("best", "convex-mst", "ensemble")},
+    **{
+        (case, "parser.kind"): TO_PERCEPTRON
+        for case in CASES
+        if case not in ("best", "convex-mst", "ensemble")
+    },
+    **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
+    **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},
+    ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
+    ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
+    ("best-finetuned", "rules"): {"rules": "strict"},
+    ("best-finetuned", "posterior.features"): {"posterior": {"features": "counts"}},
+    ("best-finetuned", "finetune.objective"): {"finetune": {"objective": "elbo"}},
+    ("best-finetuned", "finetune.decoder"): {"finetune": {"decoder": "score"}},
+    ("lexicalised", "train.select"): {"train": {"select": "dev", "evaluate_every": 1}},
+}
+"""Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
+
+LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
+"""Of those that only say what is logged; unless the model is chosen by it."""
+
+NO_TABLE = "needs a rule table with parts, and 'ud' has none; set rules=best"
+FOR_COUNTS = "is for counts of rules; set posterior"
+
+REFUSED: dict[tuple[str, str], str] = {
+    ("paper", "posterior.features"): NO_TABLE,
+    ("rl-bl", "posterior.features"): NO_TABLE,
+    ("lexicalised", "posterior.features"): NO_TABLE,
+    ("released", "posterior.features"): FOR_COUNTS,
+    ("best-finetuned", "posterior.expectations"): FOR_COUNTS,
+    ("best-finetuned", "posterior.dynamics"): FOR_COUNTS,
+}
+"""By case and setting: the reason that is given."""
+
+
+def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
+    """Sentences with both columns of tags, and gold trees."""
+    demo = read(str(resources() / "demo" / "demo-ud-train.conllu"))
+    chosen = islice((sentence for sentence in demo if 3 <= len(sentence) <= length), n_sentences)
+    return tuple(
+        replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen
+    )
+
+
+FEW, MANY = text_of(9, 18), text_of(12, 58)
+"""Teachers learn from many."""
+
+
+WORDS = ("vyo", "wur", "nim")  # frequent ones
+VECTORS = "3 5\n" + "".join(f"{word} {k} .5 -1 {-k} .2\n" for k, word in enumerate(WORDS))
+CLUSTERS = "".join(f"{bits}\t{word}\t9\n" for bits, word in zip(("0", "10", "11"), WORDS))
+
+
+@cache
+def settings_of(case: str) -> Settings:
+    preset, changes = CASES[case]
+    return load_settings(preset, changes=changes)
+
+
+def own(case: str) -> list[str]:
+    """Names of the settings that mean something in a case."""
+    return [name for name, _ in leaves(settings_of(case).to_dict())]
+
+
+def nested(name: str, value: Any) -> Values:
+    """A setting as `merge` takes it."""
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return dict(value)
+
+
+class Outcome(NamedTuple):
+    """What a run leaves."""
+
+    parameters: Arrays
+    log: list[Values]
+
+
+def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
+    """Of training on the text, with some of it for dev; without a folder there is no log."""
+    text = MANY if settings.has_teacher else FEW
+    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]))
+    model = run(inputs, settings, out=folder, said=said)
+    assert model is not None
+    rows = RunLog(folder / "log.jsonl").rows() if folder else []
+    times = {*tiny.TIMES}
+    return Outcome(
+        model.parameters, [{key: value for key, value in row.items() if key not in times} for row in rows]
+    )
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
+    """The outcome of each case as it is."""
+    return {case: outcome(settings_of(case), tmp_path_factory.mktemp(case) / "run") for case in CASES}
+
+
+def change(case: str, name: str) -> Values:
+    """To another value."""
+    return OTHERWISE.get((case, name)) or nested(name, OTHER[name])
+
+
+PAIRS = [
+    (case, name)
+    for case in CASES
+    for name in own(case)
+    if case != "released" or name.startswith(("posterior.", "finetune."))  # the rest is as in rl-bl
+]
+
+
+@pytest.mark.parametrize(("case", "name"), PAIRS)
+def test_another_value_changes_the_model_or_is_refused(
+    folder: Path, usual: Mapping[str, Outcome], case: str, name: str
+) -> None:
+    (folder / "vectors.txt").write_text(VECTORS, encoding="utf-8")
+    (folder / "clusters.txt").write_text(CLUSTERS, encoding="utf-8")
+    settings, values = settings_of(case), change(case, name)
+    assert dict(leaves(values))[name] != dict(leaves(settings.to_dict()))[name]
+    logged = folder / "run" if name in LOG_ONLY else None
+
+    def after() -> Outcome:
+        return outcome(merge(settings, values), logged, name)
+
+    if (case, name) in REFUSED:
+        with pytest.raises(ConfigError) as caught:
+            after()
+        assert re.match(rf"config: '(posterior\.\w+)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
+        return
+    before, found = usual[case], after()
+    if name in LOG_ONLY and settings.train.select == "last":
+        assert tiny.same_arrays(found.parameters, before.parameters)
+        assert found.log != before.log
+    else:
+        assert not tiny.same_arrays(found.parameters, before.parameters)
+
+
+def test_a_run_is_repeated_exactly(tmp_path: Path, usual: Mapping[str, Outcome]) -> None:
+    for case in ("ensemble", "rl-bl", "best-finetuned"):
+        again = outcome(settings_of(case), tmp_path / case)
+        assert tiny.same_arrays(again.parameters, usual[case].parameters)
+        assert again.log == usual[case].log
+
+
+def test_the_cases_have_every_setting() -> None:
+    every = {f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()}
+    kinds, members = {"teacher.kind", "parser.kind"}, {"teacher.dmv", "teacher.convex_mst"}
+    found = {name for case in CASES for name in own(case)}
+    inside = {name for name in found if name.rpartition(".")[0] in members}
+    assert {name.rpartition(".")[0] for name in inside} == members
+    assert found - inside - kinds == every - members
+
+
+TREES = Inputs({}, trees=Given(sentences=FEW))
+ONLY_TREES = "there is no text to learn from, only trees"
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "inputs", "reason"),
+    [
+        ("best", "teacher.iterations", TREES, ONLY_TREES),
+        ("best", "rules", TREES, ONLY_TREES),
+        ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
+        ("rl-bl", "finetune.score", TREES, ONLY_TREES),
+        ("rl-bl", "language_model.lr", TREES, ONLY_TREES),
+        (
+            "best-neural",
+            "train.dev_max_len",
+            Inputs({"": Given(sentences=FEW)}),
+            "there are no gold dev trees",
+        ),
+        ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi"), "the model to start from has words"),
+    ],
+)
+def test_what_the_inputs_leave_without_effect_is_refused(
+    case: str, name: str, inputs: Inputs, reason: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run(inputs, settings_of(case), said=[name])
+    assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
+
+
+def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
+    Path("vectors.txt").write_text(VECTORS, encoding="utf-8")
+    settings = merge(settings_of("lexicalised"), {"words": {"vectors": "vectors.txt"}})
+    with pytest.raises(ConfigError, match=r"'parser\.vector_dim' would have no effect: words\.vectors says"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=["words.vectors", "parser.vector_dim"])
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "reason"),
+    [
+        (
+            "best",
+            {"teacher": {"valence_iterations": 0, "backoff": 3.0}},
+            "'teacher.backoff' would have no effect: there is no second stage: teacher.valence_iter",
+        ),
+        (
+            "best",
+            {"teacher": {"iterations": 0, "valence_iterations": 0, "smoothing": 3.0}},
+            "'teacher.smoothing' would have no effect: there are no iterations of EM",
+        ),
+        (
+            "ensemble",
+            {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
+            "'teacher.dmv.backoff' would have no effect: there is no second stage: teacher.dmv.valence_iter",
+        ),
+    ],
+)
+def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Values, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        merge(settings_of(case), changes)
+    assert str(caught.value).startswith(f"config: {reason}")
+
+
+@pytest.mark.parametrize(("case", "name"), [("best", "teacher.max_len"), ("ensemble", "teacher.dmv.max_len")])
+def test_teachers_do_not_learn_from_more_than_there_is(case: str, name: str) -> None:
+    settings = merge(settings_of(case), {"data": {"max_len": 10}, **nested(name, 12)})
+    with pytest.raises(ConfigError, match=f"'{name}' would have no effect: the text is cut at data.max_len"):
+        run(Inputs({"": Given(sentences=FEW)}), settings, said=[name])
+
+
+@pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])
+def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int) -> None:
+    """The default of teacher.max_len, 15, is below data.max_len here."""
+    settings = from_dict({"data": {"max_len": 18}, "teacher": {"max_len": max_len}})
+    assert from_dict(settings.to_dict()) == from_toml(settings.to_toml(), "file") == settings
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
+    settings = settings_of(case)
+    idle = without_effect(settings)
+    names = [f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()]
+    for name in names:
+        if name in own(case) or name not in OTHER:
+            continue
+        with pytest.raises(VdgiError) as caught:
+            merge(settings, nested(name, OTHER[name]))
+        section = name.partition(".")[0]
+        reason = idle.get(name) or idle.get(section)
+        expected = (
+            f"config: '{name}' would have no effect: {reason}"
+            if reason
+            else f"config: '{name}' is for {section}"
+        )
+        assert str(caught.value).startswith(expected)

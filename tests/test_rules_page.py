@@ -1,0 +1,41 @@
+"""The examples of docs/rules.md are read as the page says, and it names every setting."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dynet_vdgi.grammar.facts import parse_facts
+from dynet_vdgi.grammar.parts import KINDS
+from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.grammar.statistics import MEASURES
+
+PAGE = (Path(__file__).parents[1] / "docs" / "rules.md").read_text(encoding="utf-8")
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("text", examples("rules"))
+def test_examples_are_tables(text):
+    rules = parse_rules(text)
+    assert rules.table is not None
+    assert rules.parts
+
+
+@pytest.mark.parametrize("text", examples("facts"))
+def test_examples_are_facts(text):
+    assert len(parse_facts(text, ["verbs-last", "verbs-last-in-clauses"])) == 2
+
+
+def test_every_setting_and_its_options_are_on_the_page():
+    rows = {
+        row[0].strip(" `"): row[2] for row in re.findall(r"^\|([^|]+)\|(.+?)\|([^|]*)\|[^|]*\|$", PAGE, re.M)
+    }
+    for name, kind in KINDS.items():
+        assert set(re.findall("`(.+?)`", rows[name])) == set(kind.syntax.options), name
+    for name in MEASURES:
+        assert f"`{name} A" in PAGE

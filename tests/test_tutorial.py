@@ -1,0 +1,46 @@
+"""The tutorial: its commands run in order, and print the lines that it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from shell import Vdgi
+
+ROOT = Path(__file__).parents[1]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+
+def steps() -> Iterator[tuple[str, list[str]]]:
+    """Each command, with the lines that are shown of what it prints."""
+    for block in re.findall(r"```console\n(.*?)```", TUTORIAL, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *shown = part.rstrip("\n").split("\n")
+            yield command, shown
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_tutorial_runs_as_it_is_shown(folder: Path, vdgi: Vdgi) -> None:
+    environment = {**os.environ, "DEMO": str(ROOT / "resources" / "demo")}
+    n_lines = 0
+    for command, shown in steps():
+        words = shlex.split(command)
+        if words[0] == "vdgi":
+            result = vdgi.good(*words[1:])
+            printed = result.out + result.err
+        else:
+            finished = subprocess.run(
+                ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+            )
+            assert finished.returncode == 0, finished.stderr
+            printed = finished.stdout
+        lines = printed.splitlines()
+        assert [line for line in shown if line not in lines] == [], command
+        n_lines += len(shown)
+    assert n_lines > 30
