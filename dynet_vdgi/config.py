@@ -259,20 +259,15 @@ class Settings(Section, frozen=True):
         return "neural" if self.is_neural else "perceptron"
 
     def to_dict(self) -> dict[str, Any]:
-        """Sections and keys that mean something for this parser, in the form of a preset."""
-        idle = {
-            name for name in without_effect(self) if name != "teacher.max_len"
-        }  # its default may have one
-        values: dict[str, Any] = {
-            name: value for name, value in msgspec.to_builtins(self).items() if name not in idle
-        }
-        for name in list(values):
-            section = values[name]
-            if isinstance(section, dict):
-                kept = {key: value for key, value in section.items() if f"{name}.{key}" not in idle}
-                values[name] = _without_kinds(kept)
-                if not kept:
-                    del values[name]
+        """Sections and keys that mean something for this parser, in the form of a preset.
+
+        A teacher's max_len above data.max_len, which means that one, is written as that one.
+        """
+        values = _meaningful(msgspec.to_builtins(self), without_effect(self))
+        teacher = values.get("teacher", {})
+        for member in (teacher, *teacher.values()):
+            if isinstance(member, dict) and "max_len" in member:
+                member["max_len"] = min(member["max_len"], self.data.max_len)
         return values
 
     def to_toml(self) -> str:
@@ -281,12 +276,17 @@ class Settings(Section, frozen=True):
         return "\n".join([*_toml_lines(values)]) + "\n"
 
 
-def _without_kinds(section: dict[str, Any]) -> dict[str, Any]:
-    """Without the kinds of the teachers in an ensemble, which never change."""
-    result = dict(section)
-    for key, value in section.items():
+def _meaningful(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """Nested values without what is idle, and without the kinds of an ensemble's teachers, which are fixed."""
+    result: dict[str, Any] = {}
+    for key, value in values.items():
+        name = prefix + key
         if isinstance(value, dict):
-            result[key] = {name: number for name, number in value.items() if name != "kind"}
+            value = None if name in idle else _meaningful(value, idle, f"{name}.") or None
+        elif name.count(".") == 2 and key == "kind":
+            value = None
+        if value is not None and (name not in idle or key == "max_len"):
+            result[key] = value
     return result
 
 

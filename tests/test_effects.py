@@ -387,7 +387,12 @@ def test_numbers_of_teachers_without_effect_are_refused(case: str, changes: Valu
 def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int) -> None:
     """The default of teacher.max_len, 15, is below data.max_len here."""
     settings = from_dict({"data": {"max_len": 18}, "teacher": {"max_len": max_len}})
-    assert from_dict(settings.to_dict()) == from_toml(settings.to_toml(), "file") == settings
+    again = from_dict(settings.to_dict())
+    assert again == from_toml(settings.to_toml(), "file")
+    assert again.to_dict() == settings.to_dict()
+    assert again.teacher.max_len == min(max_len, 18)
+    assert (again == settings) == (max_len <= 18)
+    assert merge(again, settings.to_dict()) == again  # none of it is refused
 
 
 @pytest.mark.parametrize("case", CASES)
