@@ -15,12 +15,17 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
 import numpy as np
+from measuring import conditions, print_conditions
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
 from dynet_vdgi.bundled import rules_path
@@ -188,16 +193,20 @@ def main() -> None:
     )
     parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
     arguments = parser.parse_args()
-    if arguments.table:
-        with arguments.out.open(newline="") as handle:
-            rows = list(csv.DictReader(handle))
-        for decoder in ("student", "teacher"):
-            print(
-                f"\n{decoder}, DDA <=15/<=40, punctuation removed, all sentences",
-                table(rows, decoder),
-                sep="\n",
-            )
-        return
+    print_conditions(conditions())
+    if not arguments.table:
+        make_rows(arguments)
+    with arguments.out.open(newline="") as handle:
+        made = list(csv.DictReader(handle))
+    for decoder in ("student", "teacher"):
+        print(
+            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
+        )
+        print(table(made, decoder))
+
+
+def make_rows(arguments: argparse.Namespace) -> None:
+    """Learns and scores what has no row yet."""
     systems = systems_of(arguments.systems, arguments.ablate)
     with arguments.list.open(newline="") as handle:
         treebanks = [
@@ -233,7 +242,7 @@ def main() -> None:
                 rows.append((*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}"))
             with arguments.out.open("a", newline="") as handle:
                 csv.writer(handle).writerows(rows)
-            print(*rows[-1][2:], flush=True)
+            print(*rows[-1][2:], file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

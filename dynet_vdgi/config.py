@@ -259,16 +259,8 @@ class Settings(Section, frozen=True):
         return "neural" if self.is_neural else "perceptron"
 
     def to_dict(self) -> dict[str, Any]:
-        """Sections and keys that mean something for this parser, in the form of a preset.
-
-        A teacher's max_len above data.max_len, which means that one, is written as that one.
-        """
-        values = _meaningful(msgspec.to_builtins(self), without_effect(self))
-        teacher = values.get("teacher", {})
-        for member in (teacher, *teacher.values()):
-            if isinstance(member, dict) and "max_len" in member:
-                member["max_len"] = min(member["max_len"], self.data.max_len)
-        return values
+        """Sections and keys that mean something for this parser, in the form of a preset."""
+        return _effective(msgspec.to_builtins(self), without_effect(self))
 
     def to_toml(self) -> str:
         """The settings as a preset file that gives them back."""
@@ -276,18 +268,17 @@ class Settings(Section, frozen=True):
         return "\n".join([*_toml_lines(values)]) + "\n"
 
 
-def _meaningful(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """Nested values without what is idle, and without the kinds of an ensemble's teachers, which are fixed."""
-    result: dict[str, Any] = {}
+def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
+    """Without what is idle, sections that it leaves empty, and kinds inside a section, which never change."""
+    kept: dict[str, Any] = {}
     for key, value in values.items():
         name = prefix + key
-        if isinstance(value, dict):
-            value = None if name in idle else _meaningful(value, idle, f"{name}.") or None
-        elif name.count(".") == 2 and key == "kind":
-            value = None
-        if value is not None and (name not in idle or key == "max_len"):
-            result[key] = value
-    return result
+        if name in idle or (key == "kind" and prefix.count(".") > 1):
+            continue
+        found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
+        if found != {}:
+            kept[key] = found
+    return kept
 
 
 def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -311,19 +302,19 @@ def without_effect(
     has_text: bool = True,
     has_dev: bool = True,
     has_init: bool = False,
-    has_vectors: bool = False,
+    in_a_run: bool = False,
 ) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
     `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
-    model to start from; `has_vectors`: a file of word vectors is read.
+    model to start from; `in_a_run`: with what files of settings keep all the same.
     """
     idle: dict[str, str] = {}
 
     def say(reason: str, *names: str) -> None:
         idle.update(dict.fromkeys(names, reason))
 
-    idle.update(_idle_teaching(settings))
+    idle.update(_idle_teaching(settings, in_a_run))
     if not has_text:
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
         say(ONLY_TREES, *teacher, "rules")
@@ -337,7 +328,7 @@ def without_effect(
     elif has_init:
         words = ("words.min_freq", "words.lowercase", "parser.vector_dim")
         say("the model to start from has words of its own", *words)
-    elif has_vectors:
+    elif in_a_run and settings.words.vectors:
         say("words.vectors says how long vectors are", "parser.vector_dim")
     if not settings.pretrains:
         say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
@@ -362,15 +353,18 @@ def without_effect(
     return idle
 
 
-def _idle_teaching(settings: Settings) -> dict[str, str]:
-    """The part of `without_effect` that is about what teachers do with a text."""
+def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
+    """The part of `without_effect` that is about what teachers do with a text.
+
+    Files keep a max_len also where it is too high for an effect, since the default may be lower.
+    """
     idle: dict[str, str] = {}
     teacher = settings.teacher
     members: dict[str, TeacherSettings] = {"teacher": teacher}
     if isinstance(teacher, EnsembleSettings):
         members = {"teacher.dmv": teacher.dmv, "teacher.convex_mst": teacher.convex_mst}
     for name, member in members.items():
-        if isinstance(member, (DmvSettings, ConvexMstSettings)) and member.max_len > settings.data.max_len:
+        if in_a_run and getattr(member, "max_len", 0) > settings.data.max_len:
             idle[f"{name}.max_len"] = "the text is cut at data.max_len already"
         if isinstance(member, DmvSettings) and not member.valence_iterations:
             idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"

@@ -27,6 +27,14 @@ RUNS = {
     ),
     "engine_agreement": ([DEV, "--sentences", "1"], ["| engine | log q, log p | gradients |"]),
     "brown_clusters": ([DEV, "-c", "8"], ["| clusters of | types | tokens |", "| dynet_vdgi |"]),
+    "knowledge": (
+        [
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(Path(DEV).parent)),
+            *("--systems", "best", "best-tags-only", "best-tags", "strict-rules-only", "--seeds", "1"),
+            *("--max-text", "40", "--max-test", "20", "--out", "rows.csv"),
+        ],
+        ["| demo | mean | xx |", "| best (test 20) |", "| best-tags-only (test 20) |", "| strict-rules-only"],
+    ),
     "teacher_accuracy": (
         [
             *("--language", "xx", DEV, DEV, "--max-len", "6", "--iterations", "2", "--tables", "best"),

@@ -20,7 +20,7 @@ from dynet_vdgi.baselines import trees
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.commands import demo
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.presets import from_toml
+from dynet_vdgi.presets import from_toml, load_settings
 
 # train
 
@@ -469,7 +469,7 @@ def test_a_sound_file(vdgi: Vdgi, folder: Path) -> None:
     assert lines[3] == "  tags       NOUN 18 VERB 12 DET 10 PUNCT 8 ADJ 8 ADV 4 AUX 2 NUM 2"
     assert lines[4] == "  tag set    UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
     assert lines[5].startswith("  lengths    1-5: 8, 6-10: 4, 11-15: 0, ")
-    limits = "those with at most 15 words without punctuation"
+    limits = f"those with at most {load_settings().data.max_len} words without punctuation"
     assert lines[6] == f"  training   uses 12 of 12 sentences (100.0 %), 56 of 56 words (100.0 %): {limits}"
     assert lines[7] == "  trees      12 sentences, 100.0 % projective"
     assert lines[8] == "  rules      hold for 100.0 % of the arcs (without punctuation)"
@@ -482,12 +482,13 @@ def test_what_is_in_a_file_besides_words(vdgi: Vdgi, folder: Path) -> None:
         return f"{token}\tw\t_\t{tag}\t_\t_\t_\t_\t_\t_\n"
 
     text = row("1-2", "_") + row("1", "VERB") + row("1.1", "NOUN") + row("2", "CCONJ") + "\n"
-    long = "".join(row(str(number), "NOUN") for number in range(1, 17)) + "\n"
+    n = load_settings().data.max_len + 1
+    long = "".join(row(str(number), "NOUN") for number in range(1, n + 1)) + "\n"
     Path("a.conllu").write_text(text * 3 + long, encoding="utf-8")
     out = vdgi.good("check", "a.conllu").out
-    assert "  words      22 (3 multiword tokens, 3 empty nodes)\n" in out
+    assert f"  words      {n + 6} (3 multiword tokens, 3 empty nodes)\n" in out
     assert "  tag set    UD 2\n" in out
-    assert "  training   uses 3 of 4 sentences (75.0 %), 6 of 22 words (27.3 %)" in out
+    assert f"  training   uses 3 of 4 sentences (75.0 %), 6 of {n + 6} words (" in out
     Path("b.conllu").write_text(text.replace("CCONJ", "CONJ"), encoding="utf-8")
     assert "  tag set    UD 1\n" in vdgi.good("check", "b.conllu").out
     Path("c.conllu").write_text(text.replace("CCONJ", "cconj"), encoding="utf-8")

@@ -326,10 +326,6 @@ def all_values() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({key: values_of(key, Settings) for key in ("seed", "rules")} | sections)
 
 
-MAX_LENS = {"teacher.max_len", "teacher.dmv.max_len", "teacher.convex_mst.max_len"}
-"""Above data.max_len they are written as that, which has an effect."""
-
-
 @given(all_values())
 def test_settings_survive_toml(values: dict[str, Any]) -> None:
     assume(values["train"]["updates"] or values["train"]["epochs"])
@@ -340,17 +336,13 @@ def test_settings_survive_toml(values: dict[str, Any]) -> None:
     again = from_toml(settings.to_toml(), "settings.toml")
     # What has no effect is not kept; the rest is, and says all there is to say.
     assert again.to_dict() == settings.to_dict()
-    assert set(without_effect(settings)) - set(without_effect(again)) <= MAX_LENS
+    assert without_effect(again) == without_effect(settings)
     assert from_toml(again.to_toml(), "settings.toml") == again
     assert merge(again, settings.to_dict()) == again
     kept, idle = dict(leaves(settings.to_dict())), without_effect(settings)
     for name, value in leaves(values):
         if not name.endswith(".dmv.kind") and not name.endswith(".convex_mst.kind"):
-            if name.startswith("teacher.") and name.endswith(".max_len"):
-                value = min(value, values["data"]["max_len"])  # which is what it means
-                assert ("teacher" in idle) != (name in kept)
-            else:
-                assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
+            assert (name in kept) != (name in idle or name.partition(".")[0] in idle), name
             assert name not in kept or kept[name] == value
 
 

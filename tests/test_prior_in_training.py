@@ -29,6 +29,7 @@ from tiny import Run, same_arrays
 from dynet_vdgi import config, model_file
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
@@ -97,8 +98,10 @@ def test_the_feature_holds_everything_that_the_best_table_says(n: int) -> None:
     rng, tags = np.random.default_rng(n), ("ADP", "CONJ", "NOUN", "PROPN", "SCONJ", "VERB")
     text = Encoded(tuple(rng.integers(1, 7, n).tolist()), (0,) * n)
     names = [tags[tag - 1] for tag in text.tags]
-    prior = Prior.of_text(load_rules(rules_path("best")), [names, ["ADP", "NOUN"], ["SCONJ", "VERB"]])
-    table, trees = prior.potentials(names), brute_force.projective_trees(n)
+    sentence = Sentence.of_tags(names)
+    edges = [Sentence.of_tags(["ADP", "NOUN"]), Sentence.of_tags(["SCONJ", "VERB"])]
+    prior = Prior.of_text(load_rules(rules_path("best")), [sentence, *edges])
+    table, trees = prior.potentials(sentence), brute_force.projective_trees(n)
     expected = [sum(table[head, word] for word, head in enumerate(tree, 1)) for tree in trees]
     assert Potentials(prior, tags)(text, trees)[:, 0] == pytest.approx(expected)
     assert np.std(expected) > 0.5
@@ -204,7 +207,7 @@ TAUGHT: dict[str, Any] = {
 def test_the_prior_is_that_of_the_training_text(tmp_path: Path) -> None:
     data = replace(tiny.data(tmp_path), rules=load_rules(rules_path("best")))
     trainer = Trainer(tiny.settings(UNDER_THE_PRIOR), data, Provenance(), tmp_path)
-    of_text = Prior.of_text(data.rules, [sentence.tags for sentence in data.sentences])
+    of_text = Prior.of_text(data.rules, data.sentences)
     unmeasured, tags = Prior(data.rules), data.vocabulary.tags
     differ = 0
     for sentence, encoded in zip(data.sentences, trainer.encoded):

@@ -6,7 +6,7 @@ import doctest
 
 import pytest
 
-from dynet_vdgi import config
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import tag_warnings as module
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
@@ -17,7 +17,7 @@ TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
 
 @pytest.fixture(scope="module")
 def best() -> RuleSet:
-    return load_rules(config.resources() / "rules" / "best.txt")
+    return load_rules(resources() / "rules" / "best.txt")
 
 
 def test_the_example() -> None:
@@ -49,7 +49,7 @@ def test_tags_that_no_rule_mentions_are_told_together(best: RuleSet) -> None:
 
 def test_tags_of_another_tag_set_are_no_typos() -> None:
     penn = {"NN": 300, "VBZ": 100, "DT": 90, "NNP": 1, "PRP": 1, "ADV": 1}
-    rules = load_rules(config.resources() / "rules" / "wsj.txt")
+    rules = load_rules(resources() / "rules" / "wsj.txt")
     assert not any("did you mean" in line for line in tag_warnings(penn, rules))
     assert unknown_tags(rules, penn) == []
     assert unknown_tags(parse_rules("ROOT verbe 1"), {"verbe"}) == []
@@ -57,7 +57,7 @@ def test_tags_of_another_tag_set_are_no_typos() -> None:
 
 @pytest.mark.parametrize("name", ["ud", "ud-propn", "wsj", "wsj-pairs", "best", "text", "strict"])
 def test_the_tables_that_come_along_have_no_unknown_tag(name: str) -> None:
-    rules = load_rules(config.resources() / "rules" / f"{name}.txt")
+    rules = load_rules(resources() / "rules" / f"{name}.txt")
     assert mentioned_tags(rules)
     assert unknown_tags(rules, ()) == []
 
@@ -83,8 +83,10 @@ def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, 
 
 
 def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
+    text = best.text.replace("NOUN += PROPN", "NOUN =+ PROPN", 1)
+    number = text[: text.index("=+")].count("\n") + 1
     with pytest.raises(ConfigError) as caught:
-        parse_rules(best.text.replace("NOUN += PROPN", "NOUN =+ PROPN"), "my.txt")
-    assert str(caught.value) == "my.txt:24: =+ is not understood; did you mean 'NOUN += PROPN'?"
+        parse_rules(text, "my.txt")
+    assert str(caught.value) == f"my.txt:{number}: =+ is not understood; did you mean 'NOUN += PROPN'?"
     with pytest.raises(ConfigError, match=r"did you mean 'A \+= B'"):
         parse_rules("A =+ B\nROOT A 1")

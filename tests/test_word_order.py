@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.word_order import Statistics
@@ -62,11 +63,14 @@ def test_a_few_final_conjunctions_do_not_turn_a_text_round():
 @given(text=st.lists(sentences, max_size=20), tags=sentences)
 def test_the_mirror_image_of_a_text_has_the_mirror_image_of_its_prior(text, tags):
     text = [*text, *[("CONJ", "ADP", "NOUN")] * 40]
-    original = Prior.of_text(BEST, text)
-    mirrored = Prior.of_text(BEST, [sentence[::-1] for sentence in text])
+    original = Prior.of_text(BEST, map(Sentence.of_tags, text))
+    mirrored = Prior.of_text(BEST, [Sentence.of_tags(sentence[::-1]) for sentence in text])
     assert mirrored.statistics.is_mirrored
     assert not original.statistics.is_mirrored
-    expected, found = original.potentials(tags), mirrored.potentials(tags[::-1])
+    expected, found = (
+        prior.potentials(Sentence.of_tags(order))
+        for prior, order in ((original, tags), (mirrored, tags[::-1]))
+    )
     n = len(tags)
     for dependent in range(1, n + 1):
         assert found[0, n + 1 - dependent] == expected[0, dependent]
@@ -75,8 +79,9 @@ def test_the_mirror_image_of_a_text_has_the_mirror_image_of_its_prior(text, tags
 
 
 def arc(rules: str, text: list[list[str]], tags: str, head: int, dependent: int) -> float:
-    prior = Prior.of_text(parse_rules(f"[p] (c)\nrule strength = 1\nverb-final = .7 VERB\n{rules}"), text)
-    return float(prior.potentials(tags.split())[head, dependent])
+    table = parse_rules(f"[p] (c)\nrule strength = 1\nverb-final = .7 VERB\n{rules}")
+    prior = Prior.of_text(table, map(Sentence.of_tags, text))
+    return float(prior.potentials(Sentence.of_tags(tags.split()))[head, dependent])
 
 
 def test_exceptions_may_be_about_verb_final_texts_only():

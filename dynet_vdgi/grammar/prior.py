@@ -69,10 +69,10 @@ class Prior:
 
     @classmethod
     def of_text(
-        cls, rules: RuleSet, sentences: Sequence[Sentence], facts: Mapping[str, Fact] | None = None
+        cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
     ) -> Prior:
         """The prior of a text, sentences without punctuation; `facts` are what is known besides."""
-        table = rules.table or Table()
+        sentences, table = list(sentences), rules.table or Table()
         text = Text(
             Statistics.measure([sentence.tags for sentence in sentences], table),
             has_feats=any(sentence.feats for sentence in sentences),

@@ -205,13 +205,13 @@ def _parse_parcel(parser: Parser, sampling: Sampling | None, parcel: list[Number
 def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
     parser = copy(parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    tags = parser.model.settings.data.tags
+    tags, lean = parser.model.settings.data.tags, parser.model.symbols is None
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=True))
+            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=lean))
     except DataError as error:
         fault = error
     if sampling is None:

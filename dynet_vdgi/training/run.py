@@ -56,7 +56,7 @@ def run(
         has_text=any(inputs.texts.values()),
         has_dev=bool(inputs.dev),
         has_init=bool(inputs.init),
-        has_vectors=bool(settings.words.vectors),
+        in_a_run=True,
     )
     refuse(said, idle)
     if out:
