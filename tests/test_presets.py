@@ -77,6 +77,13 @@ def test_what_a_run_writes_is_a_preset_that_gives_it_back(tmp_path: Path, name: 
     assert again == settings or "rules" in without_effect(settings)
 
 
+def test_a_run_on_shorter_sentences_than_its_teachers_gives_a_preset(tmp_path: Path) -> None:
+    for kind in ("dmv", "ensemble"):
+        settings = load_settings("best", [f"teacher.kind={kind}", "data.max_len=10"])
+        again = load_settings(written(tmp_path, "settings", settings.to_toml()))
+        assert again.to_dict() == settings.to_dict()
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_name_rules_that_load(name: str) -> None:
     assert len(load_rules(rules_path(load_settings(name).rules))) > 0
