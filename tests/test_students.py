@@ -45,7 +45,8 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(
     model = checkpoint.load(tmp_path / "a" / "model.vdgi")
     assert (model.meta["kind"], model.meta["complete"], model.meta["gold_trees"]) == ("linear", True, [])
     assert model.rules.text == load_rules(config.rules_path("best")).text
-    capsys.readouterr()
+    assert main(["info", str(tmp_path / "a" / "model.vdgi")]) == 0
+    assert re.search(r"^measured +nouns-before-verbs \d\.\d\d$", capsys.readouterr().out, flags=re.MULTILINE)
     assert main(["-q", "evaluate", TEST, "--baselines", "--bootstrap", "0"]) == 0
     rules_only = re.search(r"^rules only.* ([\d.]+)$", capsys.readouterr().out, flags=re.MULTILINE)
     assert rules_only is not None

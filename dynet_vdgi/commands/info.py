@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
     from dynet_vdgi.learning import checkpoint
+    from dynet_vdgi.parsing.parser import SYMBOLS
 
     model = checkpoint.load(arguments.model)
     n_weights = sum(array.size for array in model.parameters.values() if array.dtype.kind == "f")
@@ -44,6 +45,10 @@ def run(arguments: argparse.Namespace) -> None:
             lines += [f"{item['role']:13} {item['name']}  sha256 {item['sha256']}" for item in value]
         elif key == "languages":
             lines += [f"{'language':13} {label}: {_numbers(numbers)}" for label, numbers in value.items()]
+        elif key == SYMBOLS:
+            lines.append(f"{key:13} {len(value['coarse'])} of the model, {len(value['fine'])} of the student")
+            measured = value["text"]["measures"].items()
+            lines += [f"{'measured':13} {name} {level:.2f}" for name, level in measured]
         elif isinstance(value, dict):
             lines.append(f"{key:13} {_numbers(value)}")
         elif isinstance(value, list):
