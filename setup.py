@@ -71,6 +71,7 @@ setup(
         "dynet_vdgi.reports": ["*.j2"],
         "dynet_vdgi.resources": [
             *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),
+            "labels/*.txt",
         ],
     },
     entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},

@@ -50,6 +50,14 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "few_trees": (
+        [
+            *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV, "--rows", "rows.jsonl"),
+            *("--trees", "0", "3", "--shuffles", "1", "--exact"),
+            *("--systems", "this", "partial", "trees only", "transfer"),
+        ],
+        ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
+    ),
     "word_orders": (
         [
             *("--language", "xx", DEV, DEV, "--tables", "text", "--seeds", "1", "--max-len", "6"),

@@ -259,7 +259,7 @@ def played(actions, n):
 
 def new_state(n, tags=None, n_tags=5):
     state = arc_hybrid.new_state(np.array([0, n]))
-    arc_hybrid.begin(state, np.array(tags or [1] * n), n_tags)
+    arc_hybrid.begin(state, np.array(tags or [1] * n), n_tags, 1)
     return state
 
 
@@ -319,7 +319,7 @@ def test_long_sentences_get_projective_trees_with_one_root():
 # ------------------------------------------------------------------------------------------- features, scores
 def test_features_and_scores_are_those_of_plain_python():
     rng, parser = np.random.default_rng(1), random_parser()
-    atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
+    atoms, buckets = np.zeros(2 * len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     scores = np.zeros(3)
     shift = arc_hybrid.shift_of(parser.weights)
     for _ in range(60):
@@ -359,7 +359,7 @@ def test_features_hash_as_they_did_when_model_files_were_written():
     state, size, front = new_state(4, [1, 2, 3, 4]), 0, 1
     for action in (SHIFT, SHIFT, LEFT, SHIFT):
         size, front = arc_hybrid.advance(state, action, size, front, 4)
-    atoms, buckets = np.zeros(len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
+    atoms, buckets = np.zeros(2 * len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     arc_hybrid.find_buckets(state, size, front, 44, atoms, buckets)
     assert perceptron.FORMAT == 1
     assert buckets.tolist() == [
@@ -603,11 +603,12 @@ def test_only_weights_that_are_not_zero_are_kept():
     ("changes", "message"),
     [
         ({"linear/weights": None}, "missing linear/weights"),
-        ({"linear/shape": np.zeros((1, 3), int)}, "shape is not three whole numbers"),
-        ({"linear/shape": np.zeros(3)}, "shape is not three whole numbers"),
+        ({"linear/shape": np.zeros((1, 3), int)}, "shape is not three or four whole numbers"),
+        ({"linear/shape": np.zeros(3)}, "shape is not three or four whole numbers"),
         ({"linear/shape": np.array([2, 4, 16])}, "has format 2, this program reads 1"),
         ({"linear/shape": np.array([1, -4, 16])}, "-4 tags, 16 buckets"),
         ({"linear/shape": np.array([1, 4, 17])}, "4 tags, 17 buckets"),
+        ({"linear/shape": np.array([1, 4, 16, 3])}, "4 tags, 16 buckets, 3 levels"),
         ({"linear/shape": np.array([1, 4, 1 << 40])}, f"4 tags, {1 << 40} buckets"),
         ({"linear/shape": np.array([1, 4, 16])}, r"a bucket is outside 0\.\.15"),
         ({"linear/buckets": np.zeros((1, 1), int)}, "weights in"),
@@ -759,3 +760,20 @@ def test_functions_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(jit.numba, "njit", njit)
     assert jit.compiled(len) is len
+
+
+# ------------------------------------------------------------------------------------------- two levels
+def test_a_perceptron_of_two_levels_learns_from_fine_tags_and_falls_back_to_coarse_ones() -> None:
+    """NOUN VERB: the fine tag of the noun says which is the head; an unknown one leaves the coarse tags."""
+    noun, verb = 1, 2
+    trees = [((noun, 3), (verb, 4), (2, 0))] * 30 + [((noun, 5), (verb, 4), (0, 1))] * 10
+    tags = [[perceptron.code_of(*pair) for pair in tree[:2]] for tree in trees]
+    n_tags = perceptron.code_of(3, 0) - 1
+    settings = PerceptronSettings(log2_buckets=12, epochs=8, unknown=0.3)
+    parser = train(tags, [tree[2] for tree in trees], n_tags, settings, 1, levels=2)
+    assert parser.parse([tags[0], tags[-1]]) == [(2, 0), (0, 1)]
+    unknown = [perceptron.code_of(noun, 0), perceptron.code_of(verb, 4)]
+    assert parser.parse([unknown]) == [(2, 0)]
+    again = PerceptronModel.from_arrays(parser.arrays())
+    assert again.levels == 2
+    assert again.parse([tags[0], unknown]) == [(2, 0), (2, 0)]

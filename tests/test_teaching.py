@@ -167,7 +167,7 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, 
 
 
 def test_the_neural_student_learns_the_teachers_trees(tmp_path: Path, vdgi: Vdgi) -> None:
-    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=3", "data.max_len=8", "train.lr=0.03"]
+    sizes = ["parser.hidden_dim=16", "parser.tag_dim=16", "train.epochs=4", "data.max_len=8", "train.lr=0.03"]
     options = [word for size in sizes for word in ("--set", size)]
     out = tmp_path / "run"
     vdgi.good("-q", "train", "--train", TRAIN, "--preset", "best-neural", *options, "--out", out)

@@ -58,6 +58,11 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
         else:
             yield key, "-" if value is None else str(value)
+    if model.symbols is not None:
+        coarse, fine = len(model.symbols["coarse"]), len(model.symbols["fine"])
+        yield "symbols", f"{coarse} of the teacher, {fine} of the student"
+        for name, level in model.symbols["text"]["measures"].items():
+            yield "measured", f"{name} {level:.2f}"
     tags, words = model.vocabulary.tags, model.vocabulary.words
     yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
     yield "rules", " ".join(map(str, model.rules.rules))

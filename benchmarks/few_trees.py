@@ -1,0 +1,473 @@
+"""Accuracy from no trees to a thousand: this learner, the trees alone, and UDPipe 1 with the same trees.
+
+    python benchmarks/few_trees.py --language eu eu-ud-dev.conllu eu-ud-test.conllu --rows rows.jsonl
+
+The first file of a language is its text, and the gold trees too: the k trees are the first ones of a shuffle,
+and the text is learnt from without its trees. Several files are joined by commas. Rows that are in --rows are
+not measured again, so the script can be interrupted. UDPipe takes part where `ufal.udpipe` can be imported;
+it learns from the sentences with their punctuation, as its users would have it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measuring import conditions, print_conditions, print_table
+
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.table import load as load_labels
+from dynet_vdgi.labels.table import relation_of
+from dynet_vdgi.parsing.confidence import calibration_error, shifted
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.transfer import start_weights, trigrams
+from dynet_vdgi.training.few_trees import FewTrees
+
+LIMITS = (15, 40)
+TEACHER_LIMIT = 15
+LONGEST_TREE = 80
+SOURCE_TREES = 400  # of each other language, for a start from their treebanks
+
+Row = dict[str, Any]
+System = Callable[["Language", Sequence["Pair"]], Row]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence as it is in the file, and without its punctuation."""
+
+    whole: Sentence
+    bare: Sentence
+
+
+class Language:
+    """Text, gold trees in the order of a shuffle, test, and what is learnt without trees."""
+
+    def __init__(
+        self, name: str, train: str, test: str, rules: str, shuffle: int, exact: bool = False
+    ) -> None:
+        self.name, self.exact = name, exact
+        gold = [pair for file in train.split(",") for pair in pairs(file)]
+        self.text = [pair.bare for pair in gold if len(pair.bare)]
+        random.Random(shuffle).shuffle(gold)
+        self.gold = [pair for pair in gold if len(pair.bare)]
+        self.test = [pair for pair in pairs(test) if len(pair.bare)]
+        start = time.process_time()
+        self.base = Prior.of_text(load_rules(rules_path(rules)), self.text)
+        self.teacher = Dmv(max_len=TEACHER_LIMIT).fit([s for s in self.text if len(s) > 1], self.base)
+        self.text = [s for s in self.text if 2 <= len(s) <= 40]
+        self.votes = self.teacher.marginals(self.text)
+        self.teaching_s = time.process_time() - start
+
+    @property
+    def is_verb_final(self) -> bool:
+        """Whether verbs end the text's sentences."""
+        return self.base.statistics.is_verb_final
+
+
+def pairs(path: str) -> list[Pair]:
+    """The sentences of a file."""
+    return [Pair(whole, without_punctuation(whole)[0]) for whole in read(path)]
+
+
+# ------------------------------------------------------------------------------------------- systems
+def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
+    """The learner: linear-time student, the exact CRF, labels and confidence."""
+    trees = [pair.bare for pair in gold]
+    began = time.process_time()
+    learner = FewTrees().fit(language.text, trees, language.base, language.votes, start)
+    learnt = time.process_time()
+    test = [pair.bare for pair in language.test]
+    found = learner.confidences(test)
+    parsed = time.process_time()
+    heads = [tree for tree, _ in found]
+    labeller = Labeller(load_labels()).fit(
+        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_final=language.is_verb_final
+    )
+    row = {
+        **accuracies("", test, heads),
+        **label_figures(test, labeller.predict(heads), labeller.predict(test)),
+        **confidence_figures(test, found, learner.calibration.shift),
+        "learning_s": round(learnt - began, 2),
+        "teaching_s": round(language.teaching_s, 2),
+        "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
+    }
+    if language.exact and (trees or start is not None):
+        row.update(accuracies("exact ", test, learner.predict_exact(test)))
+    return row
+
+
+def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
+    """The learner, from the same trees with half of their heads taken away at random."""
+    rng = random.Random(7)
+    partial = [
+        replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
+        for pair in gold
+    ]
+    learner = FewTrees().fit(language.text, partial, language.base, language.votes)
+    test = [pair.bare for pair in language.test]
+    return accuracies("", test, learner.predict(test))
+
+
+def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
+    """A linear-time parser of tags that learns from the trees and nothing else."""
+    trees = [pair.bare for pair in gold if 2 <= len(pair.bare) <= LONGEST_TREE]
+    student = WordPerceptron(feats=False, words=False, seeds=(1,)).fit(
+        [replace(tree, gaps=()) for tree in trees]
+    )
+    test = [pair.bare for pair in language.test]
+    return accuracies("", test, student.predict([replace(s, gaps=()) for s in test]))
+
+
+def udpipe(language: Language, gold: Sequence[Pair]) -> Row:
+    """UDPipe 1 with its own settings."""
+    began = time.process_time()
+    model = trained_udpipe([pair.whole for pair in gold])
+    learnt = time.process_time()
+    parsed = [
+        without_punctuation(replace(pair.whole, heads=heads))[0]
+        for pair, heads in zip(language.test, udpipe_heads(model, [pair.whole for pair in language.test]))
+    ]
+    bare = [pair.bare for pair in language.test]
+    return {**accuracies("", bare, parsed), "learning_s": round(learnt - began, 2)}
+
+
+# ------------------------------------------------------------------------------------------- figures
+def accuracies(prefix: str, test: Sequence[Sentence], parsed: Sequence[Sentence]) -> Row:
+    """DDA in per cent, by longest sentence."""
+    row = {}
+    for limit in LIMITS:
+        kept = [(s, p) for s, p in zip(test, parsed) if len(s) <= limit]
+        right = sum(a == b for s, p in kept for a, b in zip(s.heads, p.heads))
+        row[f"{prefix}{limit}"] = round(100 * right / sum(len(s) for s, _ in kept), 2)
+    return row
+
+
+def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gold: Sequence[Sentence]) -> Row:
+    """LAS, and label accuracy on gold heads, in per cent, of sentences of up to 40 words."""
+    n_words = both = labels = 0
+    for sentence, parsed, gold in zip(test, labelled, on_gold):
+        if len(sentence) > LIMITS[-1]:
+            continue
+        n_words += len(sentence)
+        for d, relation in enumerate(map(relation_of, sentence.deprels)):
+            both += parsed.heads[d] == sentence.heads[d] and parsed.deprels[d] == relation
+            labels += gold.deprels[d] == relation
+    return {"las": round(100 * both / n_words, 2), "labels": round(100 * labels / n_words, 2)}
+
+
+def confidence_figures(test: Sequence[Sentence], found: Sequence[tuple[Sentence, Any]], shift: float) -> Row:
+    """ECE as the program says it and without correction, and what others need to learn a correction from."""
+    said = np.concatenate([sure for _, sure in found])
+    right = np.concatenate([np.equal(s.heads, tree.heads) for s, (tree, _) in zip(test, found)])
+    raw = shifted(said, -shift)
+    bins = np.minimum((raw * 50).astype(int), 49)
+    return {
+        "ece": round(100 * calibration_error(said, right), 2),
+        "ece_raw": round(100 * calibration_error(raw, right), 2),
+        "bins": [
+            [int((bins == b).sum()), round(float(raw[bins == b].mean()), 4), int(right[bins == b].sum())]
+            for b in range(50)
+            if (bins == b).any()
+        ],
+    }
+
+
+def errors_by_others(rows: Sequence[Row]) -> list[float]:
+    """ECE in per cent of each language, with the shift that suits the other languages' words."""
+    errors = []
+    for mine in rows:
+        others = np.array([entry for row in rows if row is not mine for entry in row["bins"]])
+        if len(others):
+            counts, said, right = np.array(mine["bins"]).T
+            said = shifted(said, shift_of(others))
+            bins = np.minimum((said * 10).astype(int), 9)
+            off = np.bincount(bins, counts * said - right, 10)
+            errors.append(float(100 * np.abs(off).sum() / counts.sum()))
+    return errors
+
+
+def shift_of(entries: Any) -> float:
+    """The shift of log-odds with which as many heads are right as is said, of rows' bins."""
+    counts, said, right = entries.T
+    low, high = -5.0, 5.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        if (counts * shifted(said, middle)).sum() > right.sum():
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+# ------------------------------------------------------------------------------------------- transfer
+def source_of(language: Language) -> tuple[dict[Any, float], Any]:
+    """Trigrams of a language's text, and the weights that a CRF without forms learns from its trees."""
+    trees = [pair.bare for pair in language.gold[:SOURCE_TREES]]
+    crf = ArcCrf(words=False, longest=40).fit(trees, language.base)
+    return trigrams(language.text), crf.weights
+
+
+class Sources:
+    """Weights learnt from each language, made when they are first needed."""
+
+    def __init__(self, files: Sequence[Sequence[str]], rules: str) -> None:
+        self.files, self.rules = files, rules
+        self.known: dict[str, tuple[dict[Any, float], Any]] = {}
+
+    def start_for(self, language: Language) -> Any:
+        """The start from all other languages."""
+        for name, train, test in self.files:
+            if name not in self.known:
+                self.known[name] = source_of(Language(name, train, test, self.rules, 1))
+        others = [source for name, source in self.known.items() if name != language.name]
+        return start_weights(trigrams(language.text), others)
+
+
+# ------------------------------------------------------------------------------------------- rows
+SYSTEMS: dict[str, System] = {
+    "this": this,
+    "partial": half_blanked,
+    "trees only": trees_only,
+    "UDPipe": udpipe,
+}
+TRANSFER = "transfer"
+
+
+def measured(arguments: argparse.Namespace) -> list[Row]:
+    """All rows, those of the file first; new ones are added to it one by one."""
+    path = Path(arguments.rows)
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    known = {key_of(row) for row in rows}
+    sources = Sources(arguments.language, arguments.rules)
+    for shuffle in range(1, arguments.shuffles + 1):
+        for name, train, test in arguments.language:
+            language = None
+            for k in arguments.trees:
+                for system in arguments.systems:
+                    row = {"language": name, "k": k, "shuffle": shuffle, "system": system}
+                    if key_of(row) in known or (k == 0 and system not in ("this", TRANSFER)):
+                        continue
+                    language = language or Language(
+                        name, train, test, arguments.rules, shuffle, arguments.exact
+                    )
+                    if k > len(language.gold):
+                        continue
+                    row.update(run(system, language, k, sources))
+                    rows.append(row)
+                    with path.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(row) + "\n")
+    return rows
+
+
+def run(system: str, language: Language, k: int, sources: Sources) -> Row:
+    """One row's figures."""
+    gold = language.gold[:k]
+    if system == TRANSFER:
+        return this(language, gold, sources.start_for(language))
+    return SYSTEMS[system](language, gold)
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """What a row is about."""
+    return tuple(row[name] for name in ("language", "k", "shuffle", "system"))
+
+
+# ------------------------------------------------------------------------------------------- tables
+def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
+    """Means over languages, then every language, then what only this learner has."""
+    trees, languages = arguments.trees, [name for name, *_ in arguments.language]
+    header = ["", *(f"k = {k}" for k in trees)]
+    wanted = {(name, k) for name in languages for k in trees}
+    rows = [
+        row for row in rows if (row["language"], row["k"]) in wanted and row["shuffle"] <= arguments.shuffles
+    ]
+    print_table(
+        f"DDA, test <={LIMITS[0]}/<={LIMITS[1]}, mean of the languages",
+        header,
+        [line for system in arguments.systems for line in mean_lines(rows, system, trees)],
+    )
+    for system in arguments.systems:
+        lines = [[name, *(cell(rows, system, k, "", name) for k in trees)] for name in languages]
+        print_table(f"{system}, by language", header, lines)
+    for system in ("this", TRANSFER):
+        if system in arguments.systems:
+            print_table(
+                f"{system}: labels, confidence, speed; means", header, detail_lines(rows, system, trees)
+            )
+
+
+def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
+    """A system's line, and one of its exact parser where it has one."""
+    lines = [[system, *(cell(rows, system, k) for k in trees)]]
+    if any(row["system"] == system and "exact 15" in row for row in rows):
+        lines.append([f"{system}, exact", *(cell(rows, system, k, "exact ") for k in trees)])
+    return lines
+
+
+def cell(rows: Sequence[Row], system: str, k: int, prefix: str = "", name: str | None = None) -> str:
+    """Both means; of one language, or of all that have a row."""
+    values = [
+        [mean(row[f"{prefix}{limit}"] for row in mine) for limit in LIMITS]
+        for mine in by_language(rows, system, k, name)
+        if f"{prefix}{LIMITS[0]}" in mine[0]
+    ]
+    if not values:
+        return "-"
+    return "/".join(f"{mean(column):.1f}" for column in zip(*values))
+
+
+def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
+    """LAS and so on, by number of trees."""
+    names = {
+        "las": "LAS, <=40",
+        "labels": "labels on gold heads",
+        "ece": "ECE as said",
+        "ece_raw": "ECE without correction",
+        "learning_s": "learning, CPU s",
+        "teaching_s": "DMV and table, CPU s",
+        "words_per_s": "words parsed a CPU s",
+    }
+    lines = [
+        [title, *(shown(row[name] for mine in by_language(rows, system, k) for row in mine) for k in trees)]
+        for name, title in names.items()
+    ]
+    corrected = [errors_by_others([mine[0] for mine in by_language(rows, system, k)]) for k in trees]
+    shifts = [
+        [shift_of(np.array([entry for mine in by_language(rows, system, k) for entry in mine[0]["bins"]]))]
+        if by_language(rows, system, k)
+        else []
+        for k in trees
+    ]
+    return [
+        *lines,
+        ["ECE, corrected by the others", *map(shown, corrected)],
+        ["best correction of all, log-odds", *(f"{values[0]:.2f}" if values else "-" for values in shifts)],
+    ]
+
+
+def by_language(rows: Sequence[Row], system: str, k: int, name: str | None = None) -> list[list[Row]]:
+    """The rows of one system and k, those of a language together."""
+    chosen: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["system"] == system and row["k"] == k and name in (None, row["language"]):
+            chosen.setdefault(row["language"], []).append(row)
+    return list(chosen.values())
+
+
+def mean(values: Iterable[float]) -> float:
+    """The arithmetic mean."""
+    return statistics.mean(values)
+
+
+def shown(values: Iterable[float]) -> str:
+    """The mean for a table."""
+    numbers = list(values)
+    return f"{mean(numbers):.1f}" if numbers else "-"
+
+
+# ------------------------------------------------------------------------------------------- UDPipe
+def trained_udpipe(trees: Sequence[Sentence]) -> Any:
+    """A UDPipe model of these trees."""
+    from ufal import udpipe as ufal
+
+    error = ufal.ProcessingError()
+    model = ufal.Trainer.train(
+        "morphodita_parsito", ufal_sentences(trees), ufal.Sentences(), "none", "none", "", error
+    )
+    if error.occurred():
+        raise RuntimeError(error.message)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(model if isinstance(model, bytes) else model.encode("latin-1"))
+        file.flush()
+        return ufal.Model.load(file.name)
+
+
+def udpipe_heads(model: Any, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
+    """The heads that a model finds."""
+    from ufal import udpipe as ufal
+
+    heads = []
+    for sentence in ufal_sentences([replace(s, heads=None, deprels=()) for s in sentences]):
+        model.parse(sentence, "", ufal.ProcessingError())
+        heads.append(tuple(word.head for word in list(sentence.words)[1:]))
+    return heads
+
+
+def ufal_sentences(sentences: Sequence[Sentence]) -> Any:
+    """The same sentences as UDPipe has them."""
+    from ufal import udpipe as ufal
+
+    reader, found = ufal.InputFormat.newConlluInputFormat(), ufal.Sentences()
+    reader.setText("".join(map(conllu, sentences)))
+    sentence = ufal.Sentence()
+    while reader.nextSentence(sentence, ufal.ProcessingError()):
+        found.append(sentence)
+        sentence = ufal.Sentence()
+    return found
+
+
+def conllu(sentence: Sentence) -> str:
+    """A sentence with tags, FEATS, heads and relations."""
+    nothing = ("_",) * len(sentence)
+    columns = (sentence.forms, sentence.lemmas or nothing, sentence.tags, nothing, sentence.feats or nothing)
+    arcs = (sentence.heads or nothing, sentence.deprels or nothing)
+    lines = ("\t".join(map(str, (*row, "_", "_"))) for row in zip(range(1, 10**6), *columns, *arcs))
+    return "\n".join(lines) + "\n\n"
+
+
+def main() -> None:
+    """Measures what is not measured yet, and prints the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TREES", "TEST")
+    )
+    parser.add_argument("--trees", type=int, nargs="+", default=[0, 3, 10, 30, 100, 300, 1000])
+    parser.add_argument("--shuffles", type=int, default=3)
+    parser.add_argument(
+        "--systems", nargs="+", choices=[*SYSTEMS, TRANSFER], default=["this", "trees only", "UDPipe"]
+    )
+    parser.add_argument("--rules", default="best")
+    parser.add_argument("--exact", action="store_true", help="parse with the CRF, too")
+    parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    arguments = parser.parse_args()
+    if "UDPipe" in arguments.systems and not has_udpipe():
+        print("UDPipe is left out: `ufal.udpipe` cannot be imported")
+        arguments.systems.remove("UDPipe")
+    at_start = conditions()
+    rows = measured(arguments)
+    print_conditions(at_start)
+    print_tables(rows, arguments)
+
+
+def has_udpipe() -> bool:
+    """Whether UDPipe can take part."""
+    try:
+        import ufal.udpipe  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""What features see of words: tag, FEATS, form and punctuation, as 64-bit numbers.
+
+Numbers come from the text of an atom alone, so weights learnt from one text, or one language, mean the same
+in another. What a word type (tag, FEATS, form, lemma) shows is computed once and kept.
+
+Letters: N words, S sentences, c columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+
+Codes = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+SHORT_FEATS = ("Case", "VerbForm", "Mood", "PronType", "Degree")
+"""The features whose values make the atom C; the others mostly repeat themselves by agreement."""
+
+AGREEING = ("Case", "Number", "Gender", "Person")
+"""Features of which two words that both have one may have the same value."""
+
+COLUMNS = ("T", "M", "C", "W", "S", "L", "P", "GAPS", *AGREEING)
+"""T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters;
+L lemma; P the punctuation token directly before the word; GAPS no code, but in how many places up to the word
+there is punctuation; and the values of AGREEING features, 0 where the word has none. In a sentence without
+punctuation between its words P is 0."""
+
+T, M, C, W, S, L, P, GAPS = range(8)
+AGREEMENT = 8  # the first of those columns
+
+EXTRA_ROWS = 4
+"""Rows of a sentence besides its n words: nothing at 0, ROOT at n + 1, and nothing twice."""
+
+_NOTHING, _ROOT = 0, 1  # word types
+
+
+class PackedRows(NamedTuple):
+    """Sentences one after the other."""
+
+    rows: Codes  # (N + 4 S, c): sentence k, `nothing` first, begins at first[k] + 4 k
+    first: Ints  # (S + 1,): number of words before each sentence
+
+    def of(self, k: int) -> Codes:
+        """The rows (n + 4, c) of sentence k."""
+        return self.rows[self.first[k] + EXTRA_ROWS * k : self.first[k + 1] + EXTRA_ROWS * (k + 1)]
+
+
+def code_of(kind: str, text: str) -> int:
+    """A 64-bit number for a text of some kind."""
+    return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
+
+
+class Atoms:
+    """Makes atoms, and remembers those of word types."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[str, ...], int] = {}
+        self._types = np.zeros((64, len(COLUMNS)), np.uint64)
+        self._types[_NOTHING] = _special("nothing")
+        self._types[_ROOT] = _special("ROOT")
+        self._size = 2
+
+    def pack(self, sentences: Sequence[Sentence]) -> PackedRows:
+        """The atoms of sentences."""
+        first = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(sentence) for sentence in sentences], out=first[1:])
+        ids: list[int] = []
+        for sentence in sentences:
+            ids.append(_NOTHING)
+            ids += self._type_ids(sentence)
+            ids += (_ROOT, _NOTHING, _NOTHING)
+        packed = PackedRows(self._types[ids], first)
+        for k, sentence in enumerate(sentences):
+            if any(sentence.gaps[: len(sentence)]):
+                _add_punctuation(packed.of(k), sentence.gaps)
+        return packed
+
+    def _type_ids(self, sentence: Sentence) -> list[int]:
+        feats, lemmas = (column or ("_",) * len(sentence) for column in (sentence.feats, sentence.lemmas))
+        keys = zip(sentence.tags, feats, sentence.forms, lemmas)
+        known = self._ids
+        return [known[key] if key in known else self._add(key) for key in keys]
+
+    def _add(self, key: tuple[str, ...]) -> int:
+        if self._size == len(self._types):
+            self._types = np.concatenate([self._types, np.zeros_like(self._types)])
+        self._types[self._size] = _of_type(*key)
+        self._ids[key] = self._size
+        self._size += 1
+        return self._size - 1
+
+
+def _of_type(tag: str, feats: str, form: str, lemma: str) -> list[int]:
+    values = values_of(feats)
+    short = "|".join(values.get(name, "") for name in SHORT_FEATS)
+    lower = form.lower()
+    texts = (tag, tag + feats, tag + short, lower, lower[-3:], lemma)
+    codes = [_cached_code(kind, text) for kind, text in zip(COLUMNS, texts)]
+    agreeing = [_cached_code(name, values[name]) if name in values else 0 for name in AGREEING]
+    return [*codes, 0, 0, *agreeing]
+
+
+@lru_cache(maxsize=100_000)
+def values_of(feats: str) -> dict[str, str]:
+    """FEATS by name.
+
+    >>> values_of("Case=Nom|Number=Sing")
+    {'Case': 'Nom', 'Number': 'Sing'}
+    """
+    return dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
+
+
+def _add_punctuation(rows: Codes, gaps: Sequence[str]) -> None:
+    """Fills the columns P and GAPS in the rows (n + 4, c) of a sentence; gaps (n + 1,)."""
+    last = [gap.rpartition(" ")[2] for gap in gaps]
+    rows[1 : len(gaps) + 1, P] = [_cached_code("P", token) for token in last]
+    rows[(0, -1, -2), P] = _cached_code("P", "nothing")
+    counts = list(accumulate(map(bool, gaps[:-1])))
+    rows[1 : len(gaps), GAPS] = counts
+    rows[len(gaps), GAPS] = counts[-1] + 1  # ROOT
+
+
+@lru_cache(maxsize=100_000)
+def _cached_code(kind: str, text: str) -> int:
+    return code_of(kind, text)
+
+
+def _special(text: str) -> list[int]:
+    return [code_of(kind, text + "\0") if k < P else 0 for k, kind in enumerate(COLUMNS)]

@@ -1,0 +1,341 @@
+"""Compiled parts of labelling: a table's rules, features of arcs for the classifier, and its learning.
+
+In one module, as numba needs it (see `compiled`). Words are 1..n and ROOT is 0, in arrays that are about
+both; in rows packed by `data.atoms` ROOT is n + 1. A head below 0 is not known: such a word gets no label
+here, and is nobody's dependent.
+
+Letters: n words, N words of all sentences, S sentences, c columns, a atoms, t templates, R rows of weights,
+Y labels, E examples, F features of all examples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
+from dynet_vdgi.data.templates import Templates, table_of
+from dynet_vdgi.jit import compiled
+from dynet_vdgi.labels.table import KINDS, LABELS, OTHERWISE, TAGS, RuleArrays
+
+Bits = NDArray[np.uint64]
+Codes = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
+
+LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, OUTER = (
+    KINDS.index(kind) for kind in ("left", "right", "next", "comma", "verb-final", "outer")
+)
+FEAT, HEAD_FEAT, HEAD_NAME = (KINDS.index(kind) for kind in ("feat", "head", "headkey"))
+CHILD_TAG, SISTER_TAG = KINDS.index("child"), KINDS.index("headchild")
+CHILD_NAME = KINDS.index("childfeat")
+_OTHERWISE = LABELS.index(OTHERWISE)
+
+
+# ------------------------------------------------------------------------------------------- the table
+@compiled
+def has_child(bits: Bits, heads: Ints, head: int, but: int, column: int, mask: np.uint64) -> bool:
+    """Whether a dependent of a word, other than `but`, has one of these bits."""
+    for word in range(1, len(heads) + 1):
+        if heads[word - 1] == head and word != but and bits[word, column] & mask:
+            return True
+    return False
+
+
+@compiled
+def has_outer(bits: Bits, heads: Ints, dependent: int, nouns: np.uint64, adposition: np.uint64) -> bool:
+    """Whether a noun without an adposition stands farther out on the same side of the same head."""
+    head, n = heads[dependent - 1], len(heads)
+    farther = range(1, dependent) if dependent < head else range(dependent + 1, n + 1)
+    for word in farther:
+        if (
+            heads[word - 1] == head
+            and bits[word, TAG] & nouns
+            and not has_child(bits, heads, word, 0, TAG, adposition)
+        ):
+            return True
+    return False
+
+
+@compiled
+def holds(
+    kind: int,
+    mask: np.uint64,
+    bits: Bits,
+    heads: Ints,
+    gaps: Codes,
+    verb_final: bool,
+    d: int,
+    rules: RuleArrays,
+) -> bool:
+    """Whether a condition holds of the arc to word d; gaps (n + 1,) as the column GAPS."""
+    head = heads[d - 1]
+    if kind in (LEFT, RIGHT):
+        return bool((d < head) == (kind == LEFT))
+    if kind == NEXT:
+        return bool(head > 0 and abs(d - head) == 1)
+    if kind == COMMA:
+        return bool(head > 0 and gaps[d] != gaps[head])
+    if kind == VERB_FINAL:
+        return verb_final
+    if kind == OUTER:
+        return has_outer(bits, heads, d, rules.nouns, rules.adposition)
+    if kind == FEAT:
+        return bool(bits[d, SETS] & mask)
+    if kind == HEAD_FEAT:
+        return bool(bits[head, SETS] & mask)
+    if kind == HEAD_NAME:
+        return bool(bits[head, NAMES] & mask)
+    column = TAG if kind in (CHILD_TAG, SISTER_TAG) else NAMES
+    if kind in (CHILD_TAG, CHILD_NAME):
+        return has_child(bits, heads, d, 0, column, mask)
+    return has_child(bits, heads, head, d, column, mask)
+
+
+@compiled
+def apply_rules(
+    bits: Bits, heads: Ints, gaps: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+) -> None:
+    """The label (n,) of every word with a head: that of the first rule that holds."""
+    for d in range(1, len(heads) + 1):
+        head = heads[d - 1]
+        labels[d - 1] = _OTHERWISE
+        if head < 0:
+            continue
+        for r in range(len(rules.labels)):
+            if not (rules.heads[r] & bits[head, TAG] and rules.dependents[r] & bits[d, TAG]):
+                continue
+            fits = True
+            for q in range(rules.first[r], rules.first[r + 1]):
+                if (
+                    holds(rules.kinds[q], rules.masks[q], bits, heads, gaps, verb_final, d, rules)
+                    == (rules.negated[q])
+                ):
+                    fits = False
+                    break
+            if fits:
+                labels[d - 1] = rules.labels[r]
+                break
+
+
+@compiled
+def gaps_of(rows: Codes) -> Codes:
+    """The column GAPS (n + 1,) of a sentence, ROOT's 0, of its rows (n + 4, c)."""
+    gaps: Codes = rows[: len(rows) - 3, GAPS].copy()
+    gaps[0] = 0
+    return gaps
+
+
+@compiled
+def table_labels(
+    bits: Bits, heads: Ints, first: Ints, rows: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+) -> None:
+    """Labels (N,) of all sentences; bits (N + S, 3), ROOT's first in each sentence."""
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
+        own_bits = bits[start + k : end + k + 1]
+        apply_rules(own_bits, heads[start:end], gaps_of(own), verb_final, rules, labels[start:end])
+
+
+# ------------------------------------------------------------------------------------------- features
+ATOMS = (
+    "nothing",
+    *("h.T", "h.C", "h.W", "h.S", "h.L", "d.T", "d.M", "d.C", "d.W", "d.S", "d.L"),
+    *("table", "side", "kinds", "nearest", "outer", "distance", "comma", "child.W", "sister"),
+)
+"""What is seen of an arc from h to d: columns of both words; the table's label; which kinds of function words
+depend on d; whether d is the nearest dependent on its side, whether another noun stands farther out; the
+distance, in the bins of `arc_features`; whether there is punctuation between; the form of a function word
+that depends on d; the table's label of another dependent of h, one of TELLING."""
+
+TELLING = ("nsubj", "obj", "cop", "aux", "obl", "conj")
+
+TEMPLATES = (
+    *("nothing", "table", "table d.T", "table h.T d.T side", "h.T d.T side", "h.T side", "d.T side"),
+    *("d.M", "h.T d.C", "d.C side", "h.C d.C side", "h.C d.T", "d.T kinds side", "h.T kinds d.C"),
+    *("d.W", "d.W h.T", "h.W d.T side", "d.S", "h.S d.T", "d.L", "h.L d.T"),
+    *("h.T d.T side nearest", "h.T d.T side outer", "h.T d.T side distance", "h.T d.T side comma"),
+    *("d.T child.W", "h.T d.T child.W", "d.T sister side", "d.C sister"),
+)
+"""Those with a child's form are there once for every such child, those with a sister for every such label."""
+
+SEED = 1403  # of the hashing
+TABLE = table_of(TEMPLATES, ATOMS, ("child.W", "sister"), SEED)
+
+_FUNCTION_TAGS = ("ADP", "SCONJ", "CCONJ", "AUX", "DET", "PART")
+_KINDS = np.uint64(sum(1 << (TAGS.index(tag) + 1) for tag in _FUNCTION_TAGS))
+_WITH_FORM = np.uint64(sum(1 << (TAGS.index(tag) + 1) for tag in ("ADP", "SCONJ", "CCONJ", "PART")))
+_TELLING = np.array([label in TELLING for label in LABELS])
+_SIDE, _CHILD, _SISTER = ATOMS.index("side"), ATOMS.index("child.W"), ATOMS.index("sister")
+
+
+@compiled
+def fill_atoms(
+    rows: Codes, bits: Bits, heads: Ints, labels: Ints, nouns: np.uint64, d: int, atoms: Codes
+) -> None:
+    """The atoms (a,) of the arc to word d, but for the last two."""
+    n, head = len(heads), heads[d - 1]
+    h, k = head if head else n + 1, 1
+    for column in (T, C, W, S, L):
+        atoms[k] = rows[h, column]
+        k += 1
+    for column in (T, M, C, W, S, L):
+        atoms[k] = rows[d, column]
+        k += 1
+    kinds, nearest, outer = np.uint64(0), 1, 1
+    for word in range(1, n + 1):
+        if heads[word - 1] == d:
+            kinds |= bits[word, TAG] & _KINDS
+        if heads[word - 1] == head and word != d:
+            if min(head, d) < word < max(head, d):
+                nearest = 2
+            elif (word < d) == (d < head) and bits[word, TAG] & nouns:
+                outer = 2
+    distance = abs(head - d) if head else 0
+    bins = distance if distance <= 3 else 4 if distance <= 5 else 5 if distance <= 9 else 6
+    comma = head and rows[d, GAPS] != rows[head, GAPS]
+    atoms[k], atoms[k + 1], atoms[k + 2] = labels[d - 1] + 1, 1 if d < head else 2, kinds
+    atoms[k + 3], atoms[k + 4], atoms[k + 5], atoms[k + 6] = nearest, outer, bins, 2 if comma else 1
+
+
+@compiled
+def code_of(table: Templates, t: int, atoms: Codes, shift: int) -> int:
+    """The bucket of one feature."""
+    code = table.of_template[t]
+    for k in range(table.parts.shape[1]):
+        atom = table.parts[t, k]
+        code += atoms[atom] * table.of_atom[atom]
+    return int(code >> np.uint64(shift))
+
+
+@compiled
+def find_buckets(
+    rows: Codes,
+    bits: Bits,
+    heads: Ints,
+    labels: Ints,
+    nouns: np.uint64,
+    d: int,
+    table: Templates,
+    shift: int,
+    atoms: Codes,
+    buckets: Ints,
+) -> int:
+    """Fills in the buckets of the features of the arc to word d; how many there are."""
+    fill_atoms(rows, bits, heads, labels, nouns, d, atoms)
+    found, last = table.certain, len(table.parts)
+    for t in range(table.certain):
+        buckets[t] = code_of(table, t, atoms, shift)
+    seen = np.zeros(len(_TELLING), np.bool_)
+    for word in range(1, len(heads) + 1):
+        if heads[word - 1] == d and bits[word, TAG] & _WITH_FORM:
+            atoms[_CHILD] = rows[word, W]
+            for t in range(table.certain, last - 2):
+                buckets[found] = code_of(table, t, atoms, shift)
+                found += 1
+        label = labels[word - 1]
+        if heads[word - 1] == heads[d - 1] and word != d and _TELLING[label] and not seen[label]:
+            seen[label] = True
+            atoms[_SISTER] = label + 1
+            for t in range(last - 2, last):
+                buckets[found] = code_of(table, t, atoms, shift)
+                found += 1
+    return found
+
+
+@compiled
+def all_buckets(
+    rows: Codes,
+    bits: Bits,
+    heads: Ints,
+    first: Ints,
+    labels: Ints,
+    nouns: np.uint64,
+    table: Templates,
+    shift: int,
+    buckets: Ints,
+    ends: Ints,
+) -> int:
+    """Buckets (F,) of the features of every word, one after the other, and where each word's end (N,).
+
+    How many features there are; those that do not fit into `buckets` are only counted. Words without a head
+    have none.
+    """
+    atoms = np.zeros(len(ATOMS), np.uint64)
+    total = 0
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
+        own_bits, own_labels = bits[start + k : end + k + 1], labels[start:end]
+        room = np.zeros(len(table.parts) * (end - start + 2), np.int64)
+        for d in range(1, end - start + 1):
+            if heads[start + d - 1] >= 0:
+                found = find_buckets(
+                    own, own_bits, heads[start:end], own_labels, nouns, d, table, shift, atoms, room
+                )
+                for j in range(found):
+                    if total + j < len(buckets):
+                        buckets[total + j] = room[j]
+                total += found
+            ends[start + d - 1] = total
+    return total
+
+
+# ------------------------------------------------------------------------------------------- classifier
+@compiled
+def label_scores(weights: Floats, rows: Ints, table_label: int, trust: float, scores: Floats) -> None:
+    """Scores (Y,) of labels: weights (R, Y) of these rows, and trust in the table's label."""
+    scores[:] = 0.0
+    scores[table_label] = trust
+    for row in rows:
+        for label in range(len(scores)):
+            scores[label] += weights[row, label]
+
+
+@compiled
+def learn(
+    rows: Ints,
+    first: Ints,
+    tables: Ints,
+    gold: Ints,
+    order: Ints,
+    trust: float,
+    rate: float,
+    weights: Floats,
+    squares: Floats,
+) -> float:
+    """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
+
+    Example e has the rows rows[first[e]:first[e + 1]], the table's label and the gold one. Changes weights
+    (R, Y) and squares (R, Y), the sums of squared slopes so far.
+    """
+    slopes, total = np.zeros(weights.shape[1]), 0.0
+    for e in order:
+        own = rows[first[e] : first[e + 1]]
+        label_scores(weights, own, tables[e], trust, slopes)
+        highest = slopes.max()
+        mass = np.exp(slopes - highest).sum()
+        total += slopes[gold[e]] - highest - np.log(mass)
+        for label in range(len(slopes)):
+            slopes[label] = (label == gold[e]) - np.exp(slopes[label] - highest) / mass
+        for row in own:
+            for label in range(len(slopes)):
+                squares[row, label] += slopes[label] * slopes[label]
+                weights[row, label] += rate * slopes[label] / np.sqrt(squares[row, label])
+    return total
+
+
+@compiled
+def choose(
+    rows: Ints, ends: Ints, tables: Ints, heads: Ints, trust: float, weights: Floats, root: int, labels: Ints
+) -> None:
+    """The best label (N,) of every word with a head: `root` for arcs from ROOT, and only for these."""
+    scores = np.zeros(weights.shape[1])
+    for word in range(len(heads)):
+        start = ends[word - 1] if word else 0
+        label_scores(weights, rows[start : ends[word]], tables[word], trust, scores)
+        scores[root] = -np.inf
+        labels[word] = root if heads[word] == 0 else scores.argmax()

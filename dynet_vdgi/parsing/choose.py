@@ -1,0 +1,75 @@
+"""Which sentences to correct next: those that show most of what is frequent, unseen and doubtful.
+
+Greedily, the sentence with the highest
+
+    1/n * sum over its words of (1 - confidence) * frequency(b) / (1 + seen(b))
+
+where b is the pair of tags of the word before and the word, its frequency that in the text, and seen how
+often it is in what was chosen. Confidence alone would pick odd sentences. It should be estimated anew, with
+the corrected trees, after each batch of ten or twenty.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dynet_vdgi.data.sentence import Sentence
+
+SHORTEST, LONGEST = 4, 25
+"""Words of a sentence that is worth an annotator's time."""
+
+BEGIN = "<"
+
+Pair = tuple[str, str]
+
+
+def choose(
+    pool: Sequence[Sentence],
+    count: int,
+    *,
+    confidences: Sequence[Sequence[float]] | None = None,
+    corrected: Iterable[Sentence] = (),
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
+) -> list[int]:
+    """Indices of so many sentences of the pool, the most useful first; fewer if there are no more.
+
+    `confidences` holds a number (n,) for each word of each sentence; without it, as for the first batch, only
+    the tags count. `corrected` are sentences that have trees already. Only sentences of shortest to longest
+    words are chosen.
+
+    Raises:
+        ValueError: confidences do not go with the pool.
+    """
+    if confidences is not None and [len(row) for row in confidences] != [len(s) for s in pool]:
+        raise ValueError("confidences are not one a word")
+    frequency = Counter(pair for sentence in pool for pair in pairs_of(sentence))
+    seen = Counter(pair for sentence in corrected for pair in pairs_of(sentence))
+
+    def worth(k: int) -> float:
+        doubts = [1.0] * len(pool[k]) if confidences is None else [1 - c for c in confidences[k]]
+        pairs = pairs_of(pool[k])
+        return sum(d * frequency[b] / (1 + seen[b]) for d, b in zip(doubts, pairs)) / len(pairs)
+
+    # A sentence's worth only falls as others are chosen, so the best of the heap is the best of all if its
+    # worth, computed anew, is still not below the next one's.
+    heap = [(-worth(k), k) for k, sentence in enumerate(pool) if shortest <= len(sentence) <= longest]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    while heap and len(chosen) < count:
+        k = heap[0][1]
+        now = (-worth(k), k)
+        if now > heap[0]:
+            heapq.heapreplace(heap, now)
+            continue
+        heapq.heappop(heap)
+        chosen.append(k)
+        seen.update(pairs_of(pool[k]))
+    return chosen
+
+
+def pairs_of(sentence: Sentence) -> list[Pair]:
+    """The pair of tags of each word and the one before it."""
+    return list(zip((BEGIN, *sentence.tags), sentence.tags))

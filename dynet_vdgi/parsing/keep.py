@@ -1,0 +1,108 @@
+"""Keeping heads that are given: the best projective tree that contains them, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.teachers import chart
+from dynet_vdgi.teachers.chart import FREE
+
+Floats = NDArray[np.float64]
+Heads = tuple[int, ...]
+
+
+class KeepError(VdgiError):
+    """Given heads that no projective tree contains (exit status 3)."""
+
+    exit_status = 3
+
+
+def complete(scores: Floats, heads: Sequence[int]) -> Heads:
+    """The tree with most expected arcs among those that contain the given heads (n,), FREE where none is.
+
+    `scores` (n + 1, n + 1) of arcs as `teachers.chart` has them.
+
+    Raises:
+        KeepError: there is no projective tree with one root that contains them; says why.
+    """
+    reason = conflict(heads)
+    if reason:
+        raise KeepError(reason)
+    if FREE not in heads:
+        return tuple(heads)
+    marginals = chart.marginals(chart.constrained(scores, heads))
+    return chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
+
+
+def conflict(heads: Sequence[int]) -> str | None:
+    """Why no projective tree with one root contains these heads (n,); None: there is one.
+
+    >>> conflict((3, -1, 0)), conflict((3, 4, 0, -1))
+    (None, 'the arcs 3 -> 1 and 4 -> 2 cross')
+    >>> conflict((2, 3, 1))
+    'the words 1, 2, 3 form a circle'
+    """
+    outside = [d for d, head in enumerate(heads, 1) if head != FREE and not 0 <= head <= len(heads)]
+    if outside:
+        return f"the head of word {outside[0]}, {heads[outside[0] - 1]}, is no word of the sentence"
+    roots = [str(d) for d, head in enumerate(heads, 1) if head == 0]
+    if len(roots) > 1:
+        return f"the words {', '.join(roots)} are roots, and there can be only one"
+    circle = _circle(heads)
+    if circle:
+        return f"the words {', '.join(map(str, circle))} form a circle"
+    crossing = _crossing(heads)
+    if crossing:
+        (a, b), (c, d) = crossing
+        return f"the arcs {_shown(a, b)} and {_shown(c, d)} cross"
+    return None if _is_possible(heads) else f"there is no projective tree with {_culprit(heads)}"
+
+
+def _circle(heads: Sequence[int]) -> list[int]:
+    """The words of a circle, ascending; empty: there is none."""
+    for start in range(1, len(heads) + 1):
+        path, word = [start], heads[start - 1]
+        while word > 0 and word not in path:
+            path.append(word)
+            word = heads[word - 1]
+        if word > 0:
+            return sorted(path[path.index(word) :])
+    return []
+
+
+def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Two arcs (head, dependent) that cross; ROOT stands before the first word."""
+    arcs = [(head, d) for d, head in enumerate(heads, 1) if head != FREE]
+    for k, one in enumerate(arcs):
+        for other in arcs[k + 1 :]:
+            (a, b), (c, d) = sorted((sorted(one), sorted(other)))
+            if a < c < b < d:
+                return one, other
+    return None
+
+
+def _is_possible(heads: Sequence[int]) -> bool:
+    try:
+        chart.best(chart.constrained(np.zeros((len(heads) + 1, len(heads) + 1)), heads))
+    except ValueError:
+        return False
+    return True
+
+
+def _culprit(heads: Sequence[int]) -> str:
+    """The first arc that cannot stand beside those before it."""
+    tried = [FREE] * len(heads)
+    for d, head in enumerate(heads, 1):
+        tried[d - 1] = head
+        if head != FREE and not _is_possible(tried):
+            break
+    before = "what is given before it" if any(h != FREE for h in tried[: d - 1]) else "one root"
+    return f"the arc {_shown(heads[d - 1], d)} and {before}"
+
+
+def _shown(head: int, dependent: int) -> str:
+    return f"{head or 'ROOT'} -> {dependent}"

@@ -1,0 +1,227 @@
+"""Kernels of the linear parser that sees every column of `data.atoms`, through templates.
+
+The transitions, their oracle and the choice of actions are those of `arc_hybrid`, in another module, and
+numba does not notice when a function of another module changes: TRANSITIONS, which a test checks, is the
+digest of what is used from there, so that whoever changes it changes this file, which is then compiled anew.
+
+In packed sentences word i is row i, nothing is 0, and ROOT is n + 1.
+
+Letters: n words, N words of all sentences, S sentences, B buckets of weights, c columns, p word atoms.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
+from dynet_vdgi.data.templates import Templates
+from dynet_vdgi.jit import compiled
+from dynet_vdgi.students.arc_hybrid import (
+    FARTHEST,
+    HEADS,
+    LEFTMOST,
+    MOST_CHILDREN,
+    MOST_DEPTH,
+    N_ACTIONS,
+    N_CHILDREN,
+    RIGHTMOST,
+    STACK,
+    Codes,
+    Floats,
+    Ints,
+    Weights,
+    advance,
+    best,
+    best_of_cheapest,
+    cost,
+    is_legal,
+    new_state,
+    score,
+    shift_of,
+)
+
+USED = (advance, best, best_of_cheapest, cost, is_legal, new_state, score, shift_of)
+TRANSITIONS = "6d4a5e3b67ecd841"
+
+N_PLACES = 13
+"""What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
+
+NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
+"""As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
+These two, and agreement, may be absent: 0."""
+
+FARTHEST_GAP = 2  # more places with punctuation are taken for these
+
+
+class StateFeatures(NamedTuple):
+    """What a model sees: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
+
+    places: Ints  # (p,) of words
+    columns: Ints  # (p,): which columns of these; atoms 1..p
+    templates: Templates
+
+
+@compiled
+def forget_children(state: Ints, n: int) -> None:
+    """Puts the state before the first action on n words."""
+    for word in range(n + 2):
+        state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
+
+
+@compiled
+def look(state: Ints, size: int, front: int, places: Ints) -> None:
+    """The rows of the words in all places, N_PLACES of them."""
+    s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
+    places[0], places[1], places[2], places[3] = 0, s0, s1, state[STACK, size]
+    places[4], places[5], places[6], places[7] = front, front + 1, front + 2, front - 1
+    places[8], places[9] = state[LEFTMOST, s0], state[RIGHTMOST, s0]
+    places[10], places[11] = state[LEFTMOST, s1], state[RIGHTMOST, s1]
+    places[12] = state[LEFTMOST, front]
+
+
+@compiled
+def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes) -> None:
+    """NUMBERS and agreement, numbers (7 + 8,)."""
+    s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
+    numbers[0] = min(state[N_CHILDREN, s0], MOST_CHILDREN)
+    numbers[1] = min(state[N_CHILDREN, s1], MOST_CHILDREN)
+    numbers[2] = min(front - s0, FARTHEST) if s0 else 0
+    numbers[3] = min(s0 - s1, FARTHEST) if s1 else 0
+    numbers[4] = min(size, MOST_DEPTH)
+    has_gaps = rows[len(rows) - 3, GAPS] > 0
+    most = np.uint64(FARTHEST_GAP)
+    numbers[5] = 1 + min(rows[front, GAPS] - rows[s0, GAPS], most) if has_gaps and s0 else 0
+    numbers[6] = 1 + min(rows[s0, GAPS] - rows[s1, GAPS], most) if has_gaps and s1 else 0
+    k = 7
+    for other in (front, s1):
+        for column in range(AGREEMENT, AGREEMENT + len(AGREEING)):
+            mine, its = rows[s0, column], rows[other, column]
+            numbers[k] = 0 if not mine or not its else 1 if mine == its else 2
+            k += 1
+
+
+@compiled
+def find_features(
+    rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
+) -> int:
+    """Fills in the buckets of the features of what `places` and the numbers at the end of `atoms` say.
+
+    How many features there are: those with an absent atom do not exist.
+    """
+    parts, of_template, of_atom, certain = features.templates
+    n_words = len(features.places)
+    for k in range(n_words):
+        atoms[k + 1] = rows[places[features.places[k]], features.columns[k]]
+    found, width, down = 0, parts.shape[1], np.uint64(shift)
+    for t in range(len(parts)):
+        code = of_template[t]
+        exists = True
+        for k in range(width):
+            atom = parts[t, k]
+            if t >= certain and atom and atoms[atom] == 0:
+                exists = False
+            code += atoms[atom] * of_atom[atom]
+        if exists:
+            buckets[found] = code >> down
+            found += 1
+    return found
+
+
+@compiled
+def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
+    """How far the action is above the best other legal one; infinite where there is no other."""
+    margin = np.inf
+    for other in range(N_ACTIONS):
+        if other != action and is_legal(other, size, front, n):
+            margin = min(margin, scores[action] - scores[other])
+    return margin
+
+
+@compiled
+def parse_words(
+    rows: Codes,
+    first: Ints,
+    features: StateFeatures,
+    weights: Weights,
+    given: Ints,
+    heads: Ints,
+    margins: Floats,
+) -> None:
+    """Greedy trees of packed sentences: heads (N,), and for each word its least sure decision.
+
+    Decisions about its head are the attachment, and every SHIFT while it was on top of the stack; margins
+    (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if they fit into a
+    projective tree; of length 0: none is given.
+    """
+    state, shift = new_state(first), shift_of(weights)
+    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
+    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
+    buckets = np.zeros(len(features.templates.parts), np.uint64)
+    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    margins[:] = np.inf
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        n, own = end - start, rows[first[k] + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
+        forget_children(state, n)
+        size, front = 0, 1
+        for _ in range(2 * n):
+            look(state, size, front, places)
+            fill_numbers(state, size, front, own, atoms[numbers:])
+            found = find_features(own, features, shift, places, atoms, buckets)
+            score(weights, buckets[:found], scores)
+            if len(given):
+                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+            else:
+                action = best(scores, size, front, n)
+            top = state[STACK, size + 2]
+            if top:
+                at = start + top - 1
+                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
+            size, front = advance(state, action, size, front, n)
+        heads[start:end] = state[HEADS, 1 : n + 1]
+
+
+@compiled
+def learn_words(
+    rows: Codes,
+    gold: Ints,
+    first: Ints,
+    order: Ints,
+    amounts: Floats,
+    features: StateFeatures,
+    weights: Weights,
+    totals: Weights,
+    step: int,
+    exploring: bool,
+) -> int:
+    """As `arc_hybrid.train_epoch`, for packed sentences; sentence k changes weights by amounts[k]."""
+    state, shift = new_state(first), shift_of(weights)
+    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
+    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
+    room = np.zeros(len(features.templates.parts), np.uint64)
+    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    for k in order:
+        n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
+        own = rows[first[k] + EXTRA_ROWS * k : first[k + 1] + EXTRA_ROWS * (k + 1)]
+        forget_children(state, n)
+        size, front = 0, 1
+        for _ in range(2 * n):
+            look(state, size, front, places)
+            fill_numbers(state, size, front, own, atoms[numbers:])
+            buckets = room[: find_features(own, features, shift, places, atoms, room)]
+            score(weights, buckets, scores)
+            action = best(scores, size, front, n)
+            target = best_of_cheapest(scores, costs, state[STACK], size, front, n, heads)
+            if costs[action] > costs[target]:
+                for bucket in buckets:
+                    weights[bucket, target] += amounts[k]
+                    weights[bucket, action] -= amounts[k]
+                    totals[bucket, target] += amounts[k] * step
+                    totals[bucket, action] -= amounts[k] * step
+                if not exploring:
+                    action = target
+            step += 1
+            size, front = advance(state, action, size, front, n)
+    return step

@@ -1,0 +1,211 @@
+"""A parser in linear time that sees words, FEATS and punctuation as well as tags.
+
+The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle, as `linear`, and with
+more features. Several perceptrons that saw the sentences in different orders are averaged into one.
+
+Letters: n words, N words of all sentences, B buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi import sparse_weights
+from dynet_vdgi.data.atoms import Atoms, PackedRows
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
+from dynet_vdgi.students.perceptron import N_ACTIONS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FORMAT = 1
+"""Of the arrays; goes up when features or hashing change."""
+
+PREFIX = "words/"
+_FREE = -1  # head of a word that may have any
+
+
+@dataclass(eq=False)
+class WordPerceptron:
+    """The parser; `fit` learns its weights (B, 3), a column an action.
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    epochs: int = 3
+    explore_from: int = 2  # from this epoch on, counted from 1, the parser's own actions are followed
+    log2_buckets: int = 20  # features share 2 to this power rows of weights
+    feats: bool = True  # features of FEATS, and
+    words: bool = True  # of forms
+    seeds: Sequence[int] = (1, 2, 3)  # of the orders of sentences; one perceptron each
+    weights: NDArray[np.float32] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        limits = {"epochs": (1, 10_000), "explore_from": (1, 10_001), "log2_buckets": (1, MOST_LOG2_BUCKETS)}
+        for name, (low, high) in limits.items():
+            if not low <= getattr(self, name) <= high:
+                message = f"{name} must be from {low} to {high}, not {getattr(self, name)}"
+                raise ConfigError(f"parser with words: {message}")
+        if not self.seeds:
+            raise ConfigError("parser with words: no seeds")
+        self._atoms = Atoms()
+
+    def fit(
+        self,
+        trees: Sequence[Sentence],
+        copies: Sequence[int] | None = None,
+        amounts: Sequence[float] | None = None,
+    ) -> WordPerceptron:
+        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; or 1.
+
+        The trees should be projective with one root; of others it learns what it can. The same arguments
+        give the same parser.
+
+        Raises:
+            VdgiError: there are no words.
+            ValueError: a sentence has no heads, or numbers of copies or amounts are not one a tree.
+        """
+        packed, gold = self._atoms.pack(trees), _flat_heads(trees)
+        if not len(gold):
+            raise VdgiError("no trees to train the parser on")
+        plan = np.repeat(np.arange(len(trees)), _one_each(copies, len(trees), "copies").astype(np.int64))
+        sizes = _one_each(amounts, len(trees), "amounts")
+        total = np.zeros((1 << self.log2_buckets, N_ACTIONS))
+        for seed in self.seeds:
+            self._add_perceptron(packed, gold, plan, sizes, seed, total)
+        self.weights = (total / len(self.seeds)).astype(np.float32)
+        return self
+
+    def _add_perceptron(
+        self, packed: PackedRows, gold: Ints, plan: Ints, sizes: Floats, seed: int, total: Floats
+    ) -> None:
+        """Trains a perceptron, and adds its average weights to the total (B, 3)."""
+        weights, totals, step = np.zeros_like(total), np.zeros_like(total), 0
+        kernels = _kernels()
+        for epoch in range(1, self.epochs + 1):
+            order = np.random.default_rng([seed, epoch]).permutation(plan)
+            step = kernels.learn_words(
+                packed.rows,
+                gold,
+                packed.first,
+                order,
+                sizes,
+                self._features(),
+                weights,
+                totals,
+                step,
+                epoch >= self.explore_from,
+            )
+        total += weights
+        total -= totals / step
+
+    def predict(self, sentences: Iterable[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
+        """The sentences with the trees it finds, projective, with one root.
+
+        With `keep_heads` heads that are there, not FREE, stay; they must fit into a projective tree.
+        """
+        return [tree for tree, _ in self.predict_with_margins(sentences, keep_heads=keep_heads)]
+
+    def predict_with_margins(
+        self, sentences: Iterable[Sentence], *, keep_heads: bool = False
+    ) -> list[tuple[Sentence, Floats]]:
+        """The same, each with the margins (n,) of its words: how far the least sure decision about a head
+        was above its alternative, in units of scores; infinite where there was none."""
+        if self.weights is None:
+            raise ValueError("the parser has no weights yet: call fit first")
+        text = list(sentences)
+        packed = self._atoms.pack(text)
+        given = _given_heads(text) if keep_heads else np.zeros(0, np.int64)
+        n_words = int(packed.first[-1])
+        heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
+        _kernels().parse_words(
+            packed.rows, packed.first, self._features(), self.weights, given, heads, margins
+        )
+        flat, ends = heads.tolist(), packed.first.tolist()
+        return [
+            (replace(sentence, heads=tuple(flat[start:end])), margins[start:end])
+            for sentence, start, end in zip(text, ends, ends[1:])
+        ]
+
+    def _features(self) -> Any:
+        from dynet_vdgi.students.word_features import features
+
+        return features(feats=self.feats, words=self.words)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` reads back: the rows of weights that are not zero."""
+        if self.weights is None:
+            raise ValueError("the parser has no weights yet: call fit first")
+        return sparse_weights.to_arrays(PREFIX, FORMAT, self.weights, (self.feats, self.words))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordPerceptron:
+        """The parser whose `arrays` these are; others are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they are not those of such a parser of this version.
+        """
+        weights, (feats, words) = sparse_weights.from_arrays(
+            arrays, PREFIX, "parser with words", FORMAT, (N_ACTIONS,), n_options=2
+        )
+        log2_buckets = len(weights).bit_length() - 1
+        parser = cls(log2_buckets=log2_buckets, feats=bool(feats), words=bool(words))
+        parser.weights = weights
+        return parser
+
+
+def gold_copies(n_gold: int, n_silver: int) -> int:
+    """How often an epoch shows each gold tree beside the silver ones: a third of the sentences is gold."""
+    return max(1, n_silver // (3 * max(1, n_gold)))
+
+
+GOLD_AMOUNT = 2.0
+"""How much a gold tree changes weights by, where a silver one changes them by 1."""
+
+
+def _flat_heads(trees: Sequence[Sentence]) -> Ints:
+    if any(tree.heads is None for tree in trees):
+        raise ValueError("a sentence to learn from has no heads")
+    return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
+
+
+def _given_heads(sentences: Sequence[Sentence]) -> Ints:
+    heads = (sentence.heads or (_FREE,) * len(sentence) for sentence in sentences)
+    return np.array(list(chain.from_iterable(heads)), np.int64)
+
+
+def _one_each(numbers: Sequence[float] | None, count: int, name: str) -> Floats:
+    array = np.ones(count) if numbers is None else np.asarray(numbers, np.float64)
+    if array.shape != (count,):
+        raise ValueError(f"{name} of {array.shape} for {count} trees")
+    return array
+
+
+@cache
+def _kernels() -> Any:
+    """The module `word_kernels`, compiled. Importing numba takes a while, so it is done here."""
+    from dynet_vdgi.students import word_kernels  # says so where numba is missing
+
+    # isort: split
+    from dynet_vdgi.jit import announced
+    from dynet_vdgi.students.word_features import features
+
+    with announced("the linear parser"):
+        packed, nothing = Atoms().pack([]), np.zeros(0, np.int64)
+        float32, float64 = np.zeros((2, N_ACTIONS), np.float32), np.zeros((2, N_ACTIONS))
+        margins = np.zeros(0)
+        word_kernels.parse_words(packed.rows, packed.first, features(), float32, nothing, nothing, margins)
+        word_kernels.learn_words(
+            packed.rows, nothing, packed.first, nothing, np.zeros(0), features(), float64, float64, 0, False
+        )
+    return word_kernels

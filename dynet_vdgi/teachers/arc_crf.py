@@ -1,0 +1,278 @@
+"""A rule table that learns from trees: a conditional random field over projective trees with one root.
+
+    p(tree | sentence) = exp(sum over arcs of share * base(arc) + weights . features(arc)) / Z
+
+The base is a table's log-potentials. Weights start at 0 and the share at 1, so without trees this is the
+table; with a few trees weights move what the trees contradict, and with many the share sinks to a half.
+Features are binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, the weights
+being averaged over the ends of the later epochs.
+
+A tree may be partial: the head of a word is FREE where nobody has said it, and the likelihood sums over all
+heads such a word can have beside the others.
+
+Letters: n words, B buckets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi import sparse_weights
+from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.templates import Templates
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.teachers import arc_features, chart
+from dynet_vdgi.teachers.chart import FREE
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint64]
+
+
+FORMAT = 1
+"""Of the arrays; goes up when features or hashing change."""
+
+PREFIX = "crf/"
+
+LEAST_SHARE = 0.5
+"""Of the base, with many trees, or weights from other treebanks to start with."""
+
+
+class Base(Protocol):
+    """What is believed before there are trees, for instance a `Prior`."""
+
+    def potentials(self, sentence: Sentence, /) -> Floats:
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, in nats."""
+
+
+@dataclass(eq=False)
+class ArcCrf:
+    """The random field; `fit` learns its weights (B,).
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    epochs: int = 6
+    rate: float = 0.1  # of AdaGrad, whose sums of squares start at 1
+    ridge: float = 1e-3  # draws weights to 0
+    longest: int = 80  # words; longer trees are not learnt from
+    log2_buckets: int = 20
+    feats: bool = True  # features of FEATS, and
+    words: bool = True  # of forms
+    seed: int = 1  # of the order of the trees
+    trust: float = 500.0  # known heads after which the table has lost half of what it will lose
+    share: float = 1.0  # of the base; set by fit
+    base: Base | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 0), ("rate", 0), ("ridge", 0), ("longest", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"arc CRF: {name} must be {least} or more, not {getattr(self, name)}")
+        if not 1 <= self.log2_buckets <= sparse_weights.MOST_LOG2_BUCKETS:
+            limits = f"from 1 to {sparse_weights.MOST_LOG2_BUCKETS}"
+            raise ConfigError(f"arc CRF: log2_buckets must be {limits}, not {self.log2_buckets}")
+        self._table: Templates = arc_features.templates(feats=self.feats, words=self.words)
+        self._atoms = Atoms()
+
+    def fit(self, trees: Iterable[Sentence], base: Base, start: Floats | None = None) -> ArcCrf:
+        """Learns from trees, whose heads may be FREE, beginning with these weights (B,), or 0.
+
+        Raises:
+            ValueError: a sentence has no heads, or `start` has another shape.
+        """
+        n_buckets = 1 << self.log2_buckets
+        if start is not None and start.shape != (n_buckets,):
+            raise ValueError(f"weights to start with are {start.shape}, not {(n_buckets,)}")
+        self.base = base
+        self.weights = np.zeros(n_buckets) if start is None else np.array(start, np.float64)
+        learnt_from = [tree for tree in trees if 1 < len(tree) <= self.longest]
+        self.share = share_of_base(n_known_heads(learnt_from), self.trust) if start is None else LEAST_SHARE
+        examples = [self._example(tree) for tree in learnt_from]
+        if not examples:
+            return self
+        squares, total = np.ones(n_buckets), np.zeros(n_buckets)
+        rng = np.random.default_rng(self.seed)
+        first_averaged = self.epochs // 2
+        for epoch in range(self.epochs):
+            for k in rng.permutation(len(examples)):
+                self._learn(examples[k], squares)
+            if epoch >= first_averaged:
+                total += self.weights
+        if self.epochs:
+            average = total / (self.epochs - first_averaged)
+            self.weights = average.astype(np.float32).astype(np.float64)  # as a model file has them
+        return self
+
+    def scores(self, sentence: Sentence) -> Floats:
+        """Log-potentials (n + 1, n + 1) of arcs, those of the base included."""
+        return next(self._scores_of([sentence]))
+
+    def _scores_of(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
+        base, weights = self._fitted()
+        packed = self._atoms.pack(sentences)
+        for k, sentence in enumerate(sentences):
+            scores = self._based(base.potentials(sentence))
+            arc_features.add_scores(packed.of(k), self._table, weights, scores)
+            yield scores
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
+        return [chart.marginals(scores) for scores in self._scores_of(list(sentences))]
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with the trees of which most arcs are expected to be right."""
+        text = list(sentences)
+        trees = map(chart.expected_best, self.marginals(text))
+        return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
+
+    def k_best(self, sentence: Sentence, k: int) -> list[tuple[float, Sentence]]:
+        """The k most probable trees, the best first, each with its log-probability in nats."""
+        scores = self.scores(sentence)
+        log_z = chart.log_partition(scores)
+        return [(score - log_z, replace(sentence, heads=heads)) for score, heads in chart.k_best(scores, k)]
+
+    def log_likelihood(self, trees: Iterable[Sentence]) -> float:
+        """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
+
+        Raises:
+            ValueError: there is no projective tree that contains what is given.
+        """
+        total = 0.0
+        for tree in trees:
+            scores = self.scores(tree)
+            total += chart.log_partition(chart.constrained(scores, _heads_of(tree)))
+            total -= chart.log_partition(scores)
+        return total
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` reads back; the base is not part of it."""
+        _, weights = self._fitted()
+        arrays = sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
+        return {**arrays, PREFIX + "share": np.array([self.share])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], base: Base) -> ArcCrf:
+        """The CRF whose `arrays` these are, over this base; other arrays are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they are not those of a CRF of this version.
+        """
+        weights, (feats, words) = sparse_weights.from_arrays(arrays, PREFIX, "arc CRF", FORMAT, n_options=2)
+        crf = cls(log2_buckets=len(weights).bit_length() - 1, feats=bool(feats), words=bool(words))
+        crf.base, crf.weights = base, weights.astype(np.float64)
+        share = arrays.get(PREFIX + "share")
+        if share is None or share.shape != (1,) or not np.isfinite(share).all():
+            raise ModelError(f"no arc CRF: {PREFIX}share is not one finite number")
+        crf.share = float(share[0])
+        return crf
+
+    def _example(self, tree: Sentence) -> _Example:
+        base, _ = self._fitted()
+        rows = self._atoms.pack([tree]).rows
+        return _Example(rows, self._based(base.potentials(tree)), _heads_of(tree))
+
+    def _based(self, potentials: Floats) -> Floats:
+        """What the base adds to scores, in an array that kernels can change."""
+        return np.ascontiguousarray(self.share * potentials, np.float64)
+
+    def _learn(self, example: _Example, squares: Floats) -> None:
+        _, weights = self._fitted()
+        scores = example.base.copy()
+        arc_features.add_scores(example.rows, self._table, weights, scores)
+        slopes = slopes_of(scores, example.heads)
+        arc_features.learn(example.rows, self._table, slopes, self.rate, self.ridge, weights, squares)
+
+    def _fitted(self) -> tuple[Base, Floats]:
+        if self.base is None or self.weights is None:
+            raise ValueError("the arc CRF has no weights yet: call fit first")
+        return self.base, self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class _Example:
+    """What learning needs of a tree: rows of atoms, the base's potentials (n + 1, n + 1), heads."""
+
+    rows: Codes
+    base: Floats
+    heads: tuple[int, ...]
+
+
+def slopes_of(scores: Floats, heads: Sequence[int]) -> Floats:
+    """Slopes (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
+
+    What a projective tree cannot contain, crossing arcs for instance, is taken arc by arc: words with a head
+    are learnt from, FREE ones are not.
+    """
+    expected = chart.marginals(scores)
+    words = np.array([k for k, head in enumerate(heads) if head != FREE], np.int64)
+    slopes = np.zeros_like(expected)
+    if 0 < len(words) < len(heads):
+        with suppress(ValueError):  # no projective tree contains these arcs
+            slopes = chart.marginals(chart.constrained(scores, heads)) - expected
+    slopes[:, words] = -expected[:, words]
+    slopes[[heads[k] for k in words], words] += 1.0
+    return slopes
+
+
+def share_of_base(n_known: int, trust: float) -> float:
+    """How much the base counts beside features that have seen so many heads: from 1 down to LEAST_SHARE."""
+    return LEAST_SHARE + (1 - LEAST_SHARE) * trust / (trust + n_known)
+
+
+def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
+    """How much an unsupervised teacher's marginals count beside a CRF's that has seen so many heads.
+
+    1 where there are no trees, 1/2 after `trust` words; for a CRF started from other languages' treebanks
+    the study halves it.
+    """
+    return trust / (trust + n_known)
+
+
+def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -> list[Floats]:
+    """Marginals (n + 1, n) of sentences, `share` of them the unsupervised teacher's."""
+    return [(1 - share) * ours + share * theirs for ours, theirs in zip(crf, unsupervised)]
+
+
+def n_known_heads(trees: Iterable[Sentence]) -> int:
+    """How many words have a head."""
+    return sum(head != FREE for tree in trees for head in tree.heads or ())
+
+
+def moved(
+    before: Sequence[Floats], after: Sequence[Floats], sentences: Sequence[Sentence]
+) -> list[tuple[float, str, str, str, float]]:
+    """Which kinds of arcs learning has moved, from marginals (n + 1, n) before and after, the most first.
+
+    Of each kind the change in the expected number of such arcs, the tag of the head or ROOT, the tag of the
+    dependent, `left` or `right`, and the expected number before.
+    """
+    counts: tuple[dict[tuple[str, str, str], float], ...] = (defaultdict(float), defaultdict(float))
+    for sentence, *both in zip(sentences, before, after):
+        tags = ("ROOT", *sentence.tags)
+        for count, matrix in zip(counts, both):
+            for head, dependent in zip(*np.nonzero(matrix)):
+                side = "left" if dependent + 1 < head else "right"
+                kind = tags[head], tags[dependent + 1], side
+                count[kind] += float(matrix[head, dependent])
+    kinds = sorted(counts[0].keys() | counts[1].keys())
+    rows = [(counts[1][kind] - counts[0][kind], *kind, counts[0][kind]) for kind in kinds]
+    return sorted(rows, key=_size_of_change, reverse=True)
+
+
+def _size_of_change(row: tuple[float, str, str, str, float]) -> float:
+    return abs(row[0])
+
+
+def _heads_of(tree: Sentence) -> tuple[int, ...]:
+    if tree.heads is None:
+        raise ValueError("a sentence to learn from has no heads")
+    return tree.heads

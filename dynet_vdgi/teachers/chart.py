@@ -1,0 +1,403 @@
+"""Exact sums, maxima and k-best lists over projective trees with one root, for scores of single arcs.
+
+Eisner's (1996, "Three new probabilistic models for dependency parsing") half-trees, cubic in the number of
+words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the arcs [head, dependent] of one
+sentence, in nats, ROOT at 0; column 0 and the diagonal are ignored, minus infinity forbids an arc. The score
+of a tree is the sum over its arcs, its probability proportional to exp(score). All functions raise ValueError
+where there is no tree, or the scores are no such matrix.
+
+Letters: n words; inside the kernels words are 0..n-1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.errors import VdgiError
+
+try:
+    from dynet_vdgi.jit import announced, compiled
+except ImportError as error:
+    raise VdgiError(f"exact parsing needs the package numba ({error}); pip install 'numba>=0.58'") from None
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Heads = tuple[int, ...]
+
+FREE = -1
+"""Stands for the head of a word that may have any."""
+
+LOWEST = -50.0
+"""How far below the best arc of its word a score may lie when trees are summed over; lower ones are raised to
+it, except for minus infinity."""
+
+LEAST, MOST = 1e-100, 1e100
+"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+
+NO_TREE = "there is no projective tree with one root among the arcs that are allowed"
+
+LINK, CLOSED = 0, 1  # first index of a chart (2, n, n): an arc with what lies under it; a finished half-tree
+
+
+# ------------------------------------------------------------------------------------------- sums
+@compiled
+def inside(factors: Floats, chart: Floats) -> float:
+    """The sum Z over all trees of the product of their factors (n + 1, n), ROOT first. Fills the chart."""
+    n = factors.shape[1]
+    link, closed = chart[LINK], chart[CLOSED]  # each (n, n): head, farthest word
+    for i in range(n):
+        closed[i, i] = 1.0
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            under = 0.0
+            for m in range(i, j):
+                under += closed[i, m] * closed[j, m + 1]
+            link[i, j], link[j, i] = under * factors[i + 1, j], under * factors[j + 1, i]
+            to_right = to_left = 0.0
+            for m in range(i, j):
+                to_right += link[i, m + 1] * closed[m + 1, j]
+                to_left += link[j, m] * closed[m, i]
+            closed[i, j], closed[j, i] = to_right, to_left
+    z = 0.0
+    for root in range(n):
+        z += factors[0, root] * closed[root, 0] * closed[root, n - 1]
+    return z
+
+
+@compiled
+def outside(factors: Floats, chart: Floats, z: float, slopes: Floats, marginals: Floats) -> None:
+    """The probability (n + 1, n) of every arc, from a filled chart.
+
+    `slopes` receives the derivatives of log Z by the chart; its entries, as the marginals', must be zero.
+    """
+    n = factors.shape[1]
+    link, closed = chart[LINK], chart[CLOSED]
+    d_link, d_closed = slopes[LINK], slopes[CLOSED]
+    for root in range(n):
+        weight = factors[0, root] / z
+        d_closed[root, 0] += weight * closed[root, n - 1]
+        d_closed[root, n - 1] += weight * closed[root, 0]
+        marginals[0, root] = weight * closed[root, 0] * closed[root, n - 1]
+    for width in range(n - 1, 0, -1):
+        for i in range(n - width):
+            j = i + width
+            to_right, to_left = d_closed[i, j], d_closed[j, i]
+            for m in range(i, j):
+                d_link[i, m + 1] += to_right * closed[m + 1, j]
+                d_closed[m + 1, j] += to_right * link[i, m + 1]
+                d_link[j, m] += to_left * closed[m, i]
+                d_closed[m, i] += to_left * link[j, m]
+            marginals[i + 1, j] = d_link[i, j] * link[i, j]
+            marginals[j + 1, i] = d_link[j, i] * link[j, i]
+            under = d_link[i, j] * factors[i + 1, j] + d_link[j, i] * factors[j + 1, i]
+            for m in range(i, j):
+                d_closed[i, m] += under * closed[j, m + 1]
+                d_closed[j, m + 1] += under * closed[i, m]
+
+
+@compiled
+def scaled_inside(factors: Floats, chart: Floats) -> tuple[float, float]:
+    """Scales the factors of all words until Z is between LEAST and MOST: Z, and the log of the scale.
+
+    Z is 0 where no scale helps.
+    """
+    n = factors.shape[1]
+    step = math.exp(min(1.0, 200.0 / n))  # cannot jump over the range
+    log_scale = 0.0
+    for _ in range(100 + n):
+        z = inside(factors, chart)
+        if LEAST < z < MOST:
+            return z, log_scale
+        change = step if z <= LEAST else 1.0 / step  # otherwise it is too large, infinite or not a number
+        for head in range(n + 1):
+            for dependent in range(n):
+                factors[head, dependent] *= change
+        log_scale += n * math.log(change)
+    return 0.0, log_scale
+
+
+@compiled
+def exponentials(scores: Floats, factors: Floats) -> float:
+    """Factors (n + 1, n) of scores (n + 1, n + 1), 1 for the best of each word; the log of the scale."""
+    n = len(scores) - 1
+    log_scale = 0.0
+    for dependent in range(1, n + 1):
+        best = -np.inf
+        for head in range(n + 1):
+            if head != dependent and scores[head, dependent] > best:
+                best = scores[head, dependent]
+        for head in range(n + 1):
+            score = scores[head, dependent]
+            allowed = head != dependent and score > -np.inf
+            factors[head, dependent - 1] = math.exp(max(score - best, LOWEST)) if allowed else 0.0
+        log_scale -= best
+    return log_scale
+
+
+@compiled
+def sums(scores: Floats, marginals: Floats) -> float:
+    """log Z, in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree."""
+    n = len(scores) - 1
+    factors, chart = np.zeros((n + 1, n)), np.zeros((2, n, n))
+    log_scale = exponentials(scores, factors)
+    z, further = scaled_inside(factors, chart)
+    if z == 0.0:
+        return -np.inf
+    outside(factors, chart, z, np.zeros((2, n, n)), marginals)
+    return math.log(z) - log_scale - further
+
+
+# ------------------------------------------------------------------------------------------- the best tree
+@compiled
+def best_chart(scores: Floats, chart: Floats, split: Ints) -> int:
+    """Fills a chart (2, n, n) with the best score of every item and its split; the best root."""
+    n = len(scores) - 1
+    link, closed = chart[LINK], chart[CLOSED]
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            best, at = -np.inf, i
+            for m in range(i, j):
+                score = closed[i, m] + closed[j, m + 1]
+                if score > best:
+                    best, at = score, m
+            link[i, j], link[j, i] = best + scores[i + 1, j + 1], best + scores[j + 1, i + 1]
+            split[LINK, i, j] = split[LINK, j, i] = at
+            best, at = -np.inf, j
+            for m in range(i + 1, j + 1):
+                score = link[i, m] + closed[m, j]
+                if score > best:
+                    best, at = score, m
+            closed[i, j], split[CLOSED, i, j] = best, at
+            best, at = -np.inf, i
+            for m in range(i, j):
+                score = link[j, m] + closed[m, i]
+                if score > best:
+                    best, at = score, m
+            closed[j, i], split[CLOSED, j, i] = best, at
+    best, at = -np.inf, -1
+    for root in range(n):
+        score = scores[0, root + 1] + closed[root, 0] + closed[root, n - 1]
+        if score > best:
+            best, at = score, root
+    return at
+
+
+@compiled
+def maximum(scores: Floats, heads: Ints) -> bool:
+    """Fills in the heads (n,) of the best tree; whether there is one."""
+    n = len(heads)
+    split = np.zeros((2, n, n), np.int64)
+    root = best_chart(scores, np.zeros((2, n, n)), split)
+    if root < 0:
+        return False
+    heads[root] = 0
+    agenda = np.zeros((2 * n + 2, 3), np.int64)  # kind, head, farthest word
+    agenda[0, 0] = agenda[1, 0] = CLOSED
+    agenda[0, 1] = agenda[1, 1] = root
+    agenda[1, 2] = n - 1
+    size = 2
+    while size:
+        size -= 1
+        kind, head, end = agenda[size, 0], agenda[size, 1], agenda[size, 2]
+        if head == end:
+            continue
+        at = split[kind, head, end]
+        if kind == CLOSED:
+            agenda[size, 0], agenda[size, 1], agenda[size, 2] = LINK, head, at
+            agenda[size + 1, 0], agenda[size + 1, 1], agenda[size + 1, 2] = CLOSED, at, end
+        else:
+            heads[end] = head + 1
+            agenda[size, 0], agenda[size, 1], agenda[size, 2] = CLOSED, min(head, end), at
+            agenda[size + 1, 0], agenda[size + 1, 1] = CLOSED, max(head, end)
+            agenda[size + 1, 2] = at + 1
+        size += 2
+    return True
+
+
+# ------------------------------------------------------------------------------------------- k best
+@compiled
+def offer(score: float, split: int, first: int, second: int, scores: Floats, origin: Ints) -> None:
+    """Puts a candidate in its place among the k best of an item, scores (k,) and origin (k, 3)."""
+    place = len(scores)
+    while place > 0 and score > scores[place - 1]:  # of equals the first one stays before
+        place -= 1
+    for k in range(len(scores) - 1, place, -1):
+        scores[k] = scores[k - 1]
+        for column in range(3):
+            origin[k, column] = origin[k - 1, column]
+    if place < len(scores):
+        scores[place] = score
+        origin[place, 0], origin[place, 1], origin[place, 2] = split, first, second
+
+
+@compiled
+def combine(left: Floats, right: Floats, extra: float, split: int, scores: Floats, origin: Ints) -> None:
+    """Offers the sums of two items, k best each, that can be among the k best sums."""
+    count = len(scores)
+    for first in range(count):
+        for second in range(count // (first + 1)):
+            score = left[first] + right[second] + extra
+            if not score > scores[count - 1]:
+                break
+            offer(score, split, first, second, scores, origin)
+
+
+@compiled
+def best_charts(scores: Floats, chart: Floats, origin: Ints, roots: Floats, root_origin: Ints) -> None:
+    """Fills a chart (2, n, n, k) with the k best scores of every item, and where they come from.
+
+    origin (2, n, n, k, 3): the split, and which of the k best the two parts are; the same for the whole tree
+    in roots (k,) and root_origin (k, 3), whose split is the root.
+    """
+    n = len(scores) - 1
+    link, closed = chart[LINK], chart[CLOSED]
+    for i in range(n):
+        closed[i, i, 0] = 0.0
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            for m in range(i, j):
+                right, left = scores[i + 1, j + 1], scores[j + 1, i + 1]
+                combine(closed[i, m], closed[j, m + 1], right, m, link[i, j], origin[LINK, i, j])
+                combine(closed[i, m], closed[j, m + 1], left, m, link[j, i], origin[LINK, j, i])
+            for m in range(i, j):
+                combine(link[i, m + 1], closed[m + 1, j], 0.0, m + 1, closed[i, j], origin[CLOSED, i, j])
+                combine(link[j, m], closed[m, i], 0.0, m, closed[j, i], origin[CLOSED, j, i])
+    for root in range(n):
+        combine(closed[root, 0], closed[root, n - 1], scores[0, root + 1], root, roots, root_origin)
+
+
+@compiled
+def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints) -> None:
+    """Heads (n,) of the tree with this rank, 0 the best."""
+    n = len(heads)
+    agenda = np.zeros((2 * n + 2, 4), np.int64)  # kind, head, farthest word, rank
+    root = root_origin[rank, 0]
+    heads[root] = 0
+    agenda[0] = np.array([CLOSED, root, 0, root_origin[rank, 1]])
+    agenda[1] = np.array([CLOSED, root, n - 1, root_origin[rank, 2]])
+    size = 2
+    while size:
+        size -= 1
+        kind, head, end, own = agenda[size]
+        if head == end:
+            continue
+        split, first, second = origin[kind, head, end, own]
+        if kind == CLOSED:
+            agenda[size] = np.array([LINK, head, split, first])
+            agenda[size + 1] = np.array([CLOSED, split, end, second])
+        else:
+            heads[end] = head + 1
+            low, high = min(head, end), max(head, end)
+            agenda[size] = np.array([CLOSED, low, split, first])
+            agenda[size + 1] = np.array([CLOSED, high, split + 1, second])
+        size += 2
+
+
+@compiled
+def maxima(scores: Floats, k: int, heads: Ints, values: Floats) -> int:
+    """Heads (k, n) and scores (k,) of the k best trees; how many there are."""
+    n = len(scores) - 1
+    chart, origin = np.full((2, n, n, k), -np.inf), np.zeros((2, n, n, k, 3), np.int64)
+    root_origin = np.zeros((k, 3), np.int64)
+    values[:] = -np.inf
+    best_charts(scores, chart, origin, values, root_origin)
+    found = 0
+    while found < k and values[found] > -np.inf:
+        read_off(origin, root_origin, found, heads[found])
+        found += 1
+    return found
+
+
+# ------------------------------------------------------------------------------------------- for Python
+@lru_cache(maxsize=1)
+def make_ready() -> None:
+    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
+    with announced("exact parsing"):
+        scores = np.zeros((2, 2))
+        sums(scores, np.zeros((2, 1)))
+        maximum(scores, np.zeros(1, np.int64))
+        maxima(scores, 1, np.zeros((1, 1), np.int64), np.zeros(1))
+
+
+def _checked(scores: Floats) -> Floats:
+    matrix = np.ascontiguousarray(scores, np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise ValueError(f"scores of arcs must be (n + 1, n + 1), not {matrix.shape}")
+    off_diagonal = matrix[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]]
+    if not (off_diagonal < np.inf).all():
+        raise ValueError("scores of arcs must be numbers or minus infinity")
+    make_ready()
+    return matrix
+
+
+def log_partition(scores: Floats) -> float:
+    """The log of the sum over all trees of exp(score), in nats."""
+    return _sums(scores)[0]
+
+
+def marginals(scores: Floats) -> Floats:
+    """The probability (n + 1, n) of every arc, by head, ROOT first, and dependent; columns sum to 1."""
+    return _sums(scores)[1]
+
+
+def _sums(scores: Floats) -> tuple[float, Floats]:
+    matrix = _checked(scores)
+    n = len(matrix) - 1
+    of_arcs = np.zeros((n + 1, n))
+    log_z = sums(matrix, of_arcs) if n else 0.0
+    if log_z == -math.inf:
+        raise ValueError(NO_TREE)
+    return log_z, of_arcs
+
+
+def best(scores: Floats) -> Heads:
+    """Heads (n,) of the tree with the highest score."""
+    matrix = _checked(scores)
+    heads = np.zeros(len(matrix) - 1, np.int64)
+    if len(heads) and not maximum(matrix, heads):
+        raise ValueError(NO_TREE)
+    return tuple(heads.tolist())
+
+
+def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
+    """Scores and heads (n,) of the k best trees, the best first; fewer where there are fewer trees.
+
+    Time and memory grow with k (log k) and k.
+    """
+    if k < 1:
+        raise ValueError(f"k must be 1 or more, not {k}")
+    matrix = _checked(scores)
+    n = len(matrix) - 1
+    if not n:
+        return [(0.0, ())]
+    heads, values = np.zeros((k, n), np.int64), np.zeros(k)
+    found = maxima(matrix, k, heads, values)
+    if not found:
+        raise ValueError(NO_TREE)
+    return [(value, tuple(tree)) for value, tree in zip(values[:found].tolist(), heads[:found].tolist())]
+
+
+def expected_best(arc_marginals: Floats) -> Heads:
+    """The tree of which most arcs are expected to be right, for marginals (n + 1, n)."""
+    return best(np.pad(arc_marginals, ((0, 0), (1, 0))))
+
+
+def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
+    """The scores with every arc forbidden that is not in these heads (n,); FREE words may have any head."""
+    given = np.asarray(heads, np.int64)
+    if given.shape != (len(scores) - 1,):
+        raise ValueError(f"{len(scores) - 1} words, but heads of {given.shape}")
+    words = np.flatnonzero(given != FREE)
+    result = np.array(scores, np.float64)
+    kept = result[given[words], words + 1]
+    result[:, words + 1] = -np.inf
+    result[given[words], words + 1] = kept
+    return result

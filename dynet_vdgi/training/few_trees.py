@@ -1,0 +1,153 @@
+"""One learner from no trees to a thousand: a table, trees as far as there are any, and text.
+
+A CRF starts as the rule table and learns from the trees. It and the unsupervised teacher, which counts less
+the more trees there are, put trees onto the text; from these silver trees and the gold ones a parser in
+linear time learns. One setting does for all numbers of trees and all languages.
+
+Letters: n words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, shift_for
+from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
+from dynet_vdgi.teachers import chart
+from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
+from dynet_vdgi.teachers.chart import FREE
+
+Floats = NDArray[np.float64]
+
+SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
+"""Words of the sentences that silver trees are put on, and of gold trees that are learnt from."""
+
+CALIBRATION_SENTENCES = 500
+
+
+@dataclass(eq=False)
+class FewTrees:
+    """The learner, its CRF and its parser; `fit` learns both."""
+
+    crf: ArcCrf = field(default_factory=ArcCrf)
+    student: WordPerceptron = field(default_factory=WordPerceptron)
+    trust: float = 20.0  # gold words that count as much as the unsupervised teacher
+    share: float = 1.0  # of the unsupervised teacher in the silver trees; set by fit
+    calibration: Calibration | None = field(default=None, repr=False)
+
+    def fit(
+        self,
+        text: Sequence[Sentence],
+        trees: Sequence[Sentence],
+        base: Base,
+        unsupervised: Sequence[Floats] = (),
+        start: Floats | None = None,
+    ) -> FewTrees:
+        """Learns from text, and from trees of which heads may be FREE.
+
+        Args:
+            base: the rule table.
+            unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; none:
+                the CRF alone makes the silver trees.
+            start: weights of the CRF to begin with, see `teachers.transfer`; the unsupervised teacher then
+                counts half as much.
+
+        Raises:
+            VdgiError: there are neither text nor trees of a length that is learnt from.
+            ValueError: the arguments do not fit together.
+        """
+        if unsupervised and len(unsupervised) != len(text):
+            raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
+        gold = [tree for tree in trees if SHORTEST <= len(tree) <= LONGEST_TREE]
+        places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= LONGEST_TEXT]
+        if not gold and not places:
+            raise VdgiError("neither text nor trees to learn from")
+        sentences = [text[k] for k in places]
+        self.crf.fit(gold, base, start)
+        self.share = share_of_unsupervised(n_known_heads(gold), self.trust) / (1 if start is None else 2)
+        self.share = self.share if unsupervised else 0.0
+        marginals = self._silver(sentences, [unsupervised[k] for k in places] if unsupervised else [])
+        silver = [replace(s, heads=chart.expected_best(m)) for s, m in zip(sentences, marginals)]
+        whole = [self.completed(tree) for tree in gold]
+        self.student.fit(
+            [*whole, *silver],
+            [gold_copies(len(gold), len(silver))] * len(gold) + [1] * len(silver),
+            [_amount(tree) for tree in gold] + [1.0] * len(silver),
+        )
+        if sentences:
+            self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES])
+        return self
+
+    def _silver(self, sentences: Sequence[Sentence], unsupervised: Sequence[Floats]) -> list[Floats]:
+        """The mixed marginals of the text."""
+        if self.share == 1.0:
+            return list(unsupervised)
+        marginals = self.crf.marginals(sentences)
+        return mixed(marginals, unsupervised, self.share) if unsupervised else marginals
+
+    def _calibrate(self, sentences: Sequence[Sentence], marginals: Sequence[Floats]) -> None:
+        found = self.student.predict_with_margins(sentences)
+        margins = np.concatenate([of_words for _, of_words in found])
+        said = arc_probabilities(marginals, [tree.heads or () for tree, _ in found])
+        self.calibration = Calibration.fit(margins, said, shift_for(self.share))
+
+    def completed(self, tree: Sentence) -> Sentence:
+        """The tree with the most expected heads for FREE words.
+
+        Where no projective tree contains the heads that are given, they are put into the tree without them.
+        """
+        heads = tree.heads or (FREE,) * len(tree)
+        if FREE not in heads:
+            return tree
+        scores = self.crf.scores(tree)
+        try:
+            return replace(tree, heads=keep.complete(scores, heads))
+        except keep.KeepError:
+            guessed = chart.expected_best(chart.marginals(scores))
+            return replace(tree, heads=tuple(g if h == FREE else h for h, g in zip(heads, guessed)))
+
+    def predict(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
+        """The sentences with trees, in linear time; with `keep_heads` those that contain the given heads.
+
+        Raises:
+            KeepError: no projective tree contains them.
+        """
+        if keep_heads:
+            _check(sentences)
+        return self.student.predict(sentences, keep_heads=keep_heads)
+
+    def predict_exact(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
+        """The sentences with the CRF's trees, in cubic time. Raises: KeepError, as `predict`."""
+        if keep_heads:
+            return [
+                replace(s, heads=keep.complete(self.crf.scores(s), s.heads or (FREE,) * len(s)))
+                for s in sentences
+            ]
+        return self.crf.predict(sentences)
+
+    def confidences(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence, Floats]]:
+        """The sentences with trees, and for each word (n,) how probable it is that its head is right."""
+        if self.calibration is None:
+            raise VdgiError("confidence needs text that the parser was trained on")
+        found = self.student.predict_with_margins(sentences)
+        return [(tree, self.calibration(margins)) for tree, margins in found]
+
+
+def _amount(tree: Sentence) -> float:
+    """Between a silver tree's and a gold one's, as far as heads are given."""
+    known = n_known_heads([tree]) / len(tree)
+    return 1.0 + (GOLD_AMOUNT - 1.0) * known
+
+
+def _check(sentences: Sequence[Sentence]) -> None:
+    for sentence in sentences:
+        reason = keep.conflict(sentence.heads) if sentence.heads else None
+        if reason:
+            raise keep.KeepError(reason)

@@ -1,0 +1,264 @@
+"""The arc CRF against enumeration and finite differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from brute_force import projective_trees
+from few import RandomBase, tree, trees
+
+from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.teachers import arc_features, chart
+from dynet_vdgi.teachers.arc_crf import (
+    LEAST_SHARE,
+    ArcCrf,
+    mixed,
+    moved,
+    n_known_heads,
+    share_of_base,
+    share_of_unsupervised,
+    slopes_of,
+)
+from dynet_vdgi.teachers.chart import FREE
+
+SMALL = {"log2_buckets": 12}
+
+
+def blanked(sentence, *words):
+    heads = [FREE if d in words else head for d, head in enumerate(sentence.heads, 1)]
+    return replace(sentence, heads=tuple(heads))
+
+
+def accuracy(sentences, parsed):
+    return np.mean([a == b for s, p in zip(sentences, parsed) for a, b in zip(s.heads, p.heads)])
+
+
+def some_crf(sentences, seed=0):
+    """With random weights."""
+    crf = ArcCrf(**SMALL).fit([], RandomBase(), start=np.random.default_rng(seed).normal(size=1 << 12))
+    assert crf.share == LEAST_SHARE
+    return crf
+
+
+# ------------------------------------------------------------------------------------------- the law
+def test_without_trees_it_is_the_base():
+    base, crf = RandomBase(), ArcCrf(**SMALL).fit([], RandomBase())
+    for sentence in trees(6):
+        assert (crf.scores(sentence) == base.potentials(sentence)).all()
+        assert crf.marginals([sentence])[0] == pytest.approx(chart.marginals(base.potentials(sentence)))
+
+
+def test_likelihood_of_partial_trees_is_the_sum_over_all_trees_that_contain_them():
+    sentence = trees(1)[0]
+    crf = some_crf([sentence])
+    likelihood = {
+        heads: math.exp(crf.log_likelihood([replace(sentence, heads=heads)])) for heads in projective_trees(5)
+    }
+    assert sum(likelihood.values()) == pytest.approx(1)
+    for words in ((1,), (2, 4), (1, 2, 3, 4, 5)):
+        partial = blanked(sentence, *words)
+        fitting = [
+            p
+            for heads, p in likelihood.items()
+            if all(given in (FREE, head) for given, head in zip(partial.heads, heads))
+        ]
+        assert math.exp(crf.log_likelihood([partial])) == pytest.approx(sum(fitting))
+
+
+@pytest.mark.parametrize("words", [(), (1,), (2, 5), (1, 2, 3, 4, 5)])
+def test_slopes_are_those_of_the_likelihood(words):
+    partial, step = blanked(trees(1)[0], *words), 1e-5
+    scores = np.random.default_rng(4).normal(size=(6, 6))
+
+    def likelihood(changed):
+        whole = chart.log_partition(changed)
+        return chart.log_partition(chart.constrained(changed, partial.heads)) - whole
+
+    slopes = slopes_of(scores, partial.heads)
+    for head in range(6):
+        for dependent in range(1, 6):
+            if head == dependent:
+                continue
+            up, down = scores.copy(), scores.copy()
+            up[head, dependent] += step
+            down[head, dependent] -= step
+            expected = (likelihood(up) - likelihood(down)) / (2 * step)
+            assert slopes[head, dependent - 1] == pytest.approx(expected, abs=1e-8)
+
+
+def test_crossing_arcs_are_learnt_from_one_by_one():
+    scores = np.zeros((5, 5))
+    slopes = slopes_of(scores, (3, 4, FREE, 0))  # 3 -> 1 and 4 -> 2 cross
+    expected = chart.marginals(scores)
+    assert slopes[3, 0] == pytest.approx(1 - expected[3, 0])
+    assert slopes[0, 3] == pytest.approx(1 - expected[0, 3])
+    assert not slopes[:, 2].any()
+
+
+# ------------------------------------------------------------------------------------------- features
+def test_scores_are_sums_of_weights_of_features():
+    sentence = trees(2)[1]
+    crf = some_crf([sentence])
+    rows, table = Atoms().pack([sentence]).rows, arc_features.templates()
+    atoms, buckets = np.zeros(len(arc_features.ATOMS), np.uint64), np.zeros(100, np.uint64)
+    found = arc_features.find_buckets(rows, table, 64 - 12, 1, 2, atoms, buckets)
+    base = RandomBase().potentials(sentence)
+    expected = LEAST_SHARE * base[1, 2] + crf.weights[buckets[:found].astype(int)].sum()
+    assert crf.scores(sentence)[1, 2] == pytest.approx(expected)
+
+
+def features_of(sentence, head, dependent, **options):
+    """The features of an arc by their codes."""
+    rows, table = Atoms().pack([sentence]).rows, arc_features.templates(**options)
+    atoms, buckets = np.zeros(len(arc_features.ATOMS), np.uint64), np.zeros(100, np.uint64)
+    found = arc_features.find_buckets(rows, table, 0, head, dependent, atoms, buckets)
+    assert len(np.unique(buckets[:found])) == found
+    return set(buckets[:found].tolist())
+
+
+def test_tags_between_count_once():
+    # One arc has two tags between its words, the other one three, of which two are equal.
+    two = features_of(tree("NOUN ADJ ADV VERB", (4, 1, 4, 0)), 1, 4)
+    three = features_of(tree("NOUN ADJ ADV ADJ VERB", (5, 1, 5, 5, 0)), 1, 5)
+    assert len(two) == len(three)
+
+
+def test_features_that_need_something_absent_do_not_exist():
+    with_comma, without = trees(2)[1], replace(trees(2)[1], gaps=())
+    assert len(features_of(with_comma, 1, 2)) - len(features_of(without, 1, 2)) == 5
+    plain = replace(without, feats=())
+    assert (
+        len(features_of(without, 1, 2)) - len(features_of(plain, 1, 2)) == 1
+    )  # the two agree in Number or not
+    names = {name for template in arc_features.TEMPLATES for name in template.split()}
+    assert names == {*arc_features.ATOMS} - {"nothing"}
+
+
+def test_words_and_feats_can_be_left_out():
+    sentence = trees(1)[0]
+    other = replace(sentence, forms=tuple("abcde"), feats=("Case=Acc",) * 5)
+    options = {"feats": False, "words": False}
+    assert features_of(sentence, 2, 1, **options) == features_of(other, 2, 1, **options)
+    assert features_of(sentence, 2, 1) != features_of(other, 2, 1)
+    assert features_of(sentence, 2, 1, **options) < features_of(sentence, 2, 1)
+
+
+def test_sides_share_nothing():
+    sentence = tree("NOUN VERB NOUN", (2, 0, 2))
+    same = replace(sentence, forms=("a", "b", "a"), feats=())
+    assert not features_of(same, 2, 1) & features_of(same, 2, 3)
+
+
+# ------------------------------------------------------------------------------------------- learning
+def test_learning_raises_the_likelihood_and_finds_the_trees():
+    gold = trees(12)
+    before = ArcCrf(**SMALL).fit([], RandomBase())
+    after = ArcCrf(**SMALL).fit(gold, RandomBase())
+    assert after.log_likelihood(gold) > before.log_likelihood(gold) + 10
+    assert accuracy(gold, after.predict(gold)) == 1
+    assert accuracy(trees(6, 100), after.predict(trees(6, 100))) > accuracy(gold, before.predict(gold))
+
+
+def test_half_the_heads_teach_nearly_as_much():
+    gold = trees(24)
+    partial = [blanked(s, *range((k // 6) % 2 + 1, len(s) + 1, 2)) for k, s in enumerate(gold)]
+    assert n_known_heads(partial) < 0.6 * n_known_heads(gold)
+    after = ArcCrf(**SMALL).fit(partial, RandomBase())
+    assert accuracy(gold, after.predict(gold)) > 0.9
+
+
+def test_a_step_goes_where_the_slopes_are():
+    sentence, crf = trees(1)[0], ArcCrf(**SMALL).fit([], RandomBase(0.0))
+    rows, table, weights = Atoms().pack([sentence]).rows, arc_features.templates(), crf.weights
+    slopes = np.zeros((6, 5))
+    slopes[3, 1] = 0.5
+    arc_features.learn(rows, table, slopes, 0.1, 0.0, weights, squares := np.ones_like(weights))
+    changed = np.flatnonzero(weights)
+    assert weights[changed] == pytest.approx(0.1 * 0.5 / math.sqrt(1.25))
+    assert squares[changed] == pytest.approx(1.25)
+    scores = crf.scores(sentence)
+    assert scores[3, 2] == scores[:, 1:].max() > 0
+
+
+def test_the_same_trees_give_the_same_weights():
+    one, other = (ArcCrf(**SMALL).fit(trees(5), RandomBase()) for _ in range(2))
+    assert (one.weights == other.weights).all()
+
+
+def test_learning_goes_on_from_other_weights():
+    start = np.full(1 << 12, 0.5)
+    crf = ArcCrf(**SMALL).fit(trees(3), RandomBase(), start=start)
+    assert (crf.weights != 0.5).any()
+    assert np.median(crf.weights) == 0.5
+    assert (start == 0.5).all()
+
+
+def test_one_word_sentences_and_long_ones_teach_nothing():
+    crf = ArcCrf(longest=4, **SMALL).fit([tree("NOUN", (0,)), trees(1)[0]], RandomBase())
+    assert not crf.weights.any()
+    assert crf.predict([tree("NOUN", (0,))])[0].heads == (0,)
+
+
+# ------------------------------------------------------------------------------------------- the rest
+def test_the_more_trees_the_less_the_table_counts():
+    assert share_of_base(0, 500) == 1
+    assert share_of_base(500, 500) == 0.75
+    assert share_of_base(10**9, 500) == pytest.approx(LEAST_SHARE)
+    assert ArcCrf(**SMALL).fit(trees(12), RandomBase()).share < 1
+
+
+def test_mixed_marginals():
+    assert share_of_unsupervised(0) == 1
+    assert share_of_unsupervised(20) == 0.5
+    (half,) = mixed([np.zeros((2, 1))], [np.ones((2, 1))], 0.25)
+    assert half.tolist() == [[0.25], [0.25]]
+
+
+def test_k_best_trees_have_their_probabilities():
+    sentence = trees(1)[0]
+    crf = some_crf([sentence])
+    found = crf.k_best(sentence, 1000)
+    assert len(found) == len(projective_trees(5))
+    assert sum(math.exp(p) for p, _ in found) == pytest.approx(1)
+    for p, one in found[:5]:
+        assert p == pytest.approx(crf.log_likelihood([one]))
+
+
+def test_arrays_bring_the_crf_back():
+    crf = ArcCrf(words=False, **SMALL).fit(trees(5), RandomBase())
+    again = ArcCrf.from_arrays({**crf.arrays(), "other": np.zeros(1)}, RandomBase())
+    assert (again.weights == crf.weights).all()
+    assert (again.words, again.feats, again.log2_buckets) == (False, True, 12)
+    assert again.predict(trees(5)) == crf.predict(trees(5))
+    with pytest.raises(ModelError, match="crf/share is not one finite number"):
+        ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
+    with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
+        ArcCrf.from_arrays({}, RandomBase())
+
+
+def test_what_learning_moved_is_counted_by_kind():
+    sentence = tree("DET NOUN", (2, 0))
+    before, after = np.array([[0.5, 0.5], [0, 0.5], [0.5, 0]]), np.array([[0.0, 1.0], [0, 0], [1.0, 0]])
+    assert moved([before], [after], [sentence]) == [
+        (-0.5, "DET", "NOUN", "right", 0.5),
+        (0.5, "NOUN", "DET", "left", 0.5),
+        (-0.5, "ROOT", "DET", "right", 0.5),
+        (0.5, "ROOT", "NOUN", "right", 0.5),
+    ]
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ConfigError, match="arc CRF: epochs must be 0 or more, not -1"):
+        ArcCrf(epochs=-1)
+    with pytest.raises(ConfigError, match="log2_buckets must be from 1 to 26, not 60"):
+        ArcCrf(log2_buckets=60)
+    with pytest.raises(ValueError, match="has no heads"):
+        ArcCrf(**SMALL).fit([replace(trees(1)[0], heads=None)], RandomBase())
+    with pytest.raises(ValueError, match=r"weights to start with are \(3,\)"):
+        ArcCrf(**SMALL).fit([], RandomBase(), start=np.zeros(3))
+    with pytest.raises(ValueError, match="call fit first"):
+        ArcCrf(**SMALL).marginals(trees(1))

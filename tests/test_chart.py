@@ -1,0 +1,153 @@
+"""The chart against the enumeration of all trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from brute_force import projective_trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.grammar.projective import eisner
+from dynet_vdgi.teachers import chart
+from dynet_vdgi.teachers.chart import FREE
+
+
+def random_scores(n, seed, forbidden=0.0):
+    rng = np.random.default_rng(seed)
+    scores = 2 * rng.normal(size=(n + 1, n + 1))
+    scores[rng.random(scores.shape) < forbidden] = -np.inf
+    return scores
+
+
+def score_of(scores, heads):
+    return sum(scores[head, dependent] for dependent, head in enumerate(heads, 1))
+
+
+def enumerated(scores, heads=None):
+    """All trees that contain these heads, with their scores, the best first."""
+    n = len(scores) - 1
+    trees = [
+        tree
+        for tree in projective_trees(n)
+        if heads is None or all(given in (FREE, head) for given, head in zip(heads, tree))
+    ]
+    scored = [(score_of(scores, tree), tree) for tree in trees]
+    return sorted([pair for pair in scored if pair[0] > -math.inf], reverse=True)
+
+
+sizes_and_seeds = given(st.integers(1, 6), st.integers(0, 10_000))
+
+
+@sizes_and_seeds
+def test_log_partition_and_marginals_are_those_of_the_enumeration(n, seed):
+    scores = random_scores(n, seed)
+    trees = enumerated(scores)
+    log_z = np.logaddexp.reduce([score for score, _ in trees])
+    expected = np.zeros((n + 1, n))
+    for score, heads in trees:
+        expected[list(heads), range(n)] += math.exp(score - log_z)
+    assert chart.log_partition(scores) == pytest.approx(log_z, abs=1e-9)
+    assert chart.marginals(scores) == pytest.approx(expected, abs=1e-9)
+
+
+@sizes_and_seeds
+def test_forbidden_arcs_are_in_no_tree(n, seed):
+    scores = random_scores(n, seed, forbidden=0.4)
+    trees = enumerated(scores)
+    if not trees:
+        with pytest.raises(ValueError, match="no projective tree"):
+            chart.log_partition(scores)
+        with pytest.raises(ValueError, match="no projective tree"):
+            chart.best(scores)
+        return
+    assert chart.log_partition(scores) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]), abs=1e-9)
+    assert (chart.marginals(scores)[scores[:, 1:] == -np.inf] == 0).all()
+    assert chart.best(scores) == trees[0][1]
+
+
+@given(st.integers(1, 6), st.integers(0, 10_000), st.integers(1, 30))
+def test_k_best_trees_are_the_first_of_all(n, seed, k):
+    scores = random_scores(n, seed)
+    found = chart.k_best(scores, k)
+    expected = enumerated(scores)[:k]
+    assert [heads for _, heads in found] == [heads for _, heads in expected]
+    assert [score for score, _ in found] == pytest.approx([score for score, _ in expected])
+
+
+def test_equal_scores_give_distinct_trees():
+    found = chart.k_best(np.zeros((5, 5)), 1000)
+    assert sorted(heads for _, heads in found) == sorted(projective_trees(4))
+
+
+@given(st.integers(1, 5), st.integers(0, 10_000), st.data())
+def test_constraints_leave_the_trees_that_contain_them(n, seed, data):
+    tree = data.draw(st.sampled_from(projective_trees(n)))
+    given_heads = [head if data.draw(st.booleans()) else FREE for head in tree]
+    scores = random_scores(n, seed)
+    trees = enumerated(scores, given_heads)
+    constrained = chart.constrained(scores, given_heads)
+    assert chart.best(constrained) == trees[0][1]
+    assert chart.log_partition(constrained) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]))
+
+
+def test_marginals_are_the_slopes_of_log_partition():
+    scores, step = random_scores(6, 3), 1e-5
+    marginals = chart.marginals(scores)
+    for head, dependent in ((0, 3), (2, 5), (5, 2), (1, 6)):
+        up, down = scores.copy(), scores.copy()
+        up[head, dependent] += step
+        down[head, dependent] -= step
+        slope = (chart.log_partition(up) - chart.log_partition(down)) / (2 * step)
+        assert marginals[head, dependent - 1] == pytest.approx(slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [30, 120])
+def test_long_sentences_are_decoded_as_by_the_vectorised_decoder(n):
+    scores = random_scores(n, n)
+    assert chart.best(scores) == tuple(eisner(scores[None])[0].tolist())
+    marginals = chart.marginals(scores)
+    assert marginals.sum(axis=0) == pytest.approx(np.ones(n))
+    assert marginals[0].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [1e-3, 30, 1000])
+def test_sums_stay_finite_however_far_apart_scores_are(size):
+    scores = size * random_scores(40, 1)
+    assert math.isfinite(chart.log_partition(scores))
+    assert chart.marginals(scores).sum(axis=0) == pytest.approx(np.ones(40))
+
+
+def test_expected_best_is_the_tree_with_the_highest_sum_of_marginals():
+    marginals = chart.marginals(random_scores(5, 8))
+    total = {tree: sum(marginals[h, d] for d, h in enumerate(tree)) for tree in projective_trees(5)}
+    assert chart.expected_best(marginals) == max(total, key=total.get)
+
+
+def test_no_words():
+    nothing = np.zeros((1, 1))
+    assert chart.log_partition(nothing) == 0
+    assert chart.marginals(nothing).shape == (1, 0)
+    assert chart.k_best(nothing, 3) == [(0.0, ())]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (np.zeros((2, 3)), r"must be \(n \+ 1, n \+ 1\), not \(2, 3\)"),
+        (np.full((3, 3), np.nan), "must be numbers or minus infinity"),
+        (np.full((3, 3), np.inf), "must be numbers or minus infinity"),
+    ],
+)
+def test_other_scores_are_refused(scores, message):
+    with pytest.raises(ValueError, match=message):
+        chart.best(scores)
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ValueError, match="k must be 1 or more, not 0"):
+        chart.k_best(np.zeros((2, 2)), 0)
+    with pytest.raises(ValueError, match="2 words, but heads of"):
+        chart.constrained(np.zeros((3, 3)), [0])

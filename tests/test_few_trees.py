@@ -1,0 +1,115 @@
+"""Table, trees and text together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from brute_force import crosses, is_tree
+from few import RandomBase, trees
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.teachers import chart
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.training.few_trees import FewTrees
+
+TEXT = [replace(one, heads=None, deprels=()) for one in trees(18, 30)]
+GOLD = trees(18, 30)
+
+
+def learner():
+    return FewTrees(ArcCrf(log2_buckets=12), WordPerceptron(log2_buckets=12, seeds=(1,)))
+
+
+def votes():
+    """An unsupervised teacher's marginals."""
+    return [chart.marginals(RandomBase(3.0).potentials(sentence)) for sentence in TEXT]
+
+
+def accuracy(parsed):
+    return np.mean([a == b for s, p in zip(GOLD, parsed) for a, b in zip(s.heads, p.heads)])
+
+
+def test_without_trees_the_student_learns_the_teachers_trees():
+    learnt = learner().fit(TEXT, [], RandomBase(), votes())
+    assert learnt.share == 1
+    taught = [chart.expected_best(marginals) for marginals in votes()]
+    agreed = [a == b for p, t in zip(learnt.predict(TEXT), taught) for a, b in zip(p.heads, t)]
+    assert np.mean(agreed) > 0.8
+
+
+def test_trees_move_both_parsers():
+    none, some = (learner().fit(TEXT, trees(k), RandomBase(), votes()) for k in (0, 12))
+    assert 0 < some.share < 0.5
+    assert accuracy(some.predict(TEXT)) > 0.9 > accuracy(none.predict(TEXT))
+    assert accuracy(some.predict_exact(TEXT)) > 0.9
+
+
+def test_trees_without_text_and_text_without_a_teacher():
+    alone = learner().fit([], trees(12), RandomBase())
+    assert accuracy(alone.predict(TEXT)) > 0.9
+    with pytest.raises(VdgiError, match="confidence needs text"):
+        alone.confidences(TEXT)
+    learnt = learner().fit(TEXT, trees(12), RandomBase())
+    assert learnt.share == 0
+    assert accuracy(learnt.predict(TEXT)) > 0.9
+
+
+def test_a_start_halves_the_share_of_the_unsupervised_teacher():
+    learnt = learner().fit(TEXT, [], RandomBase(), votes(), start=np.zeros(1 << 12))
+    assert learnt.share == 0.5
+
+
+def test_partial_trees_are_completed_around_what_is_given():
+    learnt = learner().fit(TEXT, trees(12), RandomBase(), votes())
+    partial = [replace(one, heads=(FREE, *one.heads[1:-1], FREE)) for one in trees(6)]
+    for one in partial:
+        whole = learnt.completed(one).heads
+        assert whole[1:-1] == one.heads[1:-1]
+        assert is_tree(whole)
+        assert not crosses(whole)
+    crossing = replace(trees(1)[0], heads=(3, 4, FREE, 0, FREE))
+    assert learnt.completed(crossing).heads[:2] == (3, 4)
+
+
+def test_partial_trees_teach():
+    partial = [
+        replace(one, heads=tuple(FREE if (d + k // 6) % 2 else h for d, h in enumerate(one.heads)))
+        for k, one in enumerate(trees(24))
+    ]
+    learnt = learner().fit(TEXT, partial, RandomBase(), votes())
+    assert accuracy(learnt.predict(TEXT)) > 0.85
+
+
+def test_given_heads_are_kept_by_both_parsers():
+    learnt = learner().fit(TEXT, trees(12), RandomBase(), votes())
+    given = [replace(one, heads=(len(one), *(FREE,) * (len(one) - 1))) for one in TEXT]
+    for parsed in (learnt.predict(given, keep_heads=True), learnt.predict_exact(given, keep_heads=True)):
+        assert all(one.heads[0] == len(one) for one in parsed)
+        assert all(is_tree(one.heads) for one in parsed)
+    impossible = [replace(TEXT[0], heads=(0, 0, FREE, FREE, FREE))]
+    for predict in (learnt.predict, learnt.predict_exact):
+        with pytest.raises(KeepError, match="are roots"):
+            predict(impossible, keep_heads=True)
+    assert learnt.predict([TEXT[0]], keep_heads=True) == learnt.predict([TEXT[0]])
+
+
+def test_confidences_are_probabilities_of_the_same_trees():
+    learnt = learner().fit(TEXT, trees(6), RandomBase(), votes())
+    found = learnt.confidences(TEXT)
+    assert [one for one, _ in found] == learnt.predict(TEXT)
+    assert all(len(sure) == len(one) for one, sure in found)
+    everything = np.concatenate([sure for _, sure in found])
+    assert ((everything > 0) & (everything < 1)).all()
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(VdgiError, match="neither text nor trees"):
+        learner().fit([Sentence(("a",), ("X",))], [], RandomBase())
+    with pytest.raises(ValueError, match="18 sentences, but marginals of 1"):
+        learner().fit(TEXT, [], RandomBase(), votes()[:1])

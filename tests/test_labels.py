@@ -1,0 +1,230 @@
+"""The table of labels, what is wrong in one, and the classifier that starts as the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from few import trees
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.labels import kernels
+from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.table import LABELS, LabelTable, load, relation_of
+
+UD2 = load()
+
+
+def labels_of(rules, sentence, *, verb_final=False):
+    labeller = Labeller(LabelTable.of_text(rules)).fit([], verb_final=verb_final)
+    return labeller.predict([sentence])[0].deprels
+
+
+def sentence(tags, heads, feats=(), gaps=()):
+    words = tuple(tags.split())
+    return Sentence(words, words, heads, feats=feats, gaps=gaps)
+
+
+# ------------------------------------------------------------------------------------------- rules
+def test_the_first_rule_that_holds_counts():
+    rules = "root ROOT *\nnsubj VERB NOUN left\nobj VERB NOUN"
+    assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == ("nsubj", "root", "obj", "dep")
+
+
+def test_classes_and_any():
+    rules = "N = NOUN PROPN\nroot ROOT N|VERB\ndet N|PRON DET\namod * ADJ"
+    found = labels_of(rules, sentence("DET PROPN ADJ DET", (2, 0, 1, 3)))
+    assert found == ("det", "root", "amod", "dep")
+
+
+# Words: 1 NOUN with an adposition (3), 2 VERB, the root, 4 NOUN, 5 VERB.
+EXAMPLE = sentence(
+    "NOUN VERB ADP NOUN VERB",
+    (2, 0, 1, 2, 2),
+    ("Case=Dat|Number=Sing", "VerbForm=Fin|Number[erg]=Plur", "_", "Case=Acc", "VerbForm=Inf"),
+    ("", "", "", ",", "", "."),
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("left", {1}),
+        ("right", {3, 4, 5}),
+        ("next", {1}),
+        ("comma", {4, 5}),
+        ("Case=Acc", {4}),
+        ("Case=Acc|Dat", {1, 4}),
+        ("not Case=Acc|Dat", {3, 5}),
+        ("head:VerbForm=Fin", {1, 4, 5}),
+        ("head:VerbForm=Fin Case=Acc", {4}),
+        ("headkey:Number[erg]", {1, 4, 5}),
+        ("headkey:Number", {3}),
+        ("child:ADP|DET", {1}),
+        ("headchild:ADP", set()),  # the ADP's own head has no other
+        ("headchild:NOUN", {1, 4, 5}),
+        ("childfeat:Number", set()),
+        ("headchildfeat:VerbForm", {1, 4}),
+        ("headchildfeat:Number", {4, 5}),
+        ("outer", set()),
+        ("verb-final", set()),
+        ("not verb-final not left", {3, 4, 5}),
+    ],
+)
+def test_conditions(condition, words):
+    found = labels_of(f"root ROOT *\nobl * * {condition}", EXAMPLE)
+    assert {d for d, label in enumerate(found, 1) if label == "obl"} == words
+
+
+def test_outer_is_a_noun_without_adposition_farther_out_on_the_same_side():
+    rules = "obj VERB NOUN outer"
+    assert labels_of(rules, sentence("NOUN NOUN VERB NOUN", (3, 3, 0, 3))) == ("dep", "obj", "dep", "dep")
+    assert labels_of(rules, sentence("ADP NOUN NOUN VERB", (2, 4, 4, 0))) == ("dep",) * 4
+    assert labels_of(rules, sentence("VERB NOUN PRON", (0, 1, 1))) == ("dep", "obj", "dep")
+
+
+def test_verb_final_is_a_property_of_the_text():
+    rules = "obj VERB NOUN verb-final"
+    assert labels_of(rules, sentence("NOUN VERB", (2, 0)), verb_final=True) == ("obj", "dep")
+
+
+def test_heads_that_are_not_known_have_no_label_and_are_nobodys_dependents():
+    rules = "obl * * headchild:ADP\nobj * *"
+    assert labels_of(rules, sentence("NOUN ADP VERB", (3, -1, 0))) == ("obj", "_", "obj")
+    with pytest.raises(ValueError, match="has no heads"):
+        labels_of(rules, sentence("NOUN", None))
+
+
+def test_sentences_of_all_sizes_together():
+    labeller = Labeller(UD2)
+    sentences = [*trees(6), Sentence((), (), ()), sentence("NOUN", (0,))]
+    alone = [labeller.predict([one])[0] for one in sentences]
+    assert labeller.predict(sentences) == alone
+    assert alone[-1].deprels == ("root",)
+    assert alone[-2].deprels == ()
+
+
+def test_the_table_of_ud_2():
+    plain = sentence("DET ADJ NOUN AUX VERB ADP DET NOUN", (3, 3, 5, 5, 0, 8, 8, 5))
+    found = Labeller(UD2).predict([plain])
+    assert found[0].deprels == ("det", "amod", "nsubj", "aux", "root", "case", "det", "obl")
+    assert len(UD2.rules) > 70
+    assert relation_of("nsubj:pass") == "nsubj"
+    assert all(rule.label in LABELS for rule in UD2.rules)
+
+
+# ------------------------------------------------------------------------------------------- faults
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nsubjj VERB NOUN", "t:2: 'nsubjj' is no relation of UD 2; did you mean 'nsubj'"),
+        ("nsubj VERB", "t:2: expected label, head tags, dependent tags and conditions"),
+        ("nsubj VERB NOUNN", "t:2: 'NOUNN' is no universal tag and no class; did you mean 'NOUN'"),
+        ("nsubj VERB|QQ NOUN", "t:2: 'QQ' is no universal tag and no class"),
+        ("nsubj VERB NOUN lefft", "t:2: no condition 'lefft'; did you mean 'left'"),
+        ("nsubj VERB NOUN chidl:ADP", "t:2: no condition 'chidl:ADP'; did you mean 'child'"),
+        ("nsubj VERB NOUN child:ADPP", "t:2: 'ADPP' is no universal tag and no class; did you mean 'ADP'"),
+        ("nsubj VERB NOUN head:Inf", "t:2: expected a feature, such as Case=Acc|Gen; found: Inf"),
+        ("nsubj VERB NOUN Case=", "t:2: expected a feature, such as Case=Acc|Gen; found: Case="),
+        ("nsubj VERB NOUN Case=Acc||Gen", "t:2: expected a feature"),
+        ("nsubj VERB NOUN headkey:", "t:2: 'headkey:' needs the name of a feature"),
+        ("nsubj VERB NOUN not", "t:2: 'not' needs a condition after it"),
+        ("nsubj VERB NOUN not not left", "t:2: 'not' is there twice"),
+        ("nsubj VERB ROOT", "t:2: ROOT cannot be a dependent"),
+        ("NOUN = PROPN", "t:2: NOUN is a tag or a class already"),
+        ("N =", "t:2: expected the tags of a class"),
+        ("N = NOUN QQ", "t:2: 'QQ' is no universal tag"),
+    ],
+)
+def test_a_wrong_line_is_named_with_a_remedy(line, message):
+    with pytest.raises(ConfigError) as caught:
+        LabelTable.of_text(f"root ROOT *  # fine\n{line}\n", "t")
+    assert message in str(caught.value)
+
+
+def test_too_many_feature_conditions_are_refused():
+    lines = "\n".join(f"obl * * Case=C{k}" for k in range(65))
+    with pytest.raises(ConfigError, match="t:65: more than 64 different conditions on features"):
+        LabelTable.of_text(lines, "t")
+
+
+def test_tables_that_are_not_there(tmp_path):
+    with pytest.raises(ConfigError, match="no table of labels 'ud3'; did you mean 'ud2'"):
+        load("ud3")
+    with pytest.raises(ConfigError, match="no rules"):
+        LabelTable.of_text("# nothing\n")
+    with pytest.raises(ConfigError, match="cannot read the table of labels"):
+        LabelTable.read(tmp_path)
+    (tmp_path / "mine.txt").write_text("obj * *\n", encoding="utf-8")
+    assert len(load(str(tmp_path / "mine.txt")).rules) == 1
+
+
+# ------------------------------------------------------------------------------------------- classifier
+def test_without_labelled_trees_it_is_the_table():
+    unlabelled = [replace(one, deprels=()) for one in trees(6)]
+    assert Labeller(UD2).fit(unlabelled).predict(unlabelled) == Labeller(UD2).predict(unlabelled)
+
+
+def other_labels(one):
+    """The same tree in another convention, with a subtype."""
+    return replace(one, deprels=tuple("obl:x" if r == "nsubj" else r for r in one.deprels))
+
+
+def test_it_learns_what_the_table_has_wrong():
+    gold = [other_labels(one) for one in trees(36)]
+    labeller = Labeller(UD2, log2_buckets=14).fit(gold)
+    expected = [tuple(map(relation_of, one.deprels)) for one in gold]
+    assert [one.deprels for one in labeller.predict(gold)] == expected
+    assert "obl" not in Labeller(UD2).predict(gold)[0].deprels
+
+
+def test_roots_are_the_arcs_from_root_whatever_was_learnt():
+    wrong = [replace(one, deprels=("root",) * len(one)) for one in trees(36)]
+    for one in Labeller(UD2, log2_buckets=14).fit(wrong).predict(wrong):
+        assert [relation == "root" for relation in one.deprels] == [head == 0 for head in one.heads]
+
+
+def test_words_without_head_or_relation_teach_nothing():
+    gold = trees(36)
+    partial = [replace(one, heads=(-1, *one.heads[1:]), deprels=(*one.deprels[:-1], "_")) for one in gold]
+    labeller = Labeller(UD2, log2_buckets=14).fit(partial)
+    assert len(labeller.buckets) < len(Labeller(UD2, log2_buckets=14).fit(gold).buckets)
+    assert labeller.predict(partial)[0].deprels[0] == "_"
+
+
+def test_arrays_bring_the_labeller_back():
+    gold = [other_labels(one) for one in trees(36)]
+    for labeller in (
+        Labeller(UD2, log2_buckets=14).fit(gold, verb_final=True),
+        Labeller(UD2).fit([], verb_final=True),
+    ):
+        again = Labeller.from_arrays({**labeller.arrays(), "other": np.zeros(1)}, UD2)
+        assert again.verb_final
+        assert again.predict(gold) == labeller.predict(gold)
+    with pytest.raises(ModelError, match="no labeller: missing labels/shape"):
+        Labeller.from_arrays({}, UD2)
+
+
+def test_learning_raises_the_likelihood_by_its_own_slopes():
+    rng = np.random.default_rng(0)
+    rows, first, tables, gold = np.array([1, 2, 3]), np.array([0, 3]), np.array([4]), np.array([7])
+    weights, step = rng.normal(size=(4, len(LABELS))), 1e-6
+    order = np.array([0])
+
+    def likelihood(changed):
+        return kernels.learn(
+            rows, first, tables, gold, order, 2.0, 0.0, changed.copy(), np.ones_like(changed)
+        )
+
+    after, squares = weights.copy(), np.zeros_like(weights)
+    kernels.learn(rows, first, tables, gold, order, 2.0, 1.0, after, squares)
+    for label in (0, 4, 7):
+        up, down = weights.copy(), weights.copy()
+        up[2, label] += step
+        down[2, label] -= step
+        slope = (likelihood(up) - likelihood(down)) / (2 * step)
+        assert squares[2, label] == pytest.approx(slope**2, rel=1e-3)
+        assert np.sign(after[2, label] - weights[2, label]) == np.sign(slope)
+    assert not squares[0].any()

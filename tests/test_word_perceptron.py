@@ -1,0 +1,212 @@
+"""The parser in linear time that sees words."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from brute_force import crosses, is_tree, projective_trees
+from few import tree, trees
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
+from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
+from dynet_vdgi.teachers.chart import FREE
+
+SMALL = {"log2_buckets": 12, "seeds": (1,)}
+
+
+def accuracy(sentences, parsed):
+    return np.mean([a == b for s, p in zip(sentences, parsed) for a, b in zip(s.heads, p.heads)])
+
+
+def random_parser(seed=0, **options):
+    parser = WordPerceptron(log2_buckets=12, **options)
+    parser.weights = np.random.default_rng(seed).normal(size=(1 << 12, 3)).astype(np.float32)
+    return parser
+
+
+def words(n):
+    return Sentence(tuple("abcdefgh"[:n]), ("NOUN", "VERB", "ADP", "DET", "ADJ", "X")[:n])
+
+
+# ------------------------------------------------------------------------------------------- parsing
+@given(st.integers(1, 6), st.integers(0, 1000))
+def test_whatever_the_weights_trees_are_projective_with_one_root(n, seed):
+    (parsed,) = random_parser(seed).predict([words(n)])
+    assert is_tree(parsed.heads)
+    assert not crosses(parsed.heads)
+
+
+@given(st.integers(1, 6), st.integers(0, 1000), st.data())
+def test_given_heads_are_kept_if_a_projective_tree_contains_them(n, seed, data):
+    gold = data.draw(st.sampled_from(projective_trees(min(n, 5))))
+    partial = tuple(head if data.draw(st.booleans()) else FREE for head in gold)
+    (parsed,) = random_parser(seed).predict([replace(words(len(gold)), heads=partial)], keep_heads=True)
+    assert all(given in (FREE, head) for given, head in zip(partial, parsed.heads))
+    assert is_tree(parsed.heads)
+    assert not crosses(parsed.heads)
+
+
+def test_without_keep_heads_they_do_not_matter():
+    parser = random_parser()
+    assert parser.predict([replace(words(5), heads=(5, 5, 5, 5, 0))]) == parser.predict([words(5)])
+
+
+def test_sentences_do_not_influence_each_other():
+    parser = random_parser()
+    sentences = [*trees(5), words(1), Sentence((), ())]
+    alone = [parser.predict([sentence])[0] for sentence in sentences]
+    assert parser.predict(sentences) == alone
+    assert parser.predict([]) == []
+
+
+def test_margins_are_those_of_the_least_sure_decision():
+    parser, sentence = random_parser(3), trees(1)[0]
+    ((parsed, margins),) = parser.predict_with_margins([sentence])
+    expected = margins_step_by_step(parser, sentence)
+    assert margins == pytest.approx(expected)
+    ((_, kept),) = parser.predict_with_margins([parsed], keep_heads=True)
+    assert len(kept) == len(sentence)
+
+
+def margins_step_by_step(parser, sentence):
+    """Of each word the least margin of the actions while it was on top of the stack."""
+    n, weights = len(sentence), parser.weights
+    features = word_features.features()
+    rows = Atoms().pack([sentence]).of(0)
+    state = arc_hybrid.new_state(np.array([0, n]))
+    places, atoms = np.zeros(13, np.int64), np.zeros(len(features.templates.of_atom), np.uint64)
+    buckets, margins = np.zeros(len(features.templates.parts), np.uint64), np.full(n, np.inf)
+    size, front, scores = 0, 1, np.zeros(3)
+    for _ in range(2 * n):
+        word_kernels.look(state, size, front, places)
+        word_kernels.fill_numbers(state, size, front, rows, atoms[len(features.places) + 1 :])
+        found = word_kernels.find_features(rows, features, 64 - 12, places, atoms, buckets)
+        scores = weights[buckets[:found].astype(int)].astype(float).sum(axis=0)
+        legal = sorted((scores[a], a) for a in range(3) if arc_hybrid.is_legal(a, size, front, n))
+        top = state[arc_hybrid.STACK, size + 2]
+        if top and len(legal) > 1:
+            margins[top - 1] = min(margins[top - 1], legal[-1][0] - legal[-2][0])
+        size, front = arc_hybrid.advance(state, legal[-1][1], size, front, n)
+    return margins
+
+
+def test_numba_will_notice_that_transitions_have_changed():
+    sources = "".join(inspect.getsource(function.py_func) for function in word_kernels.USED)
+    digest = hashlib.sha256(sources.encode()).hexdigest()[:16]
+    assert digest == word_kernels.TRANSITIONS, "put the new digest there: the kernels are then compiled anew"
+
+
+# ------------------------------------------------------------------------------------------- features
+def test_every_atom_is_used_and_templates_differ():
+    names = {name for template in word_features.TEMPLATES for name in template.split()}
+    assert {*word_kernels.NUMBERS} <= names
+    assert len({frozenset(template.split()) for template in word_features.TEMPLATES}) == len(
+        word_features.TEMPLATES
+    )
+    fewer = word_features.features(feats=False, words=False)
+    assert set(fewer.columns.tolist()) < set(word_features.features().columns.tolist())
+    assert len(fewer.templates.parts) == 23 + 8
+
+
+def test_forms_and_feats_can_be_left_out():
+    sentence = trees(1)[0]
+    other = replace(sentence, forms=tuple("vwxyz"), feats=())
+    parser = random_parser(feats=False, words=False)
+    assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(
+        parser.predict_with_margins([other])[0][1]
+    )
+
+
+# ------------------------------------------------------------------------------------------- learning
+def test_it_learns_its_trees():
+    gold = trees(24)
+    parser = WordPerceptron(**SMALL).fit(gold)
+    assert accuracy(gold, parser.predict(gold)) == 1
+    assert accuracy(trees(6, 100), parser.predict(trees(6, 100))) > 0.9
+
+
+def test_the_same_trees_give_the_same_parser():
+    one, other = (WordPerceptron(**SMALL).fit(trees(6)) for _ in range(2))
+    assert (one.weights == other.weights).all()
+
+
+def test_several_seeds_are_averaged():
+    each = [WordPerceptron(log2_buckets=12, seeds=(seed,)).fit(trees(6)).weights for seed in (1, 2)]
+    both = WordPerceptron(log2_buckets=12, seeds=(1, 2)).fit(trees(6)).weights
+    assert both == pytest.approx((each[0] + each[1]) / 2, abs=1e-6)
+    assert (each[0] != each[1]).any()
+
+
+def test_copies_and_amounts():
+    one, other = tree("NOUN VERB", (2, 0)), tree("NOUN VERB", (0, 1))
+    for copies, amounts in (([9, 1], None), (None, [9.0, 1.0])):
+        parser = WordPerceptron(**SMALL).fit([one, other], copies, amounts)
+        assert parser.predict([one])[0].heads == one.heads
+    without = WordPerceptron(**SMALL).fit([one, other], [1, 0])
+    assert (without.weights == WordPerceptron(**SMALL).fit([one]).weights).all()
+    assert gold_copies(10, 300) == 10
+    assert gold_copies(10, 3) == gold_copies(0, 0) == 1
+    assert GOLD_AMOUNT > 1
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(ConfigError, match="epochs must be from 1 to 10000, not 0"):
+        WordPerceptron(epochs=0)
+    with pytest.raises(ConfigError, match="no seeds"):
+        WordPerceptron(seeds=())
+    with pytest.raises(VdgiError, match="no trees"):
+        WordPerceptron(**SMALL).fit([])
+    with pytest.raises(ValueError, match="has no heads"):
+        WordPerceptron(**SMALL).fit([words(2)])
+    with pytest.raises(ValueError, match=r"copies of \(1,\) for 2 trees"):
+        WordPerceptron(**SMALL).fit(trees(2), [1])
+    with pytest.raises(ValueError, match="call fit first"):
+        WordPerceptron(**SMALL).predict(trees(1))
+
+
+# ------------------------------------------------------------------------------------------- arrays
+def test_arrays_bring_the_parser_back():
+    parser = WordPerceptron(words=False, **SMALL).fit(trees(6))
+    again = WordPerceptron.from_arrays({**parser.arrays(), "other": np.zeros(1)})
+    assert (again.weights == parser.weights).all()
+    assert (again.words, again.feats) == (False, True)
+    assert again.predict(trees(6)) == parser.predict(trees(6))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("words/weights", None, "missing words/weights"),
+        ("words/shape", np.array([1, 2]), "not 4 whole numbers"),
+        ("words/shape", np.array([9, 12, 1, 1]), "has format 9, this program reads 1"),
+        ("words/shape", np.array([1, 60, 1, 1]), r"2 \*\* 60 buckets"),
+        ("words/buckets", np.array([1 << 12]), "outside 0..4095"),
+        ("words/buckets", np.array([0, 1]), r"\(1, 3\) weights in \(2,\) buckets"),
+        ("words/weights", np.full((1, 3), np.nan, np.float32), "not finite float32"),
+        ("words/weights", np.zeros((1, 3)), "not finite float32"),
+    ],
+)
+def test_other_arrays_are_refused(name, value, message):
+    arrays = {
+        "words/shape": np.array([1, 12, 1, 1]),
+        "words/buckets": np.array([5], np.int32),
+        "words/weights": np.ones((1, 3), np.float32),
+    }
+    WordPerceptron.from_arrays(arrays)
+    changed = {key: kept for key, kept in arrays.items() if key != name or value is not None}
+    with pytest.raises(ModelError, match=message):
+        WordPerceptron.from_arrays(changed if value is None else {**changed, name: value})
+
+
+def test_a_parser_without_weights_has_no_arrays():
+    with pytest.raises(ValueError, match="call fit first"):
+        WordPerceptron().arrays()
