@@ -553,16 +553,16 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
 
 # Lexicalised models
 
-LEXICALISED = ["--set", "parser.word_dim=3", "--set", "words.min_freq=1"]
+LEXICALISED = ["--set", "parser.word_dim=3"]
 
 
 def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.write(Path("train.conllu"))
-    sizes = [*LEXICALISED, "--set", "parser.vector_dim=4"]
+    sizes = [*LEXICALISED, "--set", "parser.vector_dim=4", "--set", "words.min_freq=1"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *sizes, "--out", "old")
     old = model_file.load("old/model.vdgi")
     trainers = started(monkeypatch)
-    vdgi.good(*init_arguments(Path("old/model.vdgi"), *sizes))
+    vdgi.good(*init_arguments(Path("old/model.vdgi"), *LEXICALISED, "--set", "parser.vector_dim=4"))
     assert trainers[0].data.vocabulary.words == old.vocabulary.words
     assert "det0" in old.vocabulary.words
     assert trainers[0].encoded[0].words[0] == old.vocabulary.words.index("det0") + 1
@@ -571,7 +571,7 @@ def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pyt
 def test_the_size_of_the_word_vectors_is_that_of_the_model(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(Path("train.conllu"))
     Path("vectors.txt").write_text("det0 1 2 3\nnoun0 4 5 6\n", encoding="utf-8")
-    vectors = ["--set", "words.vectors=vectors.txt"]
+    vectors = ["--set", "words.vectors=vectors.txt", "--set", "words.min_freq=1"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *LEXICALISED, *vectors, "--out", "old")
     assert model_file.load("old/model.vdgi").settings.model.vector_dim == 3
     result = vdgi(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))
