@@ -30,9 +30,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.labels.table import load as load_labels
-from dynet_vdgi.labels.table import relation_of
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf

@@ -36,7 +36,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students.learner import Perceptron, makes_symbols
+from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
 from dynet_vdgi.teachers.dmv import Dmv
 
 LIMITS = (15, 40)

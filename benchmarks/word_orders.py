@@ -27,7 +27,7 @@ from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students.learner import Perceptron
+from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv
 
 ORDERS = ("original", "mirror", "verb-final", "head-final")

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.parser import Parser, load
-    from dynet_vdgi.students.learner import Perceptron
+    from dynet_vdgi.students.linear_student import Perceptron
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
-    from dynet_vdgi.variational.learner import Neural
+    from dynet_vdgi.variational.neural import Neural
 
 _HOMES = {
     "Corpus": "data.corpus",
@@ -40,9 +40,9 @@ _HOMES = {
     "Dmv": "teachers.dmv",
     "Ensemble": "teachers.ensemble",
     "Evaluation": "evaluation.attachment",
-    "Neural": "variational.learner",
+    "Neural": "variational.neural",
     "Parser": "parsing.parser",
-    "Perceptron": "students.learner",
+    "Perceptron": "students.linear_student",
     "Prior": "grammar.prior",
     "RuleSet": "grammar.rules",
     "Sentence": "data.sentence",

@@ -11,8 +11,8 @@ from few import trees
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.labels import kernels
+from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.labels.table import LABELS, LabelTable, load, relation_of
 
 UD2 = load()
 

@@ -32,7 +32,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.students.learner import Perceptron
+from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.training.teaching import balanced, teach
 

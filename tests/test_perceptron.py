@@ -32,7 +32,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
-from dynet_vdgi.students.learner import Perceptron
+from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronModel, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2

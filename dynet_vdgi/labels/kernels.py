@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
 from dynet_vdgi.data.templates import Templates, table_of
 from dynet_vdgi.jit import compiled
-from dynet_vdgi.labels.table import KINDS, LABELS, OTHERWISE, TAGS, RuleArrays
+from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, TAGS, RuleArrays
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.uint64]

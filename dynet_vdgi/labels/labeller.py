@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.labels.table import LABELS, ROOT, LabelTable, relation_of
+from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
 
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -132,7 +132,7 @@ class Labeller:
             for tree, start, end in zip(trees, ends, ends[1:])
         ]
 
-    def _chosen(self, text: _Text) -> Ints:
+    def _chosen(self, text: _LabelledText) -> Ints:
         assert self.weights is not None
         assert self.buckets is not None
         buckets, ends = self._features(text)
@@ -144,7 +144,7 @@ class Labeller:
         )
         return labels
 
-    def _prepared(self, trees: Sequence[Sentence]) -> _Text:
+    def _prepared(self, trees: Sequence[Sentence]) -> _LabelledText:
         if any(tree.heads is None for tree in trees):
             raise ValueError("a sentence to label has no heads")
         packed = self._atoms.pack(trees)
@@ -154,7 +154,7 @@ class Labeller:
         _kernels().table_labels(
             bits, heads, packed.first, packed.rows, self.verb_final, self.table.arrays, tables
         )
-        return _Text(packed, heads, bits, tables)
+        return _LabelledText(packed, heads, bits, tables)
 
     def _bits_of(self, tree: Sentence) -> list[tuple[int, int, int]]:
         """Of ROOT and all words."""
@@ -165,7 +165,7 @@ class Labeller:
             rows.append(known[key])
         return rows
 
-    def _features(self, text: _Text) -> tuple[Ints, Ints]:
+    def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and where those of each word end (N,)."""
         kernels = _kernels()
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
@@ -186,7 +186,7 @@ class Labeller:
         return buckets, ends
 
 
-class _Text(NamedTuple):
+class _LabelledText(NamedTuple):
     """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
     packed: PackedRows

@@ -13,7 +13,7 @@ import msgspec
 
 from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import ModelSettings, Settings
+from dynet_vdgi.config import ModelSettings, Settings, without_effect
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
@@ -93,6 +93,16 @@ class Inputs:
             )
         if not settings.is_neural and not settings.has_teacher and not self.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+
+    def without_effect(self, settings: Settings) -> dict[str, str]:
+        """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`."""
+        return without_effect(
+            settings,
+            has_text=any(self.texts.values()),
+            has_dev=bool(self.dev),
+            has_init=bool(self.init),
+            in_a_run=True,
+        )
 
     def files(self, settings: Settings) -> tuple[DataFile, ...]:
         """Role, name and checksum of each file, for the model file."""

@@ -17,7 +17,7 @@ from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.runlog import RunLog
 
 if TYPE_CHECKING:
-    from dynet_vdgi.students.learner import Perceptron
+    from dynet_vdgi.students.linear_student import Perceptron
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -47,7 +47,7 @@ def learn_perceptron(
     checkpoint: ModelFile | None,
 ) -> ModelFile:
     """The perceptron of the taught trees and the gold ones."""
-    from dynet_vdgi.students.learner import Perceptron
+    from dynet_vdgi.students.linear_student import Perceptron
 
     assert isinstance(settings.parser, PerceptronSettings)
     start = time.process_time()

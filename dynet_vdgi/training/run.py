@@ -51,14 +51,7 @@ def run(
         ModelError: the model in the folder is of another run, or the one to start from does not fit.
     """
     inputs.check(settings)
-    idle = without_effect(
-        settings,
-        has_text=any(inputs.texts.values()),
-        has_dev=bool(inputs.dev),
-        has_init=bool(inputs.init),
-        in_a_run=True,
-    )
-    refuse(said, idle)
+    refuse(said, inputs.without_effect(settings))
     if out:
         _check_folder(out, resume)
     prepared = prepare(inputs, settings)

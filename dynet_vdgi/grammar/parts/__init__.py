@@ -11,11 +11,11 @@ from dynet_vdgi.grammar.parts import (
     clauses,
     coordination,
     distinguish,
+    gaps,
     markers,
     order,
     phrases,
     predicates,
-    punctuation,
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
@@ -29,7 +29,7 @@ _MODULES = (
     order,
     phrases,
     agreement,
-    punctuation,
+    gaps,
     words,
 )
 

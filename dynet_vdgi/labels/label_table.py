@@ -111,7 +111,7 @@ class LabelTable:
     @classmethod
     def of_text(cls, text: str, name: str = "labels") -> LabelTable:
         """The table in a text; `name` stands in messages. Raises: ConfigError, a line is wrong."""
-        reader = _Reader(name)
+        reader = _LabelTableReader(name)
         for number, line in enumerate(text.splitlines(), 1):
             content = line.split("#", 1)[0].strip()
             if content:
@@ -191,7 +191,7 @@ def _tags_wanted(tags: Sequence[str]) -> int:
     return _tag_bits(tags) if tags else (1 << _MOST_BITS) - 1
 
 
-class _Reader:
+class _LabelTableReader:
     """Reads a table line by line; `number` is that of the present one."""
 
     def __init__(self, name: str) -> None:
