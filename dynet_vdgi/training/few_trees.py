@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import Calibration, arc_probabilities, shift_for
+from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, arc_probabilities, shift_for
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.teachers import chart
 from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
@@ -82,7 +82,8 @@ class FewTrees:
             [_amount(tree) for tree in gold] + [1.0] * len(silver),
         )
         if sentences:
-            self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES])
+            shift = shift_for(self.share) if start is None else SHIFT_WITH_TREES
+            self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES], shift)
         return self
 
     def _silver(self, sentences: Sequence[Sentence], unsupervised: Sequence[Floats]) -> list[Floats]:
@@ -92,11 +93,11 @@ class FewTrees:
         marginals = self.crf.marginals(sentences)
         return mixed(marginals, unsupervised, self.share) if unsupervised else marginals
 
-    def _calibrate(self, sentences: Sequence[Sentence], marginals: Sequence[Floats]) -> None:
+    def _calibrate(self, sentences: Sequence[Sentence], marginals: Sequence[Floats], shift: float) -> None:
         found = self.student.predict_with_margins(sentences)
         margins = np.concatenate([of_words for _, of_words in found])
         said = arc_probabilities(marginals, [tree.heads or () for tree, _ in found])
-        self.calibration = Calibration.fit(margins, said, shift_for(self.share))
+        self.calibration = Calibration.fit(margins, said, shift)
 
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the most expected heads for FREE words.
