@@ -86,12 +86,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers would take any name for one that there is
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -238,8 +238,7 @@ import dynet_vdgi as vdgi
 
 text = vdgi.read("my.conllu")
 parser = vdgi.train(text)
-fr = vdgi.read("fr.conllu")
-several: vdgi.Parser = vdgi.train({"eu": text, "fr": fr}, "best", rules="mine.txt", seed=2)
+several: vdgi.Parser = vdgi.train({"eu": text, "fr": text}, "best", rules="mine.txt", seed=2)
 parser.save("my.vdgi")
 parser = vdgi.load("my.vdgi")
 tree: vdgi.Sentence = parser(["the", "dog"], ["DET", "NOUN"])

@@ -225,7 +225,7 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
 def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
     sentences = list(conllu.read(gold, heads="required"))
-    heads = rules_only([s.tags for s in sentences], Prior(load_rules(rules_path("ud"))), 0)
+    heads = rules_only(sentences, Prior(load_rules(rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
     write(sentences, heads, parse)
     options = ["--protocol", "every_word", "--bootstrap", "0", "--json"]

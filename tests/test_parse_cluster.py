@@ -264,7 +264,7 @@ def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
 def test_impossible_wishes(model: Path, folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder / "in.conllu")
     command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
-    both = "--jobs parses on this machine, --scheduler on a cluster: take one of them\n"
+    both = "--jobs parses on this machine, --scheduler on a cluster: use one of them\n"
     assert vdgi(*command, "--jobs", "2") == (2, "", both)
     monkeypatch.setattr(cluster_module, "CONNECT_S", 0.1)
     result = vdgi(*command)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, count, load_rules, parse_rules
@@ -105,7 +106,7 @@ def test_unreadable_files_are_named(tmp_path):
 
 def test_potentials_are_rules_minus_distance():
     prior = Prior(parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)
-    potentials = prior.potentials(["VERB", "DET", "NOUN"])
+    potentials = prior.potentials(Sentence.of_tags(["VERB", "DET", "NOUN"]))
     assert potentials[0].tolist()[1:] == [1.0, 0.0, 0.0]  # no distance term for the root
     assert potentials[1, 3] == pytest.approx(1 - 0.1)
     assert potentials[3, 1] == pytest.approx(-0.1)

@@ -562,7 +562,7 @@ def test_words_are_those_of_the_model(vdgi: Vdgi, folder: Path, monkeypatch: pyt
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *sizes, "--out", "old")
     old = model_file.load("old/model.vdgi")
     trainers = started(monkeypatch)
-    vdgi.good(*init_arguments(Path("old/model.vdgi"), *LEXICALISED, "--set", "parser.vector_dim=4"))
+    vdgi.good(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))
     assert trainers[0].data.vocabulary.words == old.vocabulary.words
     assert "det0" in old.vocabulary.words
     assert trainers[0].encoded[0].words[0] == old.vocabulary.words.index("det0") + 1
