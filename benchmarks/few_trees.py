@@ -28,6 +28,7 @@ from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
@@ -36,7 +37,6 @@ from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.teachers.chart import FREE
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.transfer import start_weights, trigrams
 from dynet_vdgi.training.few_trees import FewTrees

@@ -26,11 +26,11 @@ import numpy as np
 from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi.baselines.rules_only import TIE_SEEDS
+from dynet_vdgi.baselines.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import DmvSettings
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.projective import break_ties, decode
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.convex_mst import ConvexMst
@@ -60,7 +60,7 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     draws = []
     for seed in range(TIE_SEEDS):
         rng = np.random.default_rng(seed)
-        draws.append(decode([break_ties(matrix, rng) for matrix in potentials]))
+        draws.append([chart.best(break_ties(matrix, rng)) for matrix in potentials])
     parsed = time.process_time()
     means = np.mean([dda(language.test, trees) for trees in draws], axis=0)
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)

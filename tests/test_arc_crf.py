@@ -12,6 +12,7 @@ from few import RandomBase, tree, trees
 
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.teachers import arc_features, chart
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,
@@ -23,7 +24,6 @@ from dynet_vdgi.teachers.arc_crf import (
     share_of_unsupervised,
     slopes_of,
 )
-from dynet_vdgi.teachers.chart import FREE
 
 SMALL = {"log2_buckets": 12}
 

@@ -11,11 +11,11 @@ from few import RandomBase, trees
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers import chart
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.teachers.chart import FREE
 from dynet_vdgi.training.few_trees import FewTrees
 
 TEXT = [replace(one, heads=None, deprels=()) for one in trees(18, 30)]

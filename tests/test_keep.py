@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.parsing.keep import KeepError, complete, conflict
-from dynet_vdgi.teachers import chart
-from dynet_vdgi.teachers.chart import FREE
 
 
 def fits(given, heads):

@@ -6,11 +6,11 @@ import brute_force
 import numpy as np
 import pytest
 
-from dynet_vdgi.baselines.rules_only import rules_only
+from dynet_vdgi.baselines.rules_only import break_ties, rules_only
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.projective import break_ties, decode, eisner
 from dynet_vdgi.grammar.rules import parse_rules
 
 
@@ -22,28 +22,20 @@ def score(matrix, tree):
 def test_the_best_of_all_trees_is_found(n):
     matrices = np.random.default_rng(n).normal(size=(40, n + 1, n + 1))
     trees = brute_force.projective_trees(n)
-    for matrix, heads in zip(matrices, eisner(matrices).tolist()):
-        assert tuple(heads) in trees
+    for matrix, heads in zip(matrices, map(chart.best, matrices)):
+        assert heads in trees
         assert score(matrix, heads) == pytest.approx(max(score(matrix, tree) for tree in trees))
 
 
 def test_one_root_even_if_several_would_score_more():
-    matrix = np.zeros((1, 5, 5))
-    matrix[0, 0, :] = 10.0
-    assert eisner(matrix)[0].tolist().count(0) == 1
-
-
-def test_order_and_batches_do_not_matter():
-    rng = np.random.default_rng(0)
-    matrices = [rng.normal(size=(n + 1, n + 1)) for n in (3, 1, 7, 3, 12, 7, 3)]
-    together = decode(matrices, batch_size=2)
-    assert together == [tuple(eisner(m[None])[0].tolist()) for m in matrices]
-    assert decode([]) == []
+    matrix = np.zeros((5, 5))
+    matrix[0, :] = 10.0
+    assert chart.best(matrix).count(0) == 1
 
 
 def test_ties_fall_at_random_and_repeat_with_the_seed():
     flat = [np.zeros((4, 4))] * 200
-    first = [decode([break_ties(m, rng) for m in flat]) for rng in map(np.random.default_rng, (1, 1, 2))]
+    first = [[chart.best(break_ties(m, rng)) for m in flat] for rng in map(np.random.default_rng, (1, 1, 2))]
     assert first[0] == first[1] != first[2]
     assert set(first[0]) == set(brute_force.projective_trees(3))
 

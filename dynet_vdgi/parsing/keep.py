@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.teachers import chart
-from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.chart import FREE
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
@@ -24,7 +24,7 @@ class KeepError(VdgiError):
 def complete(scores: Floats, heads: Sequence[int]) -> Heads:
     """The tree with most expected arcs among those that contain the given heads (n,), FREE where none is.
 
-    `scores` (n + 1, n + 1) of arcs as `teachers.chart` has them.
+    `scores` (n + 1, n + 1) of arcs as `grammar.chart` has them.
 
     Raises:
         KeepError: there is no projective tree with one root that contains them; says why.

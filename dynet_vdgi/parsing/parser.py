@@ -16,7 +16,7 @@ from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation, wit
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
-from dynet_vdgi.grammar.projective import eisner
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
@@ -226,11 +226,9 @@ def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     """The projective tree with one root whose heads are most frequent, in sum, in samples (M, n)."""
     n = samples.shape[1]
-    if n == 0:
-        return ()
-    shares = np.zeros((1, n + 1, n + 1))
-    np.add.at(shares[0], (samples, np.arange(1, n + 1)), 1.0 / len(samples))
-    return tuple(eisner(shares)[0].tolist())
+    shares = np.zeros((n + 1, n))
+    np.add.at(shares, (samples, np.arange(n)), 1.0 / len(samples))
+    return chart.expected_best(shares)
 
 
 def load(path: str | Path) -> Parser:

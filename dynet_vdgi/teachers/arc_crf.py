@@ -29,8 +29,9 @@ from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.teachers import arc_features, chart
-from dynet_vdgi.teachers.chart import FREE
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.chart import FREE
+from dynet_vdgi.teachers import arc_features
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]

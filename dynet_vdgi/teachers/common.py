@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dynet_vdgi import progress
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.projective import decode
 from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
 
@@ -126,7 +126,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
     """For marginals (n + 1, n) of each sentence, the projective tree with one root and the highest sum."""
-    return decode([np.pad(matrix, ((0, 0), (1, 0))) for matrix in marginals])
+    return [chart.expected_best(matrix) for matrix in marginals]
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:

@@ -32,9 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynet_vdgi.config import ConvexMstSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.projective import decode
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher
-from dynet_vdgi.teachers.dmv import DmvModel
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -46,15 +45,6 @@ NO_ARC = 0
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def mean_of_trees(potentials: ArrayLike) -> Floats:
-    """The mean (n + 1, n) of a sentence's trees as matrices of 0 and 1, by head, ROOT first, and dependent.
-
-    A tree weighs the product of exp(potential) of its arcs; log-potentials (n + 1, n + 1), ROOT at 0.
-    """
-    potentials = np.asarray(potentials)
-    return DmvModel.uniform(1).marginals([0] * (len(potentials) - 1), potentials)  # all trees are equal to it
 
 
 class DescentIteration(NamedTuple):
@@ -192,7 +182,7 @@ class Problem:
 
     def start(self) -> DescentState:
         """The mean of all trees under the prior."""
-        means = [mean_of_trees(matrix) for matrix in self.matrices(self.potentials)]
+        means = [chart.marginals(matrix) for matrix in self.matrices(self.potentials)]
         arcs = np.concatenate([np.pad(mean, ((0, 0), (1, 0))).ravel() for mean in means])
         totals = self._totals(self.features, np.repeat(arcs, N_TEMPLATES))
         return DescentState(arcs, totals, self.regression.solve(totals))
@@ -220,7 +210,7 @@ class Problem:
 
     def best_trees(self, scores: Floats) -> Ints:
         """The cells (N,) of the arcs of each sentence's projective tree with one root and the highest sum."""
-        heads = chain.from_iterable(decode(self.matrices(scores)))
+        heads = chain.from_iterable(map(chart.best, self.matrices(scores)))
         head = np.fromiter(heads, np.int64, self.n_words)
         word = np.concatenate([np.arange(1, size) for size in self.sizes])
         first = np.cumsum(self.sizes**2) - self.sizes**2
@@ -306,7 +296,7 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
 
     def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
         """The projective tree with one root and the highest score."""
-        return decode(self.scores(sentences))
+        return [chart.best(matrix) for matrix in self.scores(sentences)]
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Votes (n + 1, n) for the arcs of each sentence, by head, ROOT first, and dependent.
@@ -314,7 +304,7 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
         The method says which tree is best, not how probable others are. Here a tree's probability is
         proportional to exp(score / prior_weight), which has the prior's potentials as they are.
         """
-        return [mean_of_trees(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
+        return [chart.marginals(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
 
     def log_rows(self) -> list[dict[str, float]]:
         """Objective and gap of each iteration."""

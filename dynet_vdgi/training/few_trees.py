@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, arc_probabilities, shift_for
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
-from dynet_vdgi.teachers import chart
 from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
-from dynet_vdgi.teachers.chart import FREE
 
 Floats = NDArray[np.float64]
 
