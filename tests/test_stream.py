@@ -5,13 +5,19 @@ from __future__ import annotations
 import gc
 import logging
 import tracemalloc
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 
+import dynet_vdgi as vdgi
 from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import ModelSettings
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu import Block, sentence_of
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
@@ -171,3 +177,22 @@ def test_heads_that_are_no_trees_are_told_once_a_file(model, caplog, jobs):
     assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
         f"{name}:2: HEAD is 0 for every word of the sentence" for name in ("a", "b")
     ]
+
+
+@pytest.mark.slow
+def test_a_stream_reads_all_that_the_recommended_parser_sees(tmp_path: Path) -> None:
+    """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
+    demo = resources() / "demo"
+    text = list(islice(conllu.read(demo / "demo-ud-train.conllu"), 200))
+    parser = vdgi.train(text, out=tmp_path / "run")
+    assert parser.model.symbols is not None
+    names = [str(demo / "demo-ud-test.conllu")]
+    with Stream(str(tmp_path / "run")) as stream:
+        (tmp_path / "parsed.conllu").write_text(
+            "".join(part.text for part in stream.parse(conllu.blocks(names[0]))), encoding="utf-8"
+        )
+    sentences = list(conllu.read(names[0]))
+    expected = [sentence.heads for sentence in parser.pipe(sentences)]
+    assert [sentence.heads for sentence in conllu.read(tmp_path / "parsed.conllu")] == expected
+    bare = [replace(sentence, feats=(), xpos=()) for sentence in sentences]
+    assert [sentence.heads for sentence in parser.pipe(bare)] != expected
