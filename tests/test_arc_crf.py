@@ -12,8 +12,9 @@ from few import RandomBase, tree, trees
 
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.chart import FREE
-from dynet_vdgi.teachers import arc_features, chart
+from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,
     ArcCrf,

@@ -397,7 +397,7 @@ def test_the_verb_reads_treebanks_and_standard_input(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny.write(folder / "a.conllu", 4)
-    Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    Path("b.txt.gz").write_bytes(gzip.compress(TEXT.encode(), mtime=0))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"more words")))
     vdgi.good("clusters", "*.conllu", "b.txt.gz", "-", "-c", "2", "-o", "c.paths")
     counts = brown.read("c.paths").counts

@@ -172,7 +172,7 @@ def test_parse_from_and_to_everywhere(
 ) -> None:
     tiny.write(folder / "a.conllu", 4)
     expected = vdgi.good("parse", model, "a.conllu").out
-    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode()))
+    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode(), mtime=0))
     assert vdgi.good("parse", model, "a.conllu.gz").out == expected
     for arguments in (["-"], []):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tiny.treebank(4).encode())))
@@ -187,7 +187,7 @@ def test_parse_from_and_to_everywhere(
 def test_one_output_a_file(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tiny.write(folder / "a.conllu", 4)
     Path("sub").mkdir()
-    Path("sub/b.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode()))
+    Path("sub/b.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode(), mtime=0))
     assert vdgi.good("parse", model, "a.conllu", "sub/b.conllu.gz", "-o", "{}.parsed.conllu").out == ""
     assert len(list(read("a.parsed.conllu"))) == 4
     assert len(list(read("sub/b.parsed.conllu"))) == 3
@@ -195,7 +195,7 @@ def test_one_output_a_file(vdgi: Vdgi, model: Path, folder: Path) -> None:
 
 def test_two_inputs_must_not_have_one_output(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tiny.write(folder / "a.conllu", 4)
-    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode()))
+    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode(), mtime=0))
     status, out, err = vdgi("parse", model, "a.conllu", "a.conllu.gz", "-o", "{}.parsed.conllu")
     assert (status, out) == (2, "")
     assert err == "--output {}.parsed.conllu: 2 inputs would be written to a.parsed.conllu\n"
@@ -547,14 +547,14 @@ def test_one_fault(vdgi: Vdgi, folder: Path) -> None:
 
 def test_checking_standard_input_and_gz(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(tiny.treebank(3).encode())))
-    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode()))
+    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(3).encode(), mtime=0))
     result = vdgi.good("check", "-", "a.conllu.gz")
     first, second = result.out.split("a.conllu.gz: sound\n")
     assert first == "<stdin>: sound\n" + second
 
 
 def test_a_truncated_gz(vdgi: Vdgi, folder: Path) -> None:
-    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(300).encode())[:-20])
+    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank(300).encode(), mtime=0)[:-20])
     status, out, _ = vdgi("check", "a.conllu.gz")
     assert status == 3
     assert "corrupt gzip data" in out

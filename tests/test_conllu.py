@@ -280,7 +280,7 @@ def test_long_sentence(file_of: Callable[[str], str]) -> None:
 
 def test_gz_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kites.conllu.gz"
-    path.write_bytes(gzip.compress(TREE.encode()))
+    path.write_bytes(gzip.compress(TREE.encode(), mtime=0))
     assert [sentence.heads for sentence in read(path)] == [(2, 0)]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((TREE + "x\n\n").encode())))
     with pytest.raises(DataError, match=r"^<stdin>:4: line starts with 'x'"):

@@ -77,7 +77,9 @@ FORMATS: dict[str, str | bytes] = {
 def test_every_format_is_read(tmp_path: Path, form: str, packed: bool) -> None:
     data = FORMATS[form]
     data = data.encode() if isinstance(data, str) else data
-    path = written(tmp_path / "v.gz", gzip.compress(data)) if packed else written(tmp_path / "v", data)
+    path = (
+        written(tmp_path / "v.gz", gzip.compress(data, mtime=0)) if packed else written(tmp_path / "v", data)
+    )
     loaded = load(path, ["été", "nix", "10\u00a0000", "de"])
     assert_vectors(loaded, WORDS["été"], None, WORDS["10\u00a0000"], WORDS["de"])
     assert loaded.dim == 3
@@ -161,7 +163,7 @@ def test_damaged_fasttext_models(tmp_path: Path) -> None:
     small = written(tmp_path / "b.bin", data[:900])
     assert fault_of(small, "ville").startswith("b.bin: the file is smaller than its header says (download it")
     assert fault_of(written(tmp_path / "b.bin", data[:30]), "ville").startswith("b.bin: the file was cut off")
-    packed = written(tmp_path / "b.bin.gz", gzip.compress(data))
+    packed = written(tmp_path / "b.bin.gz", gzip.compress(data, mtime=0))
     assert fault_of(packed, "ville").endswith("are read from a plain file only (unpack it)")
     labels = data[:72] + struct.pack("<i", 2) + data[76:]
     assert "a fastText classifier" in fault_of(written(tmp_path / "b.bin", labels), "ville")
@@ -321,7 +323,7 @@ def test_a_binary_value_that_is_not_finite(tmp_path: Path) -> None:
         ),
         (b"PK\x03\x04\x14\x00", "v: this is a zip archive, not a file of word vectors (unpack it, and name "),
         (
-            gzip.compress(b"de 1 2"),
+            gzip.compress(b"de 1 2", mtime=0),
             "v: this is gzip data, not a file of word vectors (its name must end in .gz)",
         ),
         (
@@ -373,7 +375,7 @@ def test_binary_data_without_words_is_not_all_taken_into_memory() -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    data = gzip.compress(os.urandom(2000).hex(" ").encode())
+    data = gzip.compress(os.urandom(2000).hex(" ").encode(), mtime=0)
     cut = written(tmp_path / "v.gz", data[: len(data) // 2])
     assert fault_of(cut, "de").startswith("v.gz:1: corrupt gzip data: ")
     assert fault_of(cut, "de").endswith("(the file is damaged or was cut off)")
@@ -388,7 +390,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_rows_of_a_cut_off_gzip_file_are_not_used(tmp_path: Path) -> None:
     rows = "".join(f"w{i} 0.{i * 7919 % 100003} 0.{i * 104729 % 99991}\n" for i in range(80_000))
     assert len(rows) > vector_rows.BUFFER
-    data = gzip.compress(rows.encode(), 1)
+    data = gzip.compress(rows.encode(), 1, mtime=0)
     cut = written(tmp_path / "v.gz", data[:-1000])
     fault = fault_of(cut, "w0")
     assert "corrupt gzip data: Compressed file ended before" in fault

@@ -277,7 +277,7 @@ def test_rules_from_everywhere(vdgi: Vdgi, gold: Path, monkeypatch: pytest.Monke
     expected = [f"{line}\n" for line in WRITTEN.split("\n") if line[:1] not in ("", "#")]
     halves = treebank(SENTENCES[:3]), treebank(SENTENCES[3:])
     Path("half-a.conllu").write_text(halves[0], encoding="utf-8")
-    Path("half-b.conllu.gz").write_bytes(gzip.compress(halves[1].encode()))
+    Path("half-b.conllu.gz").write_bytes(gzip.compress(halves[1].encode(), mtime=0))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(halves[1].encode())))
     for names in (["half-*"], ["half-b.conllu.gz", "half-a.conllu"], ["half-a.conllu", "-"]):
         out = vdgi.good("rules", "estimate", *names, "--rules", "rules.txt").out

@@ -46,7 +46,7 @@ def test_lines_end_with_newline_only_and_are_not_translated(tmp_path: Path) -> N
 
 def test_gz_is_decompressed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"eins\n") + gzip.compress(b"zwei\n"))
+    path.write_bytes(gzip.compress(b"eins\n", mtime=0) + gzip.compress(b"zwei\n", mtime=0))
     with open_text(str(path)) as handle:
         assert handle.read() == "eins\nzwei\n"
 
@@ -114,7 +114,7 @@ def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: Path) -> None:
     content = b"wort\n" * before + b"gr\xfcn\n" + b"wort\n" * 3000
     path = tmp_path / name
-    path.write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+    path.write_bytes(gzip.compress(content, 1, mtime=0) if name.endswith(".gz") else content)
     assert fault_of(path) == f"{name}:{before + 1}: byte 0xfc is not UTF-8 (save the file as UTF-8)"
 
 
@@ -146,7 +146,7 @@ def test_other_decoding_errors_pass(tmp_path: Path) -> None:
 
 def test_damaged_gz(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
-    good = gzip.compress("".join(f"{i * i}\n" for i in range(50_000)).encode())
+    good = gzip.compress("".join(f"{i * i}\n" for i in range(50_000)).encode(), mtime=0)
     path.write_bytes(good[: len(good) // 2])
     assert "corrupt gzip data: Compressed file ended before" in fault_of(path)
     path.write_bytes(b"plain text\n")

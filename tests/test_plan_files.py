@@ -29,7 +29,7 @@ def release(folder: str, prefix: str, *parts: str) -> None:
     for part in parts or ("train.conllu", "dev.conllu", "test.conllu"):
         path = Path(folder, f"{prefix}-ud-{part}")
         if part.endswith(".gz"):
-            path.write_bytes(gzip.compress(tiny.treebank().encode()))
+            path.write_bytes(gzip.compress(tiny.treebank().encode(), mtime=0))
         else:
             tiny.write(path)
 
@@ -83,7 +83,7 @@ def test_all_files_are_of_one_source(folder: Path) -> None:
 
 
 def test_a_named_file_may_be_compressed(folder: Path) -> None:
-    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank().encode()))
+    Path("a.conllu.gz").write_bytes(gzip.compress(tiny.treebank().encode(), mtime=0))
     named = Treebank(name="x", train=("a.conllu",), test=("a.conllu",))
     assert found(named).test == ("a.conllu.gz",)
 

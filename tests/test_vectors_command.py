@@ -77,7 +77,7 @@ def test_treebanks_patterns_and_standard_input(
     vdgi: Vdgi, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny.write(Path("xx-a.conllu"), 4)
-    Path("xx-b.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode()))
+    Path("xx-b.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode(), mtime=0))
     result = vdgi.good("vectors", "xx-*", "-o", "a.vec", *SMALL)
     assert result.err.startswith("text: 8 sentences, ")
     assert not any(word.startswith("punct") for word in words_of("a.vec"))
@@ -118,7 +118,7 @@ def test_wrong_use(vdgi: Vdgi, text: Path, arguments: list[str], message: str) -
         ("a.conllu", tiny.block(1, ["PUNCT"], [0]).encode(), "a.conllu: there are no words to learn from"),
         ("a.conllu", tiny.NINE_COLUMNS.encode(), "a.conllu:1: expected 10 tab-separated columns, found 9"),
         ("a.txt", b"la vie\ncaf\xe9\n", "a.txt:2: byte 0xe9 is not UTF-8 (save the file as UTF-8)"),
-        ("a.txt.gz", gzip.compress(TEXT.encode())[:-9], "a.txt.gz:"),
+        ("a.txt.gz", gzip.compress(TEXT.encode(), mtime=0)[:-9], "a.txt.gz:"),
     ],
 )
 def test_faulty_texts(vdgi: Vdgi, folder: Path, name: str, data: bytes, message: str) -> None:
