@@ -16,7 +16,6 @@ from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation, wit
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
-from dynet_vdgi.grammar import chart
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
@@ -225,6 +224,8 @@ def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
 
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     """The projective tree with one root whose heads are most frequent, in sum, in samples (M, n)."""
+    from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
+
     n = samples.shape[1]
     shares = np.zeros((n + 1, n))
     np.add.at(shares, (samples, np.arange(n)), 1.0 / len(samples))
