@@ -83,7 +83,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         rows = [prior.symbols(view) for view in views]
         potentials = [prior.potentials_of(view) for view in views]
         symbols = with_coarse(rows)
-        model = self._learnt([symbol_ids(row, symbols) for row in rows], potentials, len(symbols) + 1)
+        model = self._learnt(symbol_ids(rows, symbols), potentials, len(symbols) + 1)
         model, symbols = self._refined(model, symbols, views, potentials, prior)
         self.symbols, self.prior, self._model = symbols, prior, model
         return self
@@ -113,7 +113,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         if self._model is None:
             raise self._not_yet()
         views = [self.prior.view(sentence) for sentence in sentences]
-        ids = [symbol_ids(self._told(view), self.symbols) for view in views]
+        ids = symbol_ids(map(self._told, views), self.symbols)
         return ids, [self.prior.potentials_of(view) for view in views]
 
     def _told(self, view: View) -> list[str]:
@@ -135,7 +135,10 @@ def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted(seen | set(map(coarse, seen))))
 
 
-def symbol_ids(row: Iterable[str], known: Sequence[str]) -> list[int]:
-    """Numbers of a sentence's symbols; of an unknown one, that of a coarser one, or the next after all."""
+def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list[int]]:
+    """Numbers of each sentence's symbols; of an unknown one, that of a coarser one, or the next after all."""
     ids = {symbol: k for k, symbol in enumerate(known)}
-    return [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
+    return [
+        [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
+        for row in rows
+    ]

@@ -255,7 +255,7 @@ class Dmv(SymbolTeacher[DmvModel]):
         ids = {name: k for k, name in enumerate(symbols)}
         # The unknown symbol comes last in both.
         parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
-        text = Packed.of([symbol_ids(row, every) for row in finer], potentials, len(every) + 1)
+        text = Packed.of(symbol_ids(finer, every), potentials, len(every) + 1)
         iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
         return refined(model, parents, text, iterations, backoff), every
 
