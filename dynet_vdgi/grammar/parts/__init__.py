@@ -16,6 +16,7 @@ from dynet_vdgi.grammar.parts import (
     order,
     phrases,
     predicates,
+    runs,
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
@@ -23,6 +24,7 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 _MODULES = (
     predicates,
     distinguish,
+    runs,
     clauses,
     coordination,
     markers,
