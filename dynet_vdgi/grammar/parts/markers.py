@@ -51,7 +51,10 @@ def marker_of(view: View, word: int, setting: Setting, has_prepositions: bool) -
         if place >= 0 and tags[place] == "ADP":
             return "P:" + view.forms[place], place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
-        return "P:" + view.forms[word + 1], word, word + 1
+        end = word + 1
+        while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one decides
+            end += 1
+        return "P:" + view.forms[end], word, end
     end = view.run_ends.get(word, word)
     case = case_of(view.feats[end])
     if case:
