@@ -53,6 +53,16 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
         arcs[first, word] += weight
 
 
+def _add_ends(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    names, start = view.flags(setting.groups[0]), 0
+    for word in range(1, view.n + 1):
+        if word == view.n or not names[word] or not names[word - 1] or view.gaps[word]:
+            if names[start] and word - start > 1:
+                arcs[word - 1, start : word - 1] += setting.weight
+            start = word
+
+
 KINDS = (
+    Kind("name end", Syntax(("names",)), add=_add_ends),
     Kind("flat run", Syntax(("nominals", "what follows"), {"bare": "names", "particle": "names"}), _measure, _read, _add),
 )
