@@ -43,7 +43,7 @@ LIMITS = (15, 40)
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
 """Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
-SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20)
+SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20, orders=1)
 """Of the presets: for tables that make symbols of words, and for others."""
 
 Trees = Sequence[tuple[int, ...]]

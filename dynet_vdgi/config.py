@@ -87,6 +87,10 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
     ] = 21
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
+    orders: Annotated[
+        int,
+        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+    ] = 3
 
 
 class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):

@@ -251,7 +251,7 @@ def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting
     """The settings that count in this text, with their numbers for it."""
     result = []
     for setting in settings:
-        kind, factor = KINDS[setting.name], text.factor(setting.condition, setting.negated)
+        kind, factor = KINDS[setting.name], text.factor(setting.conditions, setting.negated)
         is_ready = kind.measure is None or setting.name in text.found
         if factor > LEAST_FACTOR and is_ready and (text.has_gaps or not kind.needs_gaps):
             result.append((replace(setting, weight=setting.weight * factor, cache={}), kind))

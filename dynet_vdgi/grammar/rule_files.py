@@ -356,12 +356,12 @@ class TableReader(Reader):
             raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
         names = list(dict.fromkeys(measure.name for measure in self.measures))
         for setting in self.settings:
-            if setting.condition and setting.condition not in names:
-                self.number = setting.line
-                hint = did_you_mean(setting.condition, names, 0.6)
-                raise self.fault(
-                    f"no measure '{setting.condition}'{hint} (there are: {', '.join(names) or 'none'})"
-                )
+            for condition in setting.conditions:
+                if condition not in names:
+                    self.number = setting.line
+                    hint = did_you_mean(condition, names, 0.6)
+                    there_are = ", ".join(names) or "none"
+                    raise self.fault(f"no measure '{condition}'{hint} (there are: {there_are})")
         reading = list(SENTENCE_KINDS)
         return Table(
             measures=tuple(self.measures),

@@ -19,6 +19,7 @@ name are averaged. Kinds:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,11 +147,9 @@ class Text:
     has_feats: bool = False
     has_gaps: bool = False
 
-    def factor(self, condition: str, negated: bool) -> float:
+    def factor(self, conditions: Sequence[str], negated: bool) -> float:
         """By how much a line's number counts."""
-        if not condition:
-            return 1.0
-        value = self.measures.get(condition, 0.0)
+        value = math.prod(self.measures.get(name, 0.0) for name in conditions)
         return 1.0 - value if negated else value
 
     def is_named(self, names: Sequence[str]) -> bool:

@@ -127,12 +127,30 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
+    for which in range(settings.orders):
+        # The first order is what the seed alone gives.
+        seeds = [seed, which] if which else [seed]
+        total += _averaged(flat, gold, first, n_tags, settings, seeds, levels)
+    return PerceptronModel(n_tags, (total / settings.orders).astype(np.float32), levels)
+
+
+def _averaged(
+    flat: Ints,
+    gold: Ints,
+    first: Ints,
+    n_tags: int,
+    settings: PerceptronSettings,
+    seeds: Sequence[int],
+    levels: int,
+) -> NDArray[np.float64]:
+    """The weights (buckets, 3) of one perceptron, averaged over its actions."""
     n_buckets = 1 << settings.log2_buckets
     weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
     kernel, step = _train_kernel(), 0
     for epoch in range(1, settings.epochs + 1):
-        rng = np.random.default_rng([seed, epoch])
-        order = rng.permutation(len(tags))
+        rng = np.random.default_rng([*seeds, epoch])
+        order = rng.permutation(len(first) - 1)
         chance = rng.random(len(flat))
         if levels == 1:
             seen = np.where(chance < settings.unknown, UNKNOWN, flat)
@@ -141,7 +159,8 @@ def train(
             seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
         step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
-    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32), levels)
+    weights -= totals / step
+    return weights
 
 
 def code_of(coarse: int, fine: int) -> int:
