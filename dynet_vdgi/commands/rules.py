@@ -1,10 +1,12 @@
 """Read, explain and estimate rule tables.
 
-vdgi rules list                                   # the tables that come with the package
-vdgi rules show best                              # one of them, or your own
-vdgi rules show best --text my.conllu             # what it measures in your text
-vdgi rules explain my.conllu --sentence 3         # which part of it gives what to each arc
-vdgi rules estimate xx-ud-train.conllu            # expectations of rules, counted in trees
+A rule table says what is known of trees before anything is learnt. `estimate` needs gold trees, the other
+tasks do not.
+
+  vdgi rules list
+  vdgi rules show best --text my.conllu
+  vdgi rules explain my.conllu --sentence 3
+  vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
 """
 
 from __future__ import annotations

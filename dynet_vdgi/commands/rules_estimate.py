@@ -1,8 +1,8 @@
 """Count the expectations of rules in gold trees.
 
-Writes a rule file. The expectation of a rule is the share of arcs among all pairs
-of words that the rule could link, in short, projective sentences of a treebank, without punctuation. This
-is the paper's setting "WeaklySupervised"; it uses gold trees.
+Writes a rule file. The expectation of a rule is the share of arcs among all pairs of words that the rule
+could link, in short, projective sentences of a treebank, without punctuation. This is the paper's setting
+"WeaklySupervised"; it uses gold trees.
 
   vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
   vdgi rules estimate 'xx-ud-*.conllu' --rules ud-propn --max-len 15

@@ -13,6 +13,7 @@ take its place in the best tree without it. Numbers are in nats; their sum is th
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
+
+logger = logging.getLogger("dynet_vdgi")
 
 SHOWN = 3
 """Trees that are drawn where no sentence is asked for."""
@@ -91,7 +94,7 @@ class Numbered(NamedTuple):
     sentence: Sentence
 
 
-class Measured(NamedTuple):
+class TextPrior(NamedTuple):
     """A prior, and what was measured for it in words."""
 
     prior: Prior
@@ -123,8 +126,9 @@ def sentences_of(names: Sequence[str], tags: str, heads: conllu.Heads) -> list[N
     return found
 
 
-def prior_of(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Namespace) -> Measured:
+def prior_of(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Namespace) -> TextPrior:
     """The prior of a text, with the facts that are given, and what was measured."""
+    from dynet_vdgi.grammar.explanation import idle_facts
     from dynet_vdgi.grammar.facts import load_facts
     from dynet_vdgi.grammar.findings import found_in
     from dynet_vdgi.grammar.prior import Prior
@@ -132,9 +136,11 @@ def prior_of(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Names
     sentences = [item.sentence for item in text]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
     prior = Prior.of_text(rules, sentences, facts)
+    for name in idle_facts(rules, sentences, facts):
+        logger.warning("fact '%s' changes nothing in this text: no arc, no symbol", name)
     words = count(sum(map(len, sentences)), "word")
     told = found_in(prior, Prior.of_text(rules, sentences) if facts else None)
-    return Measured(prior, f"{count(len(sentences), 'sentence')}, {words} without punctuation; {told}")
+    return TextPrior(prior, f"{count(len(sentences), 'sentence')}, {words} without punctuation; {told}")
 
 
 def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:

@@ -19,5 +19,6 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.grammar.findings import table_line
     from dynet_vdgi.grammar.rules import load_rules
 
-    for path in sorted((resources() / "rules").glob("*.txt")):
-        print(table_line(path.stem, load_rules(path)))
+    by_name = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
+    for name in sorted(by_name):
+        print(table_line(name, load_rules(by_name[name])))

@@ -1,8 +1,11 @@
 """Show a rule table, or what it measures in a text.
 
-vdgi rules show best
-vdgi rules show my-rules.txt --without "following conjunct"
-vdgi rules show best --text my.conllu --language-facts facts.txt
+The table is printed as it stands in its file. With --text, what it measures in a text is printed instead: on
+which sides of their heads words stand, measures, and what its parts find, such as copulas and markers.
+
+  vdgi rules show best
+  vdgi rules show my-rules.txt --without "following conjunct"
+  vdgi rules show best --text my.conllu --language-facts facts.txt
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Reading:
         return f"read as {self.tag}" if self.tag else f"symbol {self.symbol}"
 
 
-class Choice(NamedTuple):
+class Alternative(NamedTuple):
     """A word's head in a tree, and the one that it would have without this arc; -1: there is no other."""
 
     word: int
@@ -56,7 +56,7 @@ class PartByPart:
         self.prior = prior
         rules = prior.rules
         if rules.table is None:
-            self._growing = [(RULES, Prior(rules, prior.text, 0.0)), (DISTANCE, Prior(rules, prior.text))]
+            self._growing = [(RULES, Prior(rules, prior.text, 0.0)), (DISTANCE, prior)]
         else:
             self._growing = [
                 (part.name, Prior(without_settings(some), prior.text)) for part, some in rules.growing()
@@ -94,14 +94,14 @@ def without_settings(rules: RuleSet) -> RuleSet:
     return rules if rules.table is None else replace(rules, table=replace(rules.table, settings=()))
 
 
-def choices(potentials: Floats, heads: Sequence[int]) -> list[Choice]:
+def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
     """The heads of a tree, and those of the best trees without each of its arcs."""
     found = []
     for word, head in enumerate(heads, 1):
         without = potentials.copy()
         without[head, word] -= BARRED
         other = chart.best(without)[word - 1]
-        found.append(Choice(word, head, other if other != head else -1))
+        found.append(Alternative(word, head, other if other != head else -1))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.explanation import PartByPart, choices
+from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.text_tables import aligned
@@ -126,7 +126,7 @@ def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
     for reading in pieces.readings(sentence):
         readings.setdefault(reading.word, []).append(f"{reading} [{reading.part}]")
     blocks = []
-    for choice in choices(potentials, heads):
+    for choice in alternatives(potentials, heads):
         note = f"  {'; '.join(readings[choice.word])}" if choice.word in readings else ""
         arcs = [head for head in (choice.head, choice.other) if head >= 0]
         rows = [["  head", *(_named(sentence, head) for head in arcs)]]

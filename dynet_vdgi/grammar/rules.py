@@ -173,7 +173,10 @@ class RuleSet:
                 raise ConfigError(f"rules: no part '{name}'{hint}")
         if len(set(names)) == len(there_are):
             raise ConfigError("rules: nothing is left of the table without all of its parts")
-        return self._without(names, f"<rules without {', '.join(names)}>")
+        try:
+            return self._without(names, f"<rules without {', '.join(names)}>")
+        except ConfigError as error:
+            raise ConfigError(f"{error}; another part cannot do without what was left out") from None
 
     def of_kinds(self, kinds: str) -> RuleSet:
         """The table with the parts of these kinds only, such as "abc". Raises: as `without`."""
