@@ -12,7 +12,7 @@ import pytest
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.explanation import idle_facts
+from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
 from dynet_vdgi.grammar.facts import CASES, Fact, accepted, load_facts, parse_facts
 from dynet_vdgi.grammar.orders import ORDERS
 from dynet_vdgi.grammar.prior import Prior
@@ -178,8 +178,15 @@ def test_facts_that_change_nothing_are_found():
     rules = table("edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB")
     text = text_of("DET ADP NOUN VERB", times=3)
     facts = parse_facts("adpositions = after\ndeterminers = after\nlate = no", rules)
-    assert idle_facts(rules, text, facts) == ["adpositions", "late"]
-    assert idle_facts(rules, text, parse_facts("determiners = after ; cases 0", rules)) == ["determiners"]
+    changes_nothing = "fact '{}' changes no arc and no symbol in this text"
+    assert idle_facts(rules, text, facts) == [
+        changes_nothing.format(name) for name in ("adpositions", "late")
+    ]
+    (message,) = idle_facts(rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules))
+    assert (
+        message
+        == f"fact 'determiners' changes no arc and no symbol in the first {COMPARED} sentences of this text"
+    )
     assert idle_facts(rules, text, {}) == []
 
 
@@ -234,7 +241,7 @@ def test_facts_are_of_one_of_several_languages(vdgi, folder):
 def test_facts_without_effect_are_told(vdgi, folder):
     Path("none.txt").write_text("version-1 = no ; cases 0\n", encoding="utf-8")
     result = vdgi.good("train", "--train", "a.conllu", *QUICK, "--language-facts", "none.txt", "--out", "run")
-    assert "warning: fact 'version-1' changes nothing in this text" in result.err
+    assert "warning: fact 'version-1' changes no arc and no symbol in this text" in result.err
 
 
 @pytest.mark.parametrize(

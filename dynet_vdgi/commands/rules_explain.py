@@ -136,8 +136,8 @@ def prior_of(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Names
     sentences = [item.sentence for item in text]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
     prior = Prior.of_text(rules, sentences, facts)
-    for name in idle_facts(rules, sentences, facts):
-        logger.warning("fact '%s' changes nothing in this text: no arc, no symbol", name)
+    for message in idle_facts(rules, sentences, facts):
+        logger.warning("%s", message)
     words = count(sum(map(len, sentences)), "word")
     told = found_in(prior, Prior.of_text(rules, sentences) if facts else None)
     return TextPrior(prior, f"{count(len(sentences), 'sentence')}, {words} without punctuation; {told}")

@@ -50,9 +50,8 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         facts = material.facts.get(language, {})
         prior = Prior.of_text(material.rules, text, facts)
         log.append(_text_row(language, text, prior))
-        for name in idle_facts(material.rules, text, facts):
-            label = f"{language}: " if language else ""
-            logger.warning("%sfact '%s' changes nothing in this text: no arc, no symbol", label, name)
+        for message in idle_facts(material.rules, text, facts):
+            logger.warning("%s%s", f"{language}: " if language else "", message)
         teacher = teacher_of_kind(settings).fit(text, prior)
         trees.append(teacher.predict(text))
         priors.append(prior)
