@@ -170,6 +170,8 @@ def test_facts_are_kept_with_the_text():
     prior = Prior.of_text(BEST, TEXT, facts)
     again = Text.from_json(json.loads(json.dumps(prior.text.to_json())))
     assert again.told == facts
+    former = {name: value for name, value in prior.text.to_json().items() if name != "told"}
+    assert Text.from_json(former).told == {}  # of a model file from before there were facts
     sentence = Sentence.of_tags(["NOUN", "ADP", "VERB"])
     np.testing.assert_array_equal(Prior(BEST, again).potentials(sentence), prior.potentials(sentence))
 
@@ -236,6 +238,16 @@ def test_facts_are_of_one_of_several_languages(vdgi, folder):
     vdgi.good("train", *texts, *QUICK, "--language-facts", "bb=facts.txt", "--out", "run")
     rows = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
     assert ["facts" in row for row in rows if row["phase"] == "text"] == [False, True]
+
+
+@pytest.mark.parametrize("facts", [Path("facts.txt"), {"": "facts.txt"}])
+def test_facts_from_python(folder, facts):
+    import dynet_vdgi
+
+    quick = {"teacher": {"iterations": 2, "valence_iterations": 1}, "parser": {"log2_buckets": 10}}
+    dynet_vdgi.train("a.conllu", settings=quick, language_facts=facts, out="run")
+    rows = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
+    assert rows[0]["facts"] == {"adpositions": [0.0, 200.0], "objects": [1.0, 500.0]}
 
 
 def test_facts_without_effect_are_told(vdgi, folder):
