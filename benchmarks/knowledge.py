@@ -33,7 +33,6 @@ from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
@@ -89,11 +88,7 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
             result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
     if ablated:
         whole = load_rules(rules_path(ablated))
-        for part in whole.parts:
-            try:
-                result.append(System(f"{ablated} -{part.name}", whole.without(part.name)))
-            except ConfigError:
-                continue  # others cannot do without it
+        result += [System(f"{ablated} -{part.name}", less) for part, less in whole.ablations()]
     return result
 
 

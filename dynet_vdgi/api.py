@@ -44,6 +44,7 @@ def train(
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
     init: AnyPath | None = None,
+    language_facts: AnyPath | Mapping[str, AnyPath] | None = None,
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
@@ -58,6 +59,8 @@ def train(
         seed: of everything random.
         settings: single settings, nested as in a preset: `{"teacher": {"iterations": 30}}`.
         init: a neural model to continue from, or the folder of its run.
+        language_facts: a file of what is known of the language, beside what the text shows; of several
+            languages, a file of each of which something is known, by its label.
         out: a folder for the model file, the log and the settings; none: everything stays in memory.
         resume: go on with the run in that folder.
 
@@ -73,6 +76,7 @@ def train(
     chosen = load_settings(preset, changes=changes)
     names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
     texts = text if isinstance(text, Mapping) else {"": () if text is None else text}
+    facts = language_facts if isinstance(language_facts, Mapping) else {"": language_facts}
     model = run(
         Inputs(
             {label: given(part) for label, part in texts.items()},
@@ -80,6 +84,7 @@ def train(
             dev=given(dev),
             init=str(model_path(Path(init))) if init else None,
             rules=table,
+            facts={label: str(os.fspath(path)) for label, path in facts.items() if path is not None},
         ),
         chosen,
         out=Path(out) if out else None,

@@ -76,6 +76,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     trained_on: Amount = Amount(0, 0)
     dropped: tuple[str, ...] = ()
     languages: dict[str, Amount] = {}
+    facts: tuple[str, ...] = ()  # about languages, beside what their texts show
     updates: int = 0
     complete: bool = True
     dev_dda: float | None = None

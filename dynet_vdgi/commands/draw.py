@@ -35,8 +35,6 @@ MAX_TREES = 100
 """In one picture."""
 
 _NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d*)"), "sent_id="
-# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
-_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +153,7 @@ def _chosen(
         for number, (sentence, right) in enumerate(_read(name, gold), 1):
             if choice.is_past(number):
                 break
-            sent_id = _sent_id(sentence)
+            sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
                 caption = _caption(name, number, sent_id, sentence)
                 yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
@@ -180,15 +178,6 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
     parsed, drawn = tee(sentences)
     pairs = zip(matched(conllu.read(gold, heads="required"), parsed), drawn)
     return ((sentence, right) for (right, _), sentence in pairs)
-
-
-def _sent_id(sentence: Sentence) -> str | None:
-    for line in sentence.source.lines if sentence.source else ():
-        if not line.startswith("#"):
-            break
-        if found := _SENT_ID.fullmatch(line):
-            return found[1]
-    return None
 
 
 # ------------------------------------------------------------------------------------------- writing

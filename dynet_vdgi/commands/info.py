@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
+            "rules_without": model.rules.left_out,
             "weights": model.n_weights,
             "settings": model.settings.to_dict(),
         }
@@ -65,6 +66,8 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield "measured", f"{name} {level:.2f}"
     tags, words = model.vocabulary.tags, model.vocabulary.words
     yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
+    if model.rules.left_out:
+        yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))
 
 

@@ -7,6 +7,7 @@ quoted pattern.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
+  vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # what you know of the language
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
@@ -64,6 +65,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule table: a file, or a name such as best; short for --set rules=FILE",
     )
     parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="leave this part out of the rule table, such as 'following conjunct'; repeat for others",
+    )
+    parser.add_argument(
+        "--language-facts",
+        action="append",
+        default=[],
+        metavar="[LABEL=]FILE",
+        help="what is known of the language, such as `objects = before`, as evidence beside the text's; with "
+        "several languages, of the one with this label",
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat for others"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="short for --set seed=N")
@@ -96,6 +112,8 @@ def run(arguments: argparse.Namespace) -> None:
             trees=Given(tuple(files.expand(arguments.trees))),
             dev=Given(tuple(files.expand(arguments.dev))),
             init=str(model_path(arguments.init)) if arguments.init else None,
+            facts=_facts(arguments.language_facts, list(languages)),
+            without=tuple(arguments.without),
         ),
         settings,
         out=Path(arguments.out),
@@ -105,6 +123,20 @@ def run(arguments: argparse.Namespace) -> None:
         command=["vdgi", *sys.argv[1:]],
         said=presets.said_in(arguments.set, changes),
     )
+
+
+def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """The file of facts for each label, which is empty for a text without. Raises: UsageError."""
+    found: dict[str, str] = {}
+    for name in given:
+        label, equals, rest = name.partition("=")
+        label, file = (label, rest) if equals and (labels or not Path(name).exists()) else ("", name)
+        if not file or file == files.STANDARD:
+            raise UsageError(f"--language-facts {name}: name a file")
+        if label in found:
+            raise UsageError(f"--language-facts {name}: there is one file of facts for a language, not two")
+        found[label] = file
+    return found
 
 
 def _by_label(languages: Sequence[Sequence[str]]) -> dict[str, list[str]]:

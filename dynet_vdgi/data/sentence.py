@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
+_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,16 @@ class Source:
     line: int  # number of the block's first line in the file, from 1
     lines: tuple[str, ...]
     rows: tuple[int, ...]
+
+    @property
+    def sent_id(self) -> str | None:
+        """The sentence's name among the comments; None without one."""
+        for line in self.lines:
+            if not line.startswith("#"):
+                break
+            if found := _SENT_ID.fullmatch(line):
+                return found[1]
+        return None
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Setting:
     options: Mapping[str, Value] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     negated: bool = False
-    line: int = 0
+    line: int = field(default=0, compare=False)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Room for what a part finds out about words of one text, see `Prior`."""
 

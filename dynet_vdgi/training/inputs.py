@@ -21,10 +21,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.grammar.estimated_rules import estimated_in
+from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, DataFile, Provenance
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.names import did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -65,13 +67,19 @@ def _in_memory(sentence: Sentence, tags: str) -> Sentence:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Texts by label of their language, empty for a text of one; gold trees; a model to start from."""
+    """Texts by label of their language, empty for a text of one; gold trees; a model to start from.
+
+    `facts` are files of what is known of the languages, by their labels; `without` are parts of the rule
+    table that are left out.
+    """
 
     texts: Mapping[str, Given]
     trees: Given = Given()
     dev: Given = Given()
     init: str | None = None
     rules: RuleSet | None = None  # instead of the setting's
+    facts: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
     def check(self, settings: Settings) -> None:
         """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
@@ -93,6 +101,40 @@ class Inputs:
             )
         if not settings.is_neural and not settings.has_teacher and not self.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+        if self.facts or self.without:
+            self._check_knowledge(settings)
+
+    def _check_knowledge(self, settings: Settings) -> None:
+        idle = self.without_effect(settings).get("rules")
+        for option, given in (("--without", self.without), ("--language-facts", self.facts)):
+            if given and idle:
+                raise UsageError(f"{option} would have no effect: {idle}")
+        with_text = [label for label, given in self.texts.items() if given]
+        for label in self.facts:
+            if label in with_text:
+                continue
+            if "" in with_text or not with_text:
+                text = "the text has no label" if with_text else "there is no text (--train)"
+                raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
+            which = (
+                f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
+            )
+            raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
+        if not self.facts:
+            return
+        informs_posterior = (
+            settings.is_neural and settings.learns_from_text and (settings.posterior.features == "potentials")
+        )
+        if informs_posterior and len(with_text) > 1:
+            raise UsageError(
+                "--language-facts: with posterior.features=potentials all texts are learnt from under one "
+                "prior, so there can be no facts about one of the languages"
+            )
+        if not settings.has_teacher and not informs_posterior:
+            raise UsageError(
+                "--language-facts would have no effect: without a teacher, rules are only counted; "
+                "choose a preset with a teacher, such as best"
+            )
 
     def without_effect(self, settings: Settings) -> dict[str, str]:
         """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`."""
@@ -114,6 +156,7 @@ class Inputs:
             "init": [self.init] if self.init else [],
             "vectors": [words.vectors] if words and words.vectors else [],
             "clusters": [words.clusters] if words and words.clusters else [],
+            **{f"facts {label}".rstrip(): [name] for label, name in self.facts.items()},
         }
         return tuple(
             DataFile(role, Path(name).name, files.sha256(name))
@@ -147,6 +190,11 @@ class Preparation:
             trained_on=_amount(every),
             dropped=tuple(self.dropped),
             languages={label: _amount(text) for label, text in material.texts.items() if label},
+            facts=tuple(
+                f"{label}: {name} = {fact}".removeprefix(": ")
+                for label, facts in material.facts.items()
+                for name, fact in facts.items()
+            ),
         )
 
 
@@ -164,6 +212,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     dropped: list[str] = []
     gold_trees: list[str] = []
     rules = _rules(inputs, settings, gold_trees)
+    facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
     protocol = protocol_named(settings.data.protocol)
     texts, trees, dev = dict[str, list[Sentence]](), NOTHING, NOTHING
     max_len = settings.data.max_len
@@ -189,7 +238,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     else:
         vocabulary, vectors = _vocabulary(sentences, settings)
         settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
-    material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start)
+    material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start, facts=facts)
     return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)))
 
 
@@ -201,6 +250,7 @@ def _with_vector_dim(settings: Settings, dim: int) -> Settings:
 def _rules(inputs: Inputs, settings: Settings, gold_trees: list[str]) -> RuleSet:
     """The rules, their expectations counted in the training text's trees if the settings say so."""
     rules = inputs.rules or load_rules(rules_path(settings.rules))
+    rules = rules.without(*inputs.without) if inputs.without else rules
     if not (settings.is_neural and settings.learns_from_text):
         return rules
     if settings.posterior.features == "potentials" and rules.table is None:

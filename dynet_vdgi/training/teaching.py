@@ -11,6 +11,7 @@ from typing import Any
 from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Floats, Material
 from dynet_vdgi.runlog import RunLog
@@ -46,8 +47,11 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         if not text:
             continue
         start = time.process_time()
-        prior = Prior.of_text(material.rules, text)
+        facts = material.facts.get(language, {})
+        prior = Prior.of_text(material.rules, text, facts)
         log.append(_text_row(language, text, prior))
+        for message in idle_facts(material.rules, text, facts):
+            logger.warning("%s%s", f"{language}: " if language else "", message)
         teacher = teacher_of_kind(settings).fit(text, prior)
         trees.append(teacher.predict(text))
         priors.append(prior)
@@ -66,17 +70,28 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
-    """What the prior found in a text."""
-    table, statistics = prior.rules.table, prior.statistics
-    sides = {tag: round(statistics.asymmetry(tag), 3) for tag in (table.edge_statistics if table else ())}
-    return {
+    """What the prior found in a text, with facts and without."""
+    statistics, told = prior.statistics, prior.text.told
+    row: dict[str, Any] = {
         "phase": "text",
         "language": language,
         "sentences": len(text),
         "words": sum(map(len, text)),
         "is_verb_final": statistics.is_verb_final,
         "is_mirrored": statistics.is_mirrored,
-        "sides": sides,
+        **_measured(prior),
+    }
+    if told:
+        row["facts"] = {name: [fact.value, fact.cases] for name, fact in told.items()}
+        row["text_alone"] = _measured(Prior.of_text(prior.rules, text))
+    return row
+
+
+def _measured(prior: Prior) -> dict[str, dict[str, float]]:
+    tags = prior.rules.table.edge_statistics if prior.rules.table else ()
+    return {
+        "sides": {tag: round(prior.statistics.asymmetry(tag), 3) for tag in tags},
+        "measures": {name: round(value, 3) for name, value in prior.text.measures.items()},
     }
 
 
