@@ -2,6 +2,7 @@
 
     distinguish = VERB AUX ; by VerbForm          VERB with VerbForm=Part is the symbol VERB+Part
     distinguish = PRON[PronType=Rel] ; as Rel     ... is PRON+Rel
+    read = ADJ[VerbForm=Part] ; as VERB           is read as VERB, and the symbol is VERB+ADJ
 
 Words that a part reads as another tag keep the symbol of that tag.
 """

@@ -5,6 +5,10 @@
 A word of the first group whose XPOS ends, after its last +, with one of `bare` goes on in the next word, if
 that is of the second group. The first word of such a run is the head of the others; the particle at the end
 of a run is that of its first word. Counts as far as nominals of the text have one of the particles.
+
+    name end = 8 PROPN
+
+Of words of the group one after the other, without punctuation between them, the last is the head.
 """
 
 from __future__ import annotations
