@@ -205,7 +205,7 @@ def _parse_parcel(parser: Parser, sampling: Sampling | None, parcel: list[Number
 def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
     parser = copy(parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    tags, lean = parser.model.settings.data.tags, parser.model.symbols is None
+    tags, lean = parser.model.settings.data.tags, parser.is_lean
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
