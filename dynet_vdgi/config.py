@@ -338,7 +338,7 @@ def without_effect(
     if few_trees:
         say(FEW_TREES, *(f"parser.{key}" for key in PerceptronSettings.__struct_fields__))
     if not settings.takes_few_trees:
-        say("it is for a perceptron with a DMV as its teacher", "transfer")
+        say("it is for a perceptron with a DMV as its teacher", "transfer.trees")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:

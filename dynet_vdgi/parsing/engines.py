@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -171,5 +171,5 @@ class Engines:
         return Labeller(load_labels())
 
 
-ENGINES = {"neural": NeuralEngine, "perceptron": SymbolEngine, "words": WordEngine}
+ENGINES: dict[str, Callable[[ModelFile], Engine]] = {"neural": NeuralEngine, "perceptron": SymbolEngine, "words": WordEngine}
 """By the kind of the model."""
