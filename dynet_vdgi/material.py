@@ -32,6 +32,11 @@ class Material:
     head and dependent; they are empty unless it is to choose the model.
     `facts` are what is known of languages, by their labels.
     `prior` is the teacher's, where it is the only one: a perceptron may see what it makes of words.
+    `votes` are some sentences of all texts with what their teachers think of every arc, for a perceptron's
+    confidence.
+    `treebanks` are other languages' trees by label, to start from.
+
+    `trees` may be partial only for the learner `training.few_trees`.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -45,6 +50,8 @@ class Material:
     marginals: list[Floats] = field(default_factory=list)
     prior: Prior | None = None
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
+    treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[Sentence]:

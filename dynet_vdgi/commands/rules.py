@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.commands import rules_estimate, rules_explain, rules_list, rules_show
+from dynet_vdgi.commands import rules_estimate, rules_explain, rules_learn, rules_list, rules_show
 
 TASKS = {
     "list": rules_list,
     "show": rules_show,
     "explain": rules_explain,
+    "learn": rules_learn,
     "estimate": rules_estimate,
 }
 

@@ -19,15 +19,15 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
-from dynet_vdgi.data.conllu import Block, sentence_of
+from dynet_vdgi.data.conllu import Block, Heads, sentence_of
 from dynet_vdgi.data.conllu_writing import render, with_notes
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
+from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -45,6 +45,16 @@ _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
 _BEGINNING = re.compile(r"#\s*new(doc|par)\b")
 
 logger = logging.getLogger("dynet_vdgi")
+
+
+class Wanted(NamedTuple):
+    """Which trees of a sentence."""
+
+    how: How
+    sampling: Sampling | None  # instead of that tree
+
+
+KEPT = "put _ into one of them, or leave out --keep-heads"
 
 
 @dataclass(frozen=True)
@@ -97,14 +107,21 @@ class Stream:
 
     Raises:
         ModelError: the model file cannot be used.
-        UsageError: no cluster can be reached at the scheduler's address.
+        UsageError: the model cannot do what is asked for, or no cluster can be reached at the scheduler's
+            address.
     """
 
     def __init__(
-        self, model: str, jobs: int = 1, sampling: Sampling | None = None, scheduler: str | None = None
+        self,
+        model: str,
+        jobs: int = 1,
+        sampling: Sampling | None = None,
+        scheduler: str | None = None,
+        how: How = GREEDY,
     ) -> None:
         self._parser = load(model)  # also with several jobs, so that a bad model file is found out here
-        self._sampling = sampling
+        self._parser.check(how, sampling)
+        self._wanted = wanted = Wanted(how, sampling)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
@@ -117,16 +134,21 @@ class Stream:
             # Not scattered: what a function gave is made again where the workers that had it have died.
             parser = client.submit(_received, __version__, pickle.dumps(self._parser.model))
             executor = client.get_executor(pure=False)
-            self._submit = lambda parcel: executor.submit(_parse_parcel, parser, sampling, parcel)
+            self._submit = lambda parcel: executor.submit(_parse_parcel, parser, wanted, parcel)
             self._parcel = PARCEL
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
             # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
             self._pool = pool = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, sampling)
+                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, wanted)
             )
             self._submit = lambda parcel: pool.submit(_work, parcel)
             self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
+
+    @property
+    def is_neural(self) -> bool:
+        """If the model draws trees."""
+        return self._parser.is_neural
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -161,7 +183,7 @@ class Stream:
         numbered = enumerate(windows(blocks))
         if self._submit is None:
             for number, window in numbered:
-                yield _parse_window(self._parser, self._sampling, window, number)
+                yield _parse_window(self._parser, self._wanted, window, number)
             return
         pending: deque[Future[list[Parsed]]] = deque()
         fault = None
@@ -198,24 +220,30 @@ class Stream:
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
 
 
-def _parse_parcel(parser: Parser, sampling: Sampling | None, parcel: list[Numbered]) -> list[Parsed]:
-    return [_parse_window(parser, sampling, window, number) for number, window in parcel]
+def _parse_parcel(parser: Parser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
+    return [_parse_window(parser, wanted, window, number) for number, window in parcel]
 
 
-def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
+def _parse_window(parser: Parser, wanted: Wanted, window: list[Block], number: int) -> Parsed:
     parser = copy(parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    tags, lean = parser.model.settings.data.tags, parser.model.symbols is None
+    how, sampling = wanted
+    heads: Heads = "partial" if how.keep_heads else "optional"
+    tags, lean = parser.model.settings.data.tags, parser.is_lean and how == GREEDY and sampling is None
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=lean))
+            sentence = sentence_of(block, heads, tags, repairs.append, lean=lean)
+            if how.keep_heads and (reason := parser.conflict(sentence)):
+                raise DataError(block.path, block.line, f"these heads cannot be kept: {reason}", KEPT)
+            sentences.append(sentence)
     except DataError as error:
         fault = error
     if sampling is None:
-        parts = [render(s, parse.heads) for s, parse in zip(sentences, parser.parse_all(sentences))]
+        parses = parser.parse_all(sentences, how)
+        parts = [_with_tree(s, parse, how) for s, parse in zip(sentences, parses)]
     else:
         parts = [
             _rendered(sentence, parse, rank, len(parses), n_best=sampling.n_best > 0)
@@ -240,11 +268,26 @@ def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
     return tuple(first.values())
 
 
+def _with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
+    """The sentence's block with its tree, and how sure it is; relations of heads that were kept stay, too."""
+    deprels = None
+    if how.keep_heads and sentence.heads and sentence.deprels:
+        given = zip(parse.heads, sentence.heads, sentence.deprels)
+        deprels = [
+            relation if head != FREE and relation != "_" else "dep" if found else "root"
+            for found, head, relation in given
+        ]
+    if parse.confidence is not None:
+        notes = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence]
+        sentence = with_notes(sentence, (), notes, replaced="HeadConf")
+    return render(sentence, parse.heads, deprels)
+
+
 def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
     """The sentence's block with this tree and its probabilities."""
     assert parse.head_probs is not None
     comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
-    misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
+    misc = ["" if share is None else f"HeadProb={share:.2f}" for share in parse.head_probs]
     if rank > 1:
         sentence = _renamed(sentence, f"-tree{rank}")
     return render(with_notes(sentence, comments, misc), parse.heads)
@@ -266,13 +309,13 @@ def _renamed(sentence: Sentence, ending: str) -> Sentence:
     return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))
 
 
-_worker: tuple[Parser, Sampling | None] | None = None
+_worker: tuple[Parser, Wanted] | None = None
 
 
-def _start_worker(model: str, sampling: Sampling | None) -> None:
+def _start_worker(model: str, wanted: Wanted) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
-    _worker = (load(model), sampling)
+    _worker = (load(model), wanted)
 
 
 def _work(parcel: list[Numbered]) -> list[Parsed]:

@@ -26,7 +26,9 @@ ENOUGH = 0.1
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     nominals, particles = setting.groups[0].tags, setting.names("particle")
-    found = [last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals]
+    found = [
+        last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals
+    ]
     return round(min(1.0, sum(found) / max(1, len(found)) / ENOUGH), 4)
 
 
@@ -68,5 +70,11 @@ def _add_ends(view: View, setting: Setting, text: Text, roots: Floats, arcs: Flo
 
 KINDS = (
     Kind("name end", Syntax(("names",)), add=_add_ends),
-    Kind("flat run", Syntax(("nominals", "what follows"), {"bare": "names", "particle": "names"}), _measure, _read, _add),
+    Kind(
+        "flat run",
+        Syntax(("nominals", "what follows"), {"bare": "names", "particle": "names"}),
+        _measure,
+        _read,
+        _add,
+    ),
 )
