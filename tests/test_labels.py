@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from few import trees
 
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.labels import kernels
@@ -113,6 +114,44 @@ def test_the_table_of_ud_2():
     assert len(UD2.rules) > 70
     assert relation_of("nsubj:pass") == "nsubj"
     assert all(rule.label in LABELS for rule in UD2.rules)
+
+
+# ------------------------------------------------------------------------------------------- whole sentences
+def random_tree(rng, n_words, share_of_punctuation):
+    """Any tree, also one where punctuation has dependents or is the root."""
+    order = rng.permutation(n_words) + 1
+    heads = {int(order[0]): 0}
+    for k in range(1, n_words):
+        heads[int(order[k])] = int(order[rng.integers(k)])
+    tags = [str(rng.choice(["NOUN", "VERB", "ADP", "AUX", "ADJ", "CCONJ"])) for _ in range(n_words)]
+    tags = [tag if rng.random() > share_of_punctuation else "PUNCT" for tag in tags]
+    words = tuple(f"w{k % 3}" for k in range(n_words))
+    feats = tuple(str(rng.choice(["_", "Case=Acc", "Case=Nom"])) for _ in range(n_words))
+    return Sentence(words, tuple(tags), tuple(heads[k] for k in range(1, n_words + 1)), feats=feats)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
+    rng = np.random.default_rng(5)
+    whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
+    gold = [other_labels(one) for one in trees(36)]
+    for labeller in (Labeller(UD2), Labeller(UD2, log2_buckets=10).fit(gold)):
+        found = labeller.relations(whole, [one.heads for one in whole])
+        bare = [without_punctuation(one) for one in whole]
+        expected = labeller.predict([one for one, _ in bare])
+        for one, relations, (_, kept), labelled in zip(whole, found, bare, expected):
+            assert len(relations) == len(one)
+            assert [r == "root" for r in relations] == [head == 0 for head in one.heads]
+            root_tag = one.tags[one.heads.index(0)]
+            for word, relation in zip(kept, labelled.deprels) if root_tag != "PUNCT" else ():
+                assert relations[word - 1] == relation
+            removed = [word for word in range(1, len(one) + 1) if word not in kept and one.heads[word - 1]]
+            assert {relations[word - 1] for word in removed} <= {"punct"}
+
+
+def test_nothing_to_label():
+    assert Labeller(UD2).relations([], []) == []
+    assert Labeller(UD2).predict([]) == []
 
 
 # ------------------------------------------------------------------------------------------- faults

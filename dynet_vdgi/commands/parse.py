@@ -1,6 +1,8 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
+Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC. Relations are
+those of UD 2, by rules over tags, FEATS and word order that you can edit (copy the table ud2 and name your
+copy with --labels), and by what the model has learnt from labelled trees, if it was given any.
 Heads in the input are optional and replaced. If an input is malformed, its output is not written. A parser of
 several languages warns if it was not trained on the language of the input, which is read from --language or
 from a file name like UD's (fr_gsd-ud-test.conllu: French).
@@ -70,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, default=100, metavar="N", help="trees to sample (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed for sampling (default: 1)")
+    parser.add_argument(
+        "--labels",
+        default="ud2",
+        metavar="TABLE",
+        help="relations: the name or file of a table of labels, or none for root and dep only "
+        "(default: %(default)s)",
+    )
     parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument(
@@ -97,6 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--samples and --nbest must be at least 1")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
+    from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.parser import Sampling
     from dynet_vdgi.parsing.stream import Stream
@@ -104,10 +114,16 @@ def run(arguments: argparse.Namespace) -> None:
     sampling = None
     if arguments.probs or arguments.mbr or arguments.nbest:
         sampling = Sampling(arguments.samples, arguments.seed, arguments.mbr, arguments.nbest)
-    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler) as stream:
+    labels = named_table(arguments.labels)
+    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, labels) as stream:
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output)
+    if stream.n_unlabelled:
+        logger.warning(
+            "%s without universal tags (column 4): their relations are root and dep only",
+            count(stream.n_unlabelled, "sentence"),
+        )
     for tag, number in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%s) is unknown to the model; these words are parsed without tag information",

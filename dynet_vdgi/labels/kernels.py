@@ -65,19 +65,19 @@ def holds(
     mask: np.uint64,
     bits: Bits,
     heads: Ints,
-    gaps: Codes,
+    gaps: Ints,
     verb_final: bool,
     d: int,
     rules: RuleArrays,
 ) -> bool:
-    """Whether a condition holds of the arc to word d; gaps (n + 1,) as the column GAPS."""
+    """Whether a condition holds of the arc to word d; gaps (n,) as the column GAPS."""
     head = heads[d - 1]
     if kind in (LEFT, RIGHT):
         return bool((d < head) == (kind == LEFT))
     if kind == NEXT:
         return bool(head > 0 and abs(d - head) == 1)
     if kind == COMMA:
-        return bool(head > 0 and gaps[d] != gaps[head])
+        return bool(head > 0 and gaps[d - 1] != gaps[head - 1])
     if kind == VERB_FINAL:
         return verb_final
     if kind == OUTER:
@@ -96,7 +96,7 @@ def holds(
 
 @compiled
 def apply_rules(
-    bits: Bits, heads: Ints, gaps: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, heads: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
 ) -> None:
     """The label (n,) of every word with a head: that of the first rule that holds."""
     for d in range(1, len(heads) + 1):
@@ -121,23 +121,14 @@ def apply_rules(
 
 
 @compiled
-def gaps_of(rows: Codes) -> Codes:
-    """The column GAPS (n + 1,) of a sentence, ROOT's 0, of its rows (n + 4, c)."""
-    gaps: Codes = rows[: len(rows) - 3, GAPS].copy()
-    gaps[0] = 0
-    return gaps
-
-
-@compiled
 def table_labels(
-    bits: Bits, heads: Ints, first: Ints, rows: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, heads: Ints, first: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
 ) -> None:
-    """Labels (N,) of all sentences; bits (N + S, 3), ROOT's first in each sentence."""
+    """Labels (N,) of all sentences; gaps (N,); bits (N + S, 3), ROOT's first in each sentence."""
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
-        own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
         own_bits = bits[start + k : end + k + 1]
-        apply_rules(own_bits, heads[start:end], gaps_of(own), verb_final, rules, labels[start:end])
+        apply_rules(own_bits, heads[start:end], gaps[start:end], verb_final, rules, labels[start:end])
 
 
 # ------------------------------------------------------------------------------------------- features
