@@ -12,7 +12,7 @@ from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, png_document, svg_docu
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import score_sentence
-from dynet_vdgi.evaluation.pairing import matched, under
+from dynet_vdgi.evaluation.pairing import Predicted, matched, under
 
 TEXT_WIDTH = 80
 
@@ -102,9 +102,9 @@ def _several(sentences: OneOrMore) -> list[Sentence]:
 
 def _note(gold: Sentence, heads: Sequence[int], protocol: Protocol) -> str:
     """How many heads are right, counted as in `evaluate`."""
-    scored = under(protocol, gold, heads)
+    scored = under(protocol, gold, Predicted(tuple(heads)))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
-    tally = score_sentence(*scored)
+    tally = score_sentence(scored[0], scored[1].heads)
     removed = ", without punctuation" if protocol.removed_tags else ""
     return f"{tally.directed} of {tally.words} heads right (protocol {protocol.name}{removed})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -47,7 +48,11 @@ def measured_verb_final(lines: Iterable[Sequence[str]]) -> bool:
 
     Lines may be malformed. A few sentences show nothing.
     """
-    order = Statistics.measure(map(_tags, lines), _VERBS_END)
+    return _are_verb_final(map(_tags, lines))
+
+
+def _are_verb_final(tagged: Iterable[Sequence[str]]) -> bool:
+    order = Statistics.measure(tagged, _VERBS_END)
     return order.is_verb_final and order.sentences >= FEWEST
 
 
@@ -72,3 +77,18 @@ def relations_of(
     for k, relations in zip(tagged, labelled):
         found[k] = relations
     return found
+
+
+def labelled(
+    model: ModelFile, table: LabelTable, sentences: Sequence[Sentence], heads: Sequence[tuple[int, ...]]
+) -> list[Sentence]:
+    """All sentences of a text with these heads and their relations; none where universal tags are lacking."""
+    verb_final = known_verb_final(model)
+    if verb_final is None:
+        universal = (s.upos or s.tags for s in sentences)
+        verb_final = _are_verb_final([tag for tag in tags if tag not in UD_PUNCTUATION] for tags in universal)
+    found = relations_of(labeller_of(model, table), sentences, heads, verb_final)
+    return [
+        replace(sentence, heads=tree, deprels=relations or ())
+        for sentence, tree, relations in zip(sentences, heads, found)
+    ]
