@@ -1,11 +1,11 @@
 """What the validator of Universal Dependencies says about parses of the treebanks in a list.
 
-For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole file,
-and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file as it is.
-What it says up to level 2, the format of UD, is an error of ours unless it says the same about the file.
-Level 3 is about the use of relations; its errors are counted by kind.
+For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole
+file, and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file as
+it is. What it says up to level 2, the format of UD, is an error of ours unless it says the same about the
+file. Level 3 is about the use of relations; its errors are counted by kind.
 
-    python benchmarks/validate.py --list benchmarks/lists/ud2.csv --data DIR --validator udvalidate --out parses
+    python benchmarks/validate.py --list benchmarks/lists/ud2.csv --data DIR --out parses
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ def train(
     preset: Presets = DEFAULT_PRESET,
     *,
     trees: Text = (),
+    treebanks: Mapping[str, Text] | None = None,
     dev: Text = (),
     rules: AnyPath | RuleSet | None = None,
     seed: int | None = None,
@@ -52,7 +53,9 @@ def train(
     Args:
         text: sentences, or files; for a parser of several languages, those of each by its label.
         preset: name of a preset, or the path of a TOML file; or several, the last on top.
-        trees: sentences with gold trees to learn from, besides the text or instead.
+        trees: sentences with gold trees to learn from, besides the text or instead; of words that nobody has
+            given a head yet it is FREE.
+        treebanks: gold trees of other languages to start from, by label; for the preset transfer.
         dev: sentences with gold trees to score while training.
         rules: rule table of teacher, prior and posterior, instead of the preset's.
         seed: of everything random.
@@ -80,6 +83,7 @@ def train(
             dev=given(dev),
             init=str(model_path(Path(init))) if init else None,
             rules=table,
+            treebanks={label: given(part) for label, part in (treebanks or {}).items()},
         ),
         chosen,
         out=Path(out) if out else None,

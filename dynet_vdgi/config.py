@@ -192,6 +192,14 @@ class FinetuneSettings(Section, frozen=True):
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
 
+class TransferSettings(Section, frozen=True):
+    """A start from treebanks of other languages, see `teachers.transfer`."""
+
+    trees: Annotated[
+        int, Meta(ge=0, description="most trees of each treebank of another language; 0: no such treebanks")
+    ] = 0
+
+
 class LanguageModelSettings(Section, frozen=True):
     """The language model whose log p(x) is the baseline of the score rl-bl."""
 
@@ -217,6 +225,7 @@ class Settings(Section, frozen=True):
     data: DataSettings = DataSettings()
     teacher: TeacherSettings = DmvSettings()
     parser: ParserSettings = PerceptronSettings()
+    transfer: TransferSettings = TransferSettings()
     words: WordSettings = WordSettings()
     posterior: PosteriorSettings = PosteriorSettings()
     train: TrainSettings = TrainSettings()
@@ -237,6 +246,11 @@ class Settings(Section, frozen=True):
     @property
     def has_teacher(self) -> bool:
         return not isinstance(self.teacher, NoTeacher)
+
+    @property
+    def takes_few_trees(self) -> bool:
+        """If gold trees, or other languages' treebanks, go to the learner `training.few_trees`."""
+        return isinstance(self.parser, PerceptronSettings) and isinstance(self.teacher, DmvSettings)
 
     @property
     def pretrains(self) -> bool:
@@ -294,6 +308,7 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 # ------------------------------------------------------------------------------------------- no effect
 ONLY_TREES = "there is no text to learn from, only trees"
+FEW_TREES = "the parser that learns from a few trees has fixed numbers (`training.few_trees`)"
 
 
 def without_effect(
@@ -302,12 +317,14 @@ def without_effect(
     has_text: bool = True,
     has_dev: bool = True,
     has_init: bool = False,
+    few_trees: bool = False,
     in_a_run: bool = False,
 ) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
     `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
-    model to start from; `in_a_run`: with what files of settings keep all the same.
+    model to start from; `few_trees`: `training.few_trees` learns; `in_a_run`: with what files of settings
+    keep all the same.
     """
     idle: dict[str, str] = {}
 
@@ -317,7 +334,11 @@ def without_effect(
     idle.update(_idle_teaching(settings, in_a_run))
     if not has_text:
         teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
-        say(ONLY_TREES, *teacher, "rules")
+        say(ONLY_TREES, *teacher, "data.max_len" if few_trees else "rules")
+    if few_trees:
+        say(FEW_TREES, *(f"parser.{key}" for key in PerceptronSettings.__struct_fields__))
+    if not settings.takes_few_trees:
+        say("it is for a perceptron with a DMV as its teacher", "transfer.trees")
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:

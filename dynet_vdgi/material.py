@@ -30,6 +30,11 @@ class Material:
     the texts themselves. `marginals` say how probable each arc of a sentence is to its teacher, (n + 1, n) by
     head and dependent; they are empty unless it is to choose the model.
     `prior` is the teacher's, where it is the only one: a perceptron may see what it makes of words.
+    `votes` are some sentences of all texts with what their teachers think of every arc, for a perceptron's
+    confidence.
+    `treebanks` are other languages' trees by label, to start from.
+
+    `trees` may be partial only for the learner `training.few_trees`.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -42,6 +47,8 @@ class Material:
     taught: list[Sentence] = field(default_factory=list)
     marginals: list[Floats] = field(default_factory=list)
     prior: Prior | None = None
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
+    treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[Sentence]:

@@ -52,6 +52,11 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
         elif key == "languages":
             yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+        elif key == "treebanks":
+            told = (
+                (label, f"{t['trees']} trees, mixing weight {t['share']:.2f}") for label, t in value.items()
+            )
+            yield from (("treebank", f"{label}: {text}") for label, text in told)
         elif isinstance(value, dict):
             yield key, _numbers(value)
         elif isinstance(value, (list, tuple)):

@@ -8,6 +8,7 @@ quoted pattern.
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
+  vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
@@ -44,7 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="gold trees to learn from, with or without text",
+        help="gold trees to learn from, with or without text; a word whose HEAD is _ has not got one yet",
+    )
+    parser.add_argument(
+        "--treebank",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="gold trees of another language to start from, once for each language; for the preset transfer",
     )
     parser.add_argument(
         "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
@@ -86,7 +95,8 @@ def run(arguments: argparse.Namespace) -> None:
         changes["seed"] = arguments.seed
     names = arguments.preset or [presets.DEFAULT_PRESET]
     settings = presets.load_settings(names, arguments.set, changes)
-    languages = _by_label(arguments.language)
+    languages = _by_label(arguments.language, "--language")
+    treebanks = _by_label(arguments.treebank, "--treebank")
     if languages and arguments.train:
         raise UsageError("--train and --language exclude each other: give the files of --train a --language")
     texts = languages or {"": arguments.train}
@@ -96,6 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
             trees=Given(tuple(files.expand(arguments.trees))),
             dev=Given(tuple(files.expand(arguments.dev))),
             init=str(model_path(arguments.init)) if arguments.init else None,
+            treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
         ),
         settings,
         out=Path(arguments.out),
@@ -107,17 +118,15 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _by_label(languages: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """The files of each --language. Raises: UsageError."""
+def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str]]:
+    """The files of each --language or --treebank. Raises: UsageError."""
     by_label: dict[str, list[str]] = {}
-    for label, *names in languages:
+    for label, *names in given:
         if not re.fullmatch(r"\w[\w.+-]*", label) or label.endswith((".conllu", ".gz")):
-            raise UsageError(
-                f"--language {label}: a label comes before the files, as in --language fr {label}"
-            )
+            raise UsageError(f"{option} {label}: a label comes before the files, as in {option} fr {label}")
         if not names:
-            raise UsageError(f"--language {label}: name the files of its text after the label")
+            raise UsageError(f"{option} {label}: name the files of its text after the label")
         if label in by_label:
-            raise UsageError(f"--language {label}: it is there twice; name all of its files after one")
+            raise UsageError(f"{option} {label}: it is there twice; name all of its files after one")
         by_label[label] = names
     return by_label

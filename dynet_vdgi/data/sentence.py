@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+FREE = -1
+"""In heads, stands for that of a word that may have any: nobody has said it. A tree with it is partial."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -24,7 +27,8 @@ class Source:
 class Sentence:
     """Syntactic words 1..n of one sentence.
 
-    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. `upos`
+    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. Readers
+    that are asked for partial trees put FREE where a tree has no head. `upos`
     are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
 
     The columns below `upos` are empty where nothing is known for any word, else one entry a word, "_" for a

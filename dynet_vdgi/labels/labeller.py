@@ -21,6 +21,7 @@ from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, PackedRows, of_type, special
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, ROOT, LabelTable, relation_of
 from dynet_vdgi.labels.whole_trees import bare_trees
 
@@ -282,8 +283,15 @@ def _number(deprel: str) -> int:
 
 @cache
 def _kernels() -> Any:
-    """The module of compiled functions; says on the log if compiling takes long."""
-    from dynet_vdgi.jit import announced
+    """The module of compiled functions; says on the log if compiling takes long.
+
+    Raises: VdgiError, numba cannot be imported.
+    """
+    try:
+        from dynet_vdgi.jit import announced
+    except ImportError as error:
+        message = f"relations need the package numba ({error}); pip install 'numba>=0.58', or --labels none"
+        raise VdgiError(message) from None
 
     with announced("labelling"):
         from dynet_vdgi.labels import kernels

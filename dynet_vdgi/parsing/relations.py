@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -13,19 +14,73 @@ from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.labeller import PREFIX, Labeller
 from dynet_vdgi.model_file import ModelFile
 
-FEWEST = 20
-"""Sentences of two words or more that show whether verbs end a text's sentences."""
+FEWEST, LOOKED_AT = 20, 500
+"""Sentences at the beginning of a text that can show whether verbs end its sentences: at least, at most."""
 
 _VERBS_END = Table(verb_final=Grouped(0.7, (("VERB", "AUX"),)))
 
 Relations = tuple[str, ...]
 
 
-def labeller_of(model: ModelFile, table: LabelTable) -> Labeller:
-    """The labeller of a model, under this table. Raises: ModelError, its arrays are damaged."""
-    if PREFIX + "shape" in model.parameters:
-        return Labeller.from_arrays(model.parameters, table)
-    return Labeller(table)
+class ModelLabeller:
+    """What labels the trees of a model's parser, under a table.
+
+    Raises:
+        ModelError: the arrays of the model's own labeller are damaged.
+    """
+
+    def __init__(self, model: ModelFile, table: LabelTable) -> None:
+        is_taught = PREFIX + "shape" in model.parameters
+        self._labeller = Labeller.from_arrays(model.parameters, table) if is_taught else Labeller(table)
+        self._tags_are_universal = model.settings.data.tags == "upos"
+        self.verb_final = known_verb_final(model)
+        """Whether verbs end the sentences of the text that was learnt from; None: it is not known."""
+
+    def relations(
+        self,
+        sentences: Sequence[Sentence],
+        heads: Sequence[Sequence[int]],
+        verb_final: bool | None = None,
+    ) -> list[Relations | None]:
+        """The relations of each sentence under these heads; None of one that lacks universal tags.
+
+        `verb_final`: whether verbs end this text's sentences; None: as the model knows it, else not.
+        """
+        found: list[Relations | None] = [None] * len(sentences)
+        tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
+        rows = self._labeller.relations(
+            [sentences[k] for k in tagged],
+            [heads[k] for k in tagged],
+            verb_final=self.verb_final if verb_final is None else verb_final,
+        )
+        for k, relations in zip(tagged, rows):
+            found[k] = relations
+        return found
+
+    def _has_tags(self, sentence: Sentence) -> bool:
+        universal = sentence.upos or (sentence.tags if self._tags_are_universal else ("_",))
+        return "_" not in universal
+
+    def labelled(
+        self,
+        sentences: Sequence[Sentence],
+        heads: Sequence[tuple[int, ...]],
+        verb_final: bool | None = None,
+    ) -> list[Sentence]:
+        """The sentences with these heads and their relations, if they have universal tags."""
+        found = self.relations(sentences, heads, verb_final)
+        return [
+            replace(sentence, heads=tree, deprels=relations or ())
+            for sentence, tree, relations in zip(sentences, heads, found)
+        ]
+
+    def verb_final_in(self, tagged: Iterable[Sequence[str]]) -> bool:
+        """Whether verbs end sentences in a text of these tags: as the model knows, else as it begins."""
+        if self.verb_final is not None:
+            return self.verb_final
+        bare = ([tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT))
+        order = Statistics.measure(bare, _VERBS_END)
+        return order.is_verb_final and order.sentences >= FEWEST
 
 
 def known_verb_final(model: ModelFile) -> bool | None:
@@ -43,52 +98,7 @@ def known_verb_final(model: ModelFile) -> bool | None:
     return bool(model.symbols["text"]["order"]["is_verb_final"])
 
 
-def measured_verb_final(lines: Iterable[Sequence[str]]) -> bool:
-    """Whether verbs end the sentences of a text of these lines, sentence by sentence.
-
-    Lines may be malformed. A few sentences show nothing.
-    """
-    return _are_verb_final(map(_tags, lines))
-
-
-def _are_verb_final(tagged: Iterable[Sequence[str]]) -> bool:
-    order = Statistics.measure(tagged, _VERBS_END)
-    return order.is_verb_final and order.sentences >= FEWEST
-
-
-def _tags(lines: Sequence[str]) -> list[str]:
+def tags_of(lines: Iterable[str]) -> list[str]:
+    """Universal tags of a sentence's words, of lines that may be malformed."""
     columns = (line.split("\t", 4) for line in lines)
-    words = [row for row in columns if len(row) > 4 and row[0].isdigit()]
-    return [row[3] for row in words if row[3] not in UD_PUNCTUATION]
-
-
-def relations_of(
-    labeller: Labeller,
-    sentences: Sequence[Sentence],
-    heads: Sequence[Sequence[int]],
-    verb_final: bool | None = None,
-) -> list[Relations | None]:
-    """The relations of each sentence; None of one that lacks universal tags."""
-    tagged = [k for k, sentence in enumerate(sentences) if "_" not in (sentence.upos or sentence.tags)]
-    found: list[Relations | None] = [None] * len(sentences)
-    labelled = labeller.relations(
-        [sentences[k] for k in tagged], [heads[k] for k in tagged], verb_final=verb_final
-    )
-    for k, relations in zip(tagged, labelled):
-        found[k] = relations
-    return found
-
-
-def labelled(
-    model: ModelFile, table: LabelTable, sentences: Sequence[Sentence], heads: Sequence[tuple[int, ...]]
-) -> list[Sentence]:
-    """All sentences of a text with these heads and their relations; none where universal tags are lacking."""
-    verb_final = known_verb_final(model)
-    if verb_final is None:
-        universal = (s.upos or s.tags for s in sentences)
-        verb_final = _are_verb_final([tag for tag in tags if tag not in UD_PUNCTUATION] for tags in universal)
-    found = relations_of(labeller_of(model, table), sentences, heads, verb_final)
-    return [
-        replace(sentence, heads=tree, deprels=relations or ())
-        for sentence, tree, relations in zip(sentences, heads, found)
-    ]
+    return [row[3] for row in columns if len(row) > 4 and row[0].isdigit()]

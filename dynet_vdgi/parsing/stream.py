@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import re
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,26 +16,19 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
-from dynet_vdgi.data.conllu import Block, sentence_of
-from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.conllu import Block, Heads, sentence_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
-from dynet_vdgi.parsing.relations import (
-    Relations,
-    known_verb_final,
-    labeller_of,
-    measured_verb_final,
-    relations_of,
-)
+from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
+from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
+from dynet_vdgi.parsing.rendering import one_of_several, with_tree
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -50,10 +42,18 @@ Numbered = tuple[int, list[Block]]
 
 T = TypeVar("T")
 
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
-_BEGINNING = re.compile(r"#\s*new(doc|par)\b")
-
 logger = logging.getLogger("dynet_vdgi")
+
+
+class Wanted(NamedTuple):
+    """Which trees of a sentence."""
+
+    how: How
+    sampling: Sampling | None  # instead of that tree
+    verb_final: bool | None = None  # whether verbs end the text's sentences, for relations; None: not known
+
+
+KEPT = "put _ into one of them, or leave out --keep-heads"
 
 
 @dataclass(frozen=True)
@@ -69,21 +69,12 @@ class Parsed:
     n_unlabelled: int = 0  # sentences that lack universal tags
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is wanted of every sentence: sampled trees, relations by a table. None: the greedy tree, none."""
-
-    sampling: Sampling | None = None
-    labels: LabelTable | None = None
-    verb_final: bool | None = None  # None: not known yet
-
-
 class _Engine:
     """A parser, and its labeller if there is one."""
 
     def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
         self.parser = parser
-        self.labeller: Labeller | None = None if labels is None else labeller_of(parser.model, labels)
+        self.labeller = None if labels is None else ModelLabeller(parser.model, labels)
 
 
 def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Block]]:
@@ -125,7 +116,8 @@ class Stream:
 
     Raises:
         ModelError: the model file cannot be used.
-        UsageError: no cluster can be reached at the scheduler's address.
+        UsageError: the model cannot do what is asked for, or no cluster can be reached at the scheduler's
+            address.
     """
 
     def __init__(
@@ -134,11 +126,13 @@ class Stream:
         jobs: int = 1,
         sampling: Sampling | None = None,
         scheduler: str | None = None,
+        how: How = GREEDY,
         labels: LabelTable | None = None,
     ) -> None:
         self._parser = load(model)  # also with several jobs, so that a bad model file is found out here
+        self._parser.check(how, sampling)
         self._engine = _Engine(self._parser, labels)
-        self._wanted = Wanted(sampling, labels)
+        self._wanted = Wanted(how, sampling)
         self.n_unlabelled = 0
         """Sentences that got no relations because they lack universal tags."""
         self.unknown_tags: Counter[str] = Counter()
@@ -165,6 +159,11 @@ class Stream:
             self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
 
     @property
+    def is_neural(self) -> bool:
+        """If the model draws trees."""
+        return self._parser.is_neural
+
+    @property
     def languages(self) -> tuple[str, ...]:
         """Labels of the languages that the model was trained on; none if its file names none."""
         return tuple(self._parser.model.provenance.languages)
@@ -183,7 +182,7 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._wanted = replace(self._wanted, verb_final=known_verb_final(self._parser.model))
+        self._wanted = self._wanted._replace(verb_final=None)
         for parsed in self._parsed(blocks):
             self.n_unlabelled += parsed.n_unlabelled
             self.unknown_tags.update(parsed.unknown_tags)
@@ -218,11 +217,11 @@ class Stream:
             raise fault
 
     def _looked_at(self, stream: Iterable[list[Block]]) -> Iterator[list[Block]]:
-        """The windows; the first one tells of the text what the labels ask and the model does not know."""
+        """The windows; the first one tells of the text what the labels ask if the model does not know."""
         for window in stream:
-            if self._wanted.labels is not None and self._wanted.verb_final is None:
-                found = measured_verb_final([block.lines for block in window])
-                self._wanted = replace(self._wanted, verb_final=found)
+            if self._engine.labeller is not None and self._wanted.verb_final is None:
+                found = self._engine.labeller.verb_final_in(tags_of(block.lines) for block in window)
+                self._wanted = self._wanted._replace(verb_final=found)
             yield window
 
     def _result(self, pending: deque[Future[list[Parsed]]]) -> list[Parsed]:
@@ -251,29 +250,35 @@ def _parse_parcel(engine: _Engine, wanted: Wanted, parcel: list[Numbered]) -> li
 def _parse_window(engine: _Engine, wanted: Wanted, window: list[Block], number: int) -> Parsed:
     parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    tags, lean = parser.model.settings.data.tags, parser.model.symbols is None and engine.labeller is None
+    how, sampling, _ = wanted
+    heads: Heads = "partial" if how.keep_heads else "optional"
+    tags = parser.model.settings.data.tags
+    lean = parser.is_lean and how == GREEDY and sampling is None and engine.labeller is None
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=lean))
+            sentence = sentence_of(block, heads, tags, repairs.append, lean=lean)
+            if how.keep_heads and (reason := parser.conflict(sentence)):
+                raise DataError(block.path, block.line, f"these heads cannot be kept: {reason}", KEPT)
+            sentences.append(sentence)
     except DataError as error:
         fault = error
-    sampling = wanted.sampling
     if sampling is None:
-        trees = [[parse] for parse in parser.parse_all(sentences)]
+        trees = [[parse] for parse in parser.parse_all(sentences, how)]
     else:
         trees = parser.sample_all(sentences, sampling, number)
     flat = [(sentence, parse) for sentence, parses in zip(sentences, trees) for parse in parses]
     relations = _relations(engine, wanted, flat)
     if sampling is None:
-        parts = [render(s, parse.heads, deprels) for (s, parse), deprels in zip(flat, relations)]
+        parts = [with_tree(*pair, how, deprels) for pair, deprels in zip(flat, relations)]
     else:
-        ranks = ((rank, len(parses)) for parses in trees for rank in range(1, len(parses) + 1))
+        places = ((rank, len(parses)) for parses in trees for rank in range(1, len(parses) + 1))
+        n_best = sampling.n_best > 0
         parts = [
-            _rendered(sentence, parse, *place, n_best=sampling.n_best > 0, relations=deprels)
-            for (sentence, parse), place, deprels in zip(flat, ranks, relations)
+            one_of_several(*pair, place if n_best else None, deprels)
+            for pair, place, deprels in zip(flat, places, relations)
         ]
     n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
@@ -293,7 +298,7 @@ def _relations(
     if engine.labeller is None:
         return [None] * len(parsed)
     sentences, heads = [sentence for sentence, _ in parsed], [parse.heads for _, parse in parsed]
-    return relations_of(engine.labeller, sentences, heads, wanted.verb_final)
+    return engine.labeller.relations(sentences, heads, wanted.verb_final)
 
 
 def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
@@ -302,34 +307,6 @@ def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
     for repair in repairs:
         first.setdefault((repair.path, repair.message), repair)
     return tuple(first.values())
-
-
-def _rendered(
-    sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool, relations: Relations | None
-) -> str:
-    """The sentence's block with this tree and its probabilities."""
-    assert parse.head_probs is not None
-    comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
-    misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
-    if rank > 1:
-        sentence = _renamed(sentence, f"-tree{rank}")
-    return render(with_notes(sentence, comments, misc), parse.heads, relations)
-
-
-def _renamed(sentence: Sentence, ending: str) -> Sentence:
-    """The sentence with an ending to its `sent_id`, and without beginnings of documents and paragraphs."""
-    if sentence.source is None:
-        return sentence
-    lines: list[str] = []
-    rows: list[int] = []
-    words = set(sentence.source.rows)
-    for row, line in enumerate(sentence.source.lines):
-        if _BEGINNING.match(line):
-            continue
-        if row in words:
-            rows.append(len(lines))
-        lines.append(f"{line.rstrip()}{ending}" if _SENT_ID.match(line) else line)
-    return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))
 
 
 _worker: _Engine | None = None

@@ -21,7 +21,7 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.names import near
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.parsing.relations import labelled
+from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import NamedRules
 
 _BREAKDOWNS = ("length", "distance", "rule", "pair")
@@ -153,7 +153,9 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list
             tag,
             count,
         )
-    return labelled(model, load_labels(), sentences, [parse.heads for parse in parses])
+    labeller = ModelLabeller(model, load_labels())
+    verb_final = labeller.verb_final_in(sentence.upos or sentence.tags for sentence in sentences)
+    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_final)
 
 
 def _published(dataset: str) -> list[PublishedRow]:

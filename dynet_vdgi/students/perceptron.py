@@ -29,6 +29,7 @@ LOG2_BUCKETS_AT_MOST = 26
 COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Kernel = Callable[..., Any]
 
 
@@ -55,6 +56,25 @@ class PerceptronModel:
         _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
         words, ends = heads.tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def with_margins(
+        self, sentences: Sequence[Sequence[int]], given: Sequence[Sequence[int]] | None = None
+    ) -> list[tuple[tuple[int, ...], Floats]]:
+        """The same, each with the margins (n,) of its words: how far the least sure decision about a head was
+        above its alternative, in units of scores; infinite where there was none.
+
+        With `given`, heads (n,) of each sentence, those that are not FREE stay; they must fit into a
+        projective tree.
+        """
+        tags, first = _packed(sentences)
+        _check_range(tags, self.n_tags, "tag")
+        kept, first_given = _packed(given or [])
+        if given is not None and not np.array_equal(first, first_given):
+            raise ValueError("tags and given heads differ in their numbers of sentences or words")
+        heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
+        _margin_kernel()(tags, first, self.n_tags, self.weights, kept, heads, margins, self.levels)
+        words, ends = heads.tolist(), first.tolist()
+        return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
@@ -176,6 +196,21 @@ def _parse_kernel() -> Kernel:
         nothing, first = _packed([])
         arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
     return arc_hybrid.parse_all
+
+
+@cache
+def _margin_kernel() -> Kernel:
+    """`arc_hybrid.parse_with_margins`, compiled."""
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
+
+    # isort: split
+    from dynet_vdgi.jit import announced
+
+    with announced("the perceptron's confidence"):
+        nothing, first = _packed([])
+        weights, margins = np.zeros((2, N_ACTIONS), np.float32), np.zeros(0)
+        arc_hybrid.parse_with_margins(nothing, first, 0, weights, nothing, nothing, margins, 1)
+    return arc_hybrid.parse_with_margins
 
 
 @cache

@@ -17,7 +17,7 @@ from dynet_vdgi.config import ModelSettings, Settings, without_effect
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.grammar.estimated_rules import estimated_in
@@ -65,18 +65,23 @@ def _in_memory(sentence: Sentence, tags: str) -> Sentence:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Texts by label of their language, empty for a text of one; gold trees; a model to start from."""
+    """Texts by label of their language, empty for a text of one; gold trees; what to start from.
+
+    `treebanks`, by label, are trees of other languages.
+    """
 
     texts: Mapping[str, Given]
     trees: Given = Given()
     dev: Given = Given()
     init: str | None = None
     rules: RuleSet | None = None  # instead of the setting's
+    treebanks: Mapping[str, Given] = field(default_factory=dict)
 
     def check(self, settings: Settings) -> None:
         """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
         names = [name for given in self.texts.values() for name in given.names]
-        if "-" in (*names, *self.trees.names, *self.dev.names):
+        others = [name for given in self.treebanks.values() for name in given.names]
+        if "-" in (*names, *self.trees.names, *self.dev.names, *others):
             raise UsageError(
                 "training reads its files more than once: save standard input (-) to a file first"
             )
@@ -85,7 +90,8 @@ class Inputs:
         for name, times in Counter(names).items():
             if times > 1:
                 logger.warning("%s is text of %d languages: its sentences count for each", name, times)
-        for name in set(names) & set(self.trees.names):
+        self._check_treebanks(settings)
+        for name in set(names) & set(self.trees.names) if not self.has_few_trees(settings) else ():
             logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
         if settings.is_neural and settings.train.select == "dev" and not self.dev:
             raise UsageError(
@@ -94,11 +100,42 @@ class Inputs:
         if not settings.is_neural and not settings.has_teacher and not self.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
 
-    def without_effect(self, settings: Settings) -> dict[str, str]:
-        """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`."""
+    def _check_treebanks(self, settings: Settings) -> None:
+        """Raises: UsageError, settings and other languages' treebanks do not go together."""
+        number = settings.transfer.trees
+        if self.treebanks and not settings.takes_few_trees:
+            raise UsageError(
+                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+            )
+        if self.treebanks and not number:
+            raise UsageError(
+                "--treebank starts from trees of other languages, and the model says so: "
+                "add --preset transfer (or --set transfer.trees=400)"
+            )
+        if number and settings.takes_few_trees and not self.treebanks:
+            raise UsageError(
+                f"transfer.trees={number}, as in the preset transfer, starts from treebanks of other "
+                "languages: name each with --treebank LABEL FILE"
+            )
+        if self.treebanks and len(self.texts) > 1:
+            raise UsageError("--treebank starts a parser of one language: name its text with --train")
+
+    def has_few_trees(self, settings: Settings) -> bool:
+        """If `training.few_trees` learns from these inputs: trees, and text of one language or none."""
+        return bool(self.trees or self.treebanks) and settings.takes_few_trees and len(self.texts) <= 1
+
+    def without_effect(self, settings: Settings, *, has_text: bool | None = None) -> dict[str, str]:
+        """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`.
+
+        `has_text`, where it is known already: a file of trees may hold sentences without.
+        """
+        few_trees = self.has_few_trees(settings)
+        if has_text is None:
+            has_text = few_trees or any(self.texts.values())
         return without_effect(
             settings,
-            has_text=any(self.texts.values()),
+            has_text=has_text,
+            few_trees=few_trees,
             has_dev=bool(self.dev),
             has_init=bool(self.init),
             in_a_run=True,
@@ -110,6 +147,7 @@ class Inputs:
         by_role: dict[str, Sequence[str]] = {
             **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
             "trees": self.trees.names,
+            **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
             "dev": self.dev.names,
             "init": [self.init] if self.init else [],
             "vectors": [words.vectors] if words and words.vectors else [],
@@ -130,6 +168,7 @@ class Preparation:
     settings: Settings
     dropped: list[str] = field(default_factory=list)
     gold_trees: list[str] = field(default_factory=list)
+    kind: str = ""  # of the learner
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as it is known before learning."""
@@ -140,7 +179,7 @@ class Preparation:
             command=tuple(command),
             preset=preset,
             seed=settings.seed,
-            kind=settings.kind,
+            kind=self.kind,
             protocol=f"{protocol.name}: {protocol.description}",
             gold_trees=tuple(self.gold_trees),
             data=inputs.files(settings),
@@ -175,9 +214,19 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
             dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
             if protocol.projective_only and any(s.heads is not None for s in part.sentences):
                 gold_trees.append("training: sentences with crossing arcs left out")
-    if inputs.trees:  # only projective trees have derivations
+    if inputs.trees and inputs.has_few_trees(settings):
+        trees, treeless = _partial_trees(inputs.trees, settings)
+        dropped += map(str, trees.dropped)
+        if not texts and treeless:
+            texts[""] = [s for s in (*trees.sentences, *treeless) if len(s) <= max_len]
+            logger.info("training: %d sentences, all those of --trees", len(texts[""]))
+    elif inputs.trees:  # only projective trees have derivations
         trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True)
         dropped += map(str, trees.dropped)
+    treebanks = {
+        label: _read(given, settings, None, min_len=1, role=f"{label} treebank", heads="required").sentences
+        for label, given in inputs.treebanks.items()
+    }
     if inputs.dev:
         longest = settings.train.dev_max_len
         dev = _read(inputs.dev, settings, longest, min_len=1, role="dev", heads="required")
@@ -190,7 +239,32 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
         vocabulary, vectors = _vocabulary(sentences, settings)
         settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
     material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start)
-    return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)))
+    material = replace(material, treebanks=treebanks)
+    kind = "words" if inputs.has_few_trees(settings) else settings.kind
+    return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)), kind)
+
+
+def _partial_trees(given: Given, settings: Settings) -> tuple[treebank.Prepared, list[Sentence]]:
+    """The trees, of which heads may be FREE, and the sentences that have no head at all; says how many.
+
+    Raises: DataError, no sentence has a head.
+    """
+    from dynet_vdgi.training.few_trees import LONGEST_TREE
+
+    found = _read(given, settings, LONGEST_TREE, min_len=2, role="tree", heads="partial")
+    has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
+    trees = [s for s, has in zip(found.sentences, has_tree) if has]
+    treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
+    n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
+    if n_free:
+        logger.info("  %d words of these trees have no head: it is not learnt from", n_free)
+    if treeless:
+        logger.info("  %d sentences have no tree", len(treeless))
+    if not trees:
+        raise DataError(
+            str(given), None, "no sentence has a tree", "give heads to some, or name the file with --train"
+        )
+    return replace(found, sentences=trees), treeless
 
 
 def _with_vector_dim(settings: Settings, dim: int) -> Settings:
@@ -277,7 +351,7 @@ def _initial(
 def _read(
     given: Given,
     settings: Settings,
-    max_len: int,
+    max_len: int | None,
     *,
     min_len: int,
     role: str,

@@ -21,6 +21,9 @@ from dynet_vdgi.training.teaching import teach
 
 logger = logging.getLogger("dynet_vdgi")
 
+CALIBRATION_SENTENCES = 500
+"""Confidence is learnt from so many, see `parsing.confidence`."""
+
 FEW = 50
 """Training on fewer sentences is warned of."""
 
@@ -55,7 +58,8 @@ def run(
     if out:
         _check_folder(out, resume)
     prepared = prepare(inputs, settings)
-    settings = prepared.settings
+    settings, material = prepared.settings, prepared.material
+    refuse(said, inputs.without_effect(settings, has_text=bool(material.sentences)))
     _warn(prepared)
     provenance = prepared.provenance(inputs, preset, command)
     if dry_run:
@@ -71,12 +75,18 @@ def run(
         if out:
             with files.atomic_writer(out / SETTINGS_NAME) as handle:
                 handle.write(settings.to_toml())
-    material = prepared.material
     if settings.has_teacher and material.sentences:
         chooses = settings.is_neural and settings.train.select == "teacher"
-        teaching_log = RunLog() if checkpoint else log  # a resumed run has these rows already
-        material = teach(material, settings.teacher, with_marginals=chooses, log=teaching_log)
-    model = LEARNERS[settings.kind](material, settings, provenance, out, checkpoint)
+        learns_marginals = prepared.kind == "words"
+        material = teach(
+            material,
+            settings.teacher,
+            with_trees=not learns_marginals,
+            with_marginals=chooses or learns_marginals,
+            n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
+            log=RunLog() if checkpoint else log,  # a resumed run has these rows already
+        )
+    model = LEARNERS[prepared.kind](material, settings, provenance, out, checkpoint)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
         logger.info("model: %s", out / MODEL_NAME)
@@ -89,9 +99,10 @@ def _warn(prepared: Preparation) -> None:
     if n_sentences < FEW:
         message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
         logger.warning(message, n_sentences)
-    if "rules" in without_effect(settings, has_text=bool(material.sentences)):
+    few_trees, text = prepared.kind == "words", material.sentences or material.trees
+    if "rules" in without_effect(settings, has_text=bool(material.sentences), few_trees=few_trees):
         return
-    counts = Counter(tag for sentence in material.sentences for tag in sentence.tags)
+    counts = Counter(tag for sentence in text for tag in sentence.tags)
     for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
         logger.warning("%s", line)
     if settings.is_neural and settings.learns_from_text:

@@ -18,6 +18,9 @@ from dynet_vdgi.teachers.common import Teacher
 
 logger = logging.getLogger("dynet_vdgi")
 
+LONGEST_VOTER = 40
+"""Words of sentences that votes are asked about."""
+
 
 def teacher_of_kind(settings: TeacherSettings) -> Teacher:
     """A teacher that has learnt nothing yet. Raises: ConfigError, none is asked for."""
@@ -34,14 +37,27 @@ def teacher_of_kind(settings: TeacherSettings) -> Teacher:
     raise ConfigError("config: 'teacher.kind' is none")
 
 
-def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool, log: RunLog) -> Material:
+def teach(
+    material: Material,
+    settings: TeacherSettings,
+    *,
+    with_trees: bool = True,
+    with_marginals: bool,
+    n_votes: int = 0,
+    log: RunLog,
+) -> Material:
     """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
+
+    `n_votes`: of so many sentences of all texts together, none longer than LONGEST_VOTER, they say it
+    besides.
 
     The log says what was measured in each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
     priors: list[Prior] = []
     marginals: list[Floats] = []
+    votes: list[tuple[Sentence, Floats]] = []
+    n_texts = sum(map(bool, material.texts.values()))
     for language, text in material.texts.items():
         if not text:
             continue
@@ -49,10 +65,14 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         prior = Prior.of_text(material.rules, text)
         log.append(_text_row(language, text, prior))
         teacher = teacher_of_kind(settings).fit(text, prior)
-        trees.append(teacher.predict(text))
+        if with_trees:
+            trees.append(teacher.predict(text))
         priors.append(prior)
         if with_marginals:
             marginals += teacher.marginals(text)
+        if n_votes:
+            voters = [s for s in text if len(s) <= LONGEST_VOTER][: n_votes // n_texts]
+            votes += zip(voters, teacher.marginals(voters))
         seconds = time.process_time() - start
         for number, row in enumerate(teacher.log_rows(), 1):
             log.append({"phase": "teacher", "language": language, "iteration": number, **row})
@@ -62,7 +82,7 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
     only = priors[0] if len(priors) == 1 else None
-    return replace(material, taught=balanced(trees), marginals=marginals, prior=only)
+    return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
