@@ -332,13 +332,7 @@ def without_effect(
         idle.update(dict.fromkeys(names, reason))
 
     idle.update(_idle_teaching(settings, in_a_run))
-    if not has_text:
-        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
-        say(ONLY_TREES, *teacher, "data.max_len" if few_trees else "rules")
-    if few_trees:
-        say(FEW_TREES, *(f"parser.{key}" for key in PerceptronSettings.__struct_fields__))
-    if not settings.takes_few_trees:
-        say("it is for a perceptron with a DMV as its teacher", "transfer.trees")
+    idle.update(_idle_trees(settings, has_text, few_trees))
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -391,6 +385,19 @@ def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
             idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"
             if not member.iterations:
                 idle[f"{name}.smoothing"] = "there are no iterations of EM"
+    return idle
+
+
+def _idle_trees(settings: Settings, has_text: bool, few_trees: bool) -> dict[str, str]:
+    """The part of `without_effect` that is about gold trees instead of text."""
+    idle: dict[str, str] = {}
+    if not has_text:
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        idle.update(dict.fromkeys([*teacher, "data.max_len" if few_trees else "rules"], ONLY_TREES))
+    if few_trees:
+        idle.update({f"parser.{key}": FEW_TREES for key in PerceptronSettings.__struct_fields__})
+    if not settings.takes_few_trees:
+        idle["transfer.trees"] = "it is for a perceptron with a DMV as its teacher"
     return idle
 
 

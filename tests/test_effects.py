@@ -105,6 +105,7 @@ OTHER: dict[str, Any] = {
     "teacher.convex_mst.prior_weight": 1e-4,
     "teacher.convex_mst.ridge": 10.0,
     "teacher.convex_mst.iterations": 1,
+    "transfer.trees": 3,
     "parser.kind": "neural",
     "parser.epochs": 2,
     "parser.explore_from": 1,
@@ -324,7 +325,8 @@ ONLY_TREES = "there is no text to learn from, only trees"
     ("case", "name", "inputs", "reason"),
     [
         ("best", "teacher.iterations", TREES, ONLY_TREES),
-        ("best", "rules", TREES, ONLY_TREES),
+        ("best", "data.max_len", TREES, ONLY_TREES),
+        ("best", "parser.epochs", TREES, "the parser that learns from a few trees has fixed numbers"),
         ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
         ("rl-bl", "finetune.score", TREES, ONLY_TREES),
         ("rl-bl", "language_model.lr", TREES, ONLY_TREES),

@@ -17,6 +17,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.commands import rules_learn
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import UsageError
 
@@ -29,6 +30,14 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi rules`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    summary, _, details = (rules_learn.__doc__ or "").partition("\n")
+    learn = tasks.add_parser(
+        "learn",
+        help="show what gold trees change about a table",
+        description=f"{summary}\n{details}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    rules_learn.add_arguments(learn)
     parser = tasks.add_parser(
         "estimate",
         help="count them in a treebank",
@@ -60,7 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules estimate`, the only task."""
+    """Runs a task of `vdgi rules`."""
+    if arguments.task == "learn":
+        rules_learn.run(arguments)
+        return
     from dynet_vdgi.grammar.estimated_rules import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 

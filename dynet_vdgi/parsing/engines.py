@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
 from dynet_vdgi.students.word_perceptron import WordPerceptron
-from dynet_vdgi.teachers.arc_crf import PREFIX as CRF
-from dynet_vdgi.teachers.arc_crf import ArcCrf
+
+if TYPE_CHECKING:
+    from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 Floats = NDArray[np.float64]
 Tree = tuple[int, ...]
@@ -140,7 +141,9 @@ class Engines:
                 "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
                 "perceptron, need one that this version trained with the text of one language or with --trees"
             )
-        if any(name.startswith(CRF) for name in self._model.parameters):
+        from dynet_vdgi.teachers.arc_crf import ArcCrf  # needs numba, which neural models do without
+
+        if self._model.provenance.kind == "words":
             return ArcCrf.from_arrays(self._model.parameters, base)
         return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base)
 

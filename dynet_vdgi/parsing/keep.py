@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.grammar import chart
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
@@ -34,6 +33,8 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
         raise KeepError(reason)
     if FREE not in heads:
         return tuple(heads)
+    from dynet_vdgi.grammar import chart
+
     marginals = chart.marginals(chart.constrained(scores, heads))
     return chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
 
@@ -45,6 +46,8 @@ def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:
     """
     if all(one in (FREE, other) for one, other in zip(given, heads)):
         return tuple(heads)
+    from dynet_vdgi.grammar import chart
+
     scores = np.zeros((len(heads) + 1, len(heads) + 1))
     scores[list(heads), range(1, len(heads) + 1)] = 1.0
     try:
@@ -101,6 +104,8 @@ def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] |
 
 
 def _is_possible(heads: Sequence[int]) -> bool:
+    from dynet_vdgi.grammar import chart
+
     try:
         chart.best(chart.constrained(np.zeros((len(heads) + 1, len(heads) + 1)), heads))
     except ValueError:

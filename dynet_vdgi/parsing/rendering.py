@@ -11,7 +11,8 @@ from dynet_vdgi.parsing.parser import How, Parse
 from dynet_vdgi.parsing.relations import Relations
 
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
-_BEGINNING = re.compile(r"#\s*new(doc|par)\b")
+_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|choice\s*=)")
+"""Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
 
 
 def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations | None) -> str:
@@ -43,20 +44,20 @@ def one_of_several(
         rank, n_trees = place
         comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"]
         if rank > 1:
-            sentence = _renamed(sentence, f"-tree{rank}")
+            sentence = on_its_own(sentence, f"-tree{rank}")
     misc = ["" if share is None else f"HeadProb={share:.2f}" for share in parse.head_probs]
     return render(with_notes(sentence, comments, misc), parse.heads, relations)
 
 
-def _renamed(sentence: Sentence, ending: str) -> Sentence:
-    """The sentence with an ending to its `sent_id`, and without beginnings of documents and paragraphs."""
+def on_its_own(sentence: Sentence, ending: str = "") -> Sentence:
+    """The sentence without comments about its place in the text, and with an ending to its `sent_id`."""
     if sentence.source is None:
         return sentence
     lines: list[str] = []
     rows: list[int] = []
     words = set(sentence.source.rows)
     for row, line in enumerate(sentence.source.lines):
-        if _BEGINNING.match(line):
+        if _OF_THE_TEXT.match(line):
             continue
         if row in words:
             rows.append(len(lines))
