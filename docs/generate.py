@@ -92,11 +92,13 @@ def _verb_rows(verbs: dict[str, argparse.ArgumentParser]) -> Iterator[tuple[str,
 
 
 def _verb(name: str, parser: argparse.ArgumentParser) -> list[str]:
-    """The section of a verb, or of the one task that a verb has."""
+    """The section of a verb, and those of its tasks."""
     below = _sub_parsers(parser)
     if below:
-        ((task, parser),) = below.items()
-        return [f"## {name}", "", *_described(f"{name} {task}", parser)]
+        lines = [f"## {name}", "", *[*_prose(parser.description or "")][1:], ""]
+        for task, inner in below.items():
+            lines += [f"### {name} {task}", "", *_described(f"{name} {task}", inner)]
+        return lines
     return [f"## {name}", "", *_described(name, parser)]
 
 

@@ -359,7 +359,10 @@ def without_effect(
         say(reason, "posterior", "train.samples", "train.exponent")
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
-    idle.update(_idle_regularisation(settings))
+    regularisation = _idle_regularisation(settings)
+    if "posterior" in idle:  # as a whole
+        regularisation = {name: why for name, why in regularisation.items() if "posterior." not in name}
+    idle.update(regularisation)
     if not has_text:
         parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
         say(ONLY_TREES, "language_model", *parts)

@@ -138,6 +138,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
     released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
     runs = [
         linear,
+        [*linear, "--trees", "train.conllu"],
         [*linear, "--set", "teacher.kind=ensemble"],
         neural,
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],

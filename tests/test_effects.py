@@ -246,7 +246,8 @@ class Outcome(NamedTuple):
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
     text = MANY if settings.has_teacher else FEW
-    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]))
+    other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
+    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]), treebanks=other)
     model = run(inputs, settings, out=folder, said=said)
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
