@@ -102,6 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
+    _add_others(parser)
+
+
+def _add_others(parser: argparse.ArgumentParser) -> None:
+    """Options that are not about which trees are wanted."""
     parser.add_argument(
         "--labels",
         default="ud2",

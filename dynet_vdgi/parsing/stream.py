@@ -69,7 +69,7 @@ class Parsed:
     n_unlabelled: int = 0  # sentences that lack universal tags
 
 
-class _Engine:
+class _LabellingParser:
     """A parser, and its labeller if there is one."""
 
     def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
@@ -131,7 +131,7 @@ class Stream:
     ) -> None:
         self._parser = load(model)  # also with several jobs, so that a bad model file is found out here
         self._parser.check(how, sampling)
-        self._engine = _Engine(self._parser, labels)
+        self._engine = _LabellingParser(self._parser, labels)
         self._wanted = Wanted(how, sampling)
         self.n_unlabelled = 0
         """Sentences that got no relations because they lack universal tags."""
@@ -243,11 +243,11 @@ class Stream:
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
 
 
-def _parse_parcel(engine: _Engine, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
+def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
     return [_parse_window(engine, wanted, window, number) for number, window in parcel]
 
 
-def _parse_window(engine: _Engine, wanted: Wanted, window: list[Block], number: int) -> Parsed:
+def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block], number: int) -> Parsed:
     parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
     how, sampling, _ = wanted
@@ -293,7 +293,7 @@ def _parse_window(engine: _Engine, wanted: Wanted, window: list[Block], number: 
 
 
 def _relations(
-    engine: _Engine, wanted: Wanted, parsed: Sequence[tuple[Sentence, Parse]]
+    engine: _LabellingParser, wanted: Wanted, parsed: Sequence[tuple[Sentence, Parse]]
 ) -> Sequence[Relations | None]:
     if engine.labeller is None:
         return [None] * len(parsed)
@@ -309,13 +309,13 @@ def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
     return tuple(first.values())
 
 
-_worker: _Engine | None = None
+_worker: _LabellingParser | None = None
 
 
 def _start_worker(model: str, labels: LabelTable | None) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
-    _worker = _Engine(load(model), labels)
+    _worker = _LabellingParser(load(model), labels)
 
 
 def _work(wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
@@ -323,9 +323,9 @@ def _work(wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
     return _parse_parcel(_worker, wanted, parcel)
 
 
-def _received(version: str, pickled: bytes) -> _Engine:
+def _received(version: str, pickled: bytes) -> _LabellingParser:
     """The parser of a pickled model and table of labels, on a worker of a cluster."""
     if version != __version__:
         raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
     model, labels = pickle.loads(pickled)
-    return _Engine(Parser(model), labels)
+    return _LabellingParser(Parser(model), labels)
