@@ -264,7 +264,7 @@ def _preset(name: str) -> list[str]:
 
 # ------------------------------------------------------------------------------------------- Python
 FUNCTIONS = ("read", "write", "train", "load", "evaluate", "draw", "rules", "from_conllu", "to_conllu")
-CLASSES = ("Sentence", "Corpus", "Parser", "Evaluation", "VdgiError", "Settings")
+CLASSES = ("Sentence", "Corpus", "Parser", "Parse", "How", "Evaluation", "VdgiError", "Settings")
 RESEARCH = ("RuleSet", "Prior", "Dmv", "ConvexMst", "Ensemble", "Perceptron", "Neural")
 
 

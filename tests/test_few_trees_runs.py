@@ -213,6 +213,12 @@ def test_the_seed_counts() -> None:
     assert not tiny.same_arrays(models[0].parameters, models[1].parameters)
 
 
+def test_parsers_of_whole_trees_refuse_others() -> None:
+    settings, trees = load_settings("best", ["teacher.kind=none"]), Given(sentences=(blanked(GOLD[0], 1),))
+    with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
+        run(Inputs({}, trees), settings)
+
+
 def test_no_tree_at_all_is_an_error() -> None:
     with pytest.raises(DataError, match="no sentence has a tree"):
         learnt([replace(sentence, heads=None) for sentence in GOLD])

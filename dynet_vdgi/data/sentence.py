@@ -28,7 +28,7 @@ class Sentence:
     """Syntactic words 1..n of one sentence.
 
     `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. Readers
-    that are asked for partial trees put FREE where a tree has no head. `upos`
+    that are asked for partial trees put FREE, -1, where a tree has no head. `upos`
     are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
 
     The columns below `upos` are empty where nothing is known for any word, else one entry a word, "_" for a

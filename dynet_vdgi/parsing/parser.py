@@ -245,20 +245,22 @@ class Parser:
     def _bare(self, sentences: Sequence[Sentence], how: How) -> tuple[list[Sentence], list[Places]]:
         """What the protocol keeps of each sentence, and where it stood; counts unknown tags."""
         bare, positions = [], []
-        removed, is_lean = self.protocol.removed_tags, self.is_lean and how == GREEDY
+        removed, known = self.protocol.removed_tags, self._tags
+        is_lean = self.is_lean and how == GREEDY
         for s in sentences:
             if is_lean:
                 places = kept_positions(s, removed)
-                forms, tags = s.forms, s.tags
+                kept = s
                 if len(places) < len(s):
-                    forms = tuple([forms[p - 1] for p in places])
-                    tags = tuple([tags[p - 1] for p in places])
-                kept = Sentence(forms, tags)
+                    forms = tuple([s.forms[p - 1] for p in places])
+                    kept = Sentence(forms, tuple([s.tags[p - 1] for p in places]))
             else:  # without its lines, which nobody asks for, and without its tree unless that is kept
                 heads = s.heads if how.keep_heads else None
                 kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
                 kept, places = without_punctuation(kept, removed)
-            self.unknown_tags.update([tag for tag in kept.tags if tag not in self._tags])
+            unknown = [tag for tag in kept.tags if tag not in known]
+            if unknown:
+                self.unknown_tags.update(unknown)
             bare.append(kept)
             positions.append(places)
         return bare, positions

@@ -46,7 +46,7 @@ class Given:
         for name in self.names:
             yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.sentences:
-            if heads == "required" and sentence.heads is None:
+            if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
             yield _in_memory(sentence, tags)
 
