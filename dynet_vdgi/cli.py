@@ -30,6 +30,7 @@ from dynet_vdgi.names import did_you_mean  # noqa: E402
 VERBS = (
     "train",
     "parse",
+    "choose",
     "evaluate",
     "check",
     "convert",

@@ -1,6 +1,8 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
+Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC. Relations are
+those of UD 2, by rules over tags, FEATS and word order that you can edit (copy the table ud2 and name your
+copy with --labels), and by what the model has learnt from labelled trees, if it was given any.
 Heads in the input are optional and replaced, unless --keep-heads is there. If an input is malformed, its
 output is not written. A parser of several languages warns if it was not trained on the language of the input,
 which is read from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
@@ -100,6 +102,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
+    _add_others(parser)
+
+
+def _add_others(parser: argparse.ArgumentParser) -> None:
+    """Options that are not about which trees are wanted."""
+    parser.add_argument(
+        "--labels",
+        default="ud2",
+        metavar="TABLE",
+        help="relations: the name or file of a table of labels, or none for root and dep only "
+        "(default: %(default)s)",
+    )
     parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument(
@@ -124,6 +138,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.jobs > 1 and arguments.scheduler:
         raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
     _check_trees(arguments)
+    from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.parser import How, Sampling
     from dynet_vdgi.parsing.stream import Stream
@@ -134,12 +149,18 @@ def run(arguments: argparse.Namespace) -> None:
         seed = 1 if arguments.seed is None else arguments.seed
         sampling = Sampling(samples, seed, arguments.mbr, arguments.nbest)
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
-    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how) as stream:
+    labels = named_table(arguments.labels)
+    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
         if _says_sampling(arguments) and not stream.is_neural:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output)
+    if stream.n_unlabelled:
+        logger.warning(
+            "%s without universal tags (column 4): their relations are root and dep only",
+            count(stream.n_unlabelled, "sentence"),
+        )
     for tag, number in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%s) is unknown to the model; these words are parsed without tag information",

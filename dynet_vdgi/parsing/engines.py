@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.labels.labeller import PREFIX as LABELS
-from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing.arena import Arena, SampledTrees
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
@@ -165,13 +162,6 @@ class Engines:
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
         raise UsageError(f"this model cannot say how sure it is, since it {why}")
-
-    @cached_property
-    def labeller(self) -> Labeller:
-        """What labels arcs: the table, and what trees taught."""
-        if any(name.startswith(LABELS) for name in self._model.parameters):
-            return Labeller.from_arrays(self._model.parameters, load_labels())
-        return Labeller(load_labels())
 
 
 ENGINES: dict[str, Callable[[ModelFile], Engine]] = {

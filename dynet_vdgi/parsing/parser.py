@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from dynet_vdgi.data.punctuation import (
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
-from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
@@ -30,6 +31,7 @@ from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.engines import Engines
 from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import model_path
 
 PIPE_WINDOW = 1000
@@ -110,25 +112,29 @@ class Parser:
         """If forms and tags are all that the parser looks at."""
         return self._engines.linear.is_lean
 
-    @property
-    def labeller(self) -> Labeller:
-        """What gives relations to the arcs of trees without punctuation."""
-        return self._engines.labeller
-
     def __call__(self, words: Sequence[str], tags: Sequence[str]) -> Sentence:
-        """One sentence with its heads. Raises: as `parse`."""
-        return Sentence(tuple(words), tuple(tags), self.parse(words, tags))
+        """One sentence with its heads and relations. Raises: as `parse`."""
+        sentence = Sentence(tuple(words), tuple(tags))
+        return self._labeller.labelled([sentence], [self.parse(words, tags)])[0]
 
     def pipe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences with new heads and all else as it was, lazily and in order.
+        """The sentences with new heads and relations and all else as it was, lazily and in order.
 
         They are parsed a window at a time, since many at once are several times faster than one by one; not
-        more than a window of them is held in memory. Their relations, which belonged to other heads, go.
+        more than a window of them is held in memory. Where universal tags are lacking (a model of XPOS tags
+        may do without) there are no relations.
         """
         windows = iter(sentences)
+        verb_final = None
         while window := list(islice(windows, PIPE_WINDOW)):
-            for sentence, parse in zip(window, self.parse_all(window)):
-                yield replace(sentence, heads=parse.heads, deprels=())
+            if verb_final is None:
+                verb_final = self._labeller.verb_final_in(s.upos or s.tags for s in window)
+            heads = [parse.heads for parse in self.parse_all(window)]
+            yield from self._labeller.labelled(window, heads, verb_final)
+
+    @cached_property
+    def _labeller(self) -> ModelLabeller:
+        return ModelLabeller(self.model, load_labels())
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; one that is there is replaced when it is complete."""
