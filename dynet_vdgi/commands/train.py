@@ -31,34 +31,7 @@ from dynet_vdgi.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi train`."""
-    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
-    parser.add_argument(
-        "--language",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("LABEL", "FILE"),
-        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
-        "once for each language",
-    )
-    parser.add_argument(
-        "--trees",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="gold trees to learn from, with or without text; a word whose HEAD is _ has not got one yet",
-    )
-    parser.add_argument(
-        "--treebank",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("LABEL", "FILE"),
-        help="gold trees of another language to start from, once for each language; for the preset transfer",
-    )
-    parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
-    )
+    _add_text_and_trees(parser)
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; created if missing")
     parser.add_argument(
         "--preset",
@@ -96,6 +69,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="continue the run in DIR from its last checkpoint"
     )
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+
+
+def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
+    parser.add_argument(
+        "--language",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
+        "once for each language",
+    )
+    parser.add_argument(
+        "--trees",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="gold trees to learn from, with or without text; a word whose HEAD is _ has not got one yet",
+    )
+    parser.add_argument(
+        "--treebank",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="gold trees of another language to start from, once for each language; for the preset transfer",
+    )
+    parser.add_argument(
+        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -18,7 +18,6 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import MARK
 from dynet_vdgi.grammar.views import NOTHING, View
 
-
 ENOUGH = 0.5
 """A line with a condition counts, for `read`, where the condition is true rather than not."""
 
