@@ -14,10 +14,10 @@ from dynet_vdgi.grammar.parts import (
     gaps,
     main_verbs,
     markers,
+    nominal_runs,
     order,
     phrases,
     predicates,
-    runs,
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
@@ -25,7 +25,7 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 _MODULES = (
     predicates,
     distinguish,
-    runs,
+    nominal_runs,
     clauses,
     coordination,
     markers,
