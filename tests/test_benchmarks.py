@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
 DEV = str(DEMO / "demo-ud-dev.conllu")
 
+LISTED = ["--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO), "--scored", "test"]
+
 RUNS = {
     "parse_speed": (
         [DEV, "--repeats", "1", "--words", "80", "--file-words", "300", "--no-memory"],
@@ -29,7 +31,7 @@ RUNS = {
     "brown_clusters": ([DEV, "-c", "8"], ["| clusters of | types | tokens |", "| dynet_vdgi |"]),
     "knowledge": (
         [
-            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(Path(DEV).parent)),
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
             *("--systems", "best", "best-tags-only", "best-tags", "strict-rules-only", "--seeds", "1"),
             *("--max-text", "40", "--max-test", "20", "--out", "rows.csv"),
         ],
@@ -59,21 +61,16 @@ RUNS = {
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
     ),
     "word_orders": (
-        [
-            *("--language", "xx", DEV, DEV, "--tables", "text", "--seeds", "1", "--max-len", "6"),
-            *("--orders", "mirror", "head-final"),
-        ],
-        ["| language | order | rules | DMV teacher | student |", "| xx | mirror | text |"],
+        [*LISTED, "--tables", "text", "--orders", "original", "mirror", "head-final", "--max-text", "40"],
+        ["| language | text | text, mirror | text, head-final |", "| xx |", "| mean |"],
     ),
     "choice_of_settings": (
+        [*LISTED, "--parts", "short arcs", "markers", "--factors", "2", "--max-text", "40"],
         [
-            *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV),
-            *("--strengths", "2", "--short-arcs", "--max-lens", "6", "--shipped-max-len", "6"),
-        ],
-        [
-            "| settings | DMV teacher |",
-            "| best, strength 2, <=6 words |",
-            "| language | chosen on the others |",
+            "| numbers | DMV teacher |",
+            "| as shipped |",
+            "| short arcs x2 |",
+            "| language | chosen on the oth",
         ],
     ),
 }
