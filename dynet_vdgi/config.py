@@ -36,6 +36,10 @@ class DataSettings(Section, frozen=True):
     ] = "standard"
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
+    ignore: Annotated[
+        tuple[Literal["feats", "xpos", "forms", "punctuation"], ...],
+        Meta(description="what of the words is hidden from teacher and parser, in training and parsing"),
+    ] = ()
 
 
 # ------------------------------------------------------------------------------------------- teachers
