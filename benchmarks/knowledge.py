@@ -19,7 +19,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,8 +78,8 @@ class System:
 REMOVED = {
     "without-feats": ("feats", "xpos"),
     "without-forms": ("forms",),
-    "without-punctuation": ("gaps",),
-    "tags-only": ("feats", "xpos", "forms", "gaps"),
+    "without-punctuation": ("punctuation",),
+    "tags-only": ("feats", "xpos", "forms", "punctuation"),
 }
 
 
@@ -111,16 +111,6 @@ def read(paths: Sequence[Path], heads: conllu.Heads) -> list[Sentence]:
     return treebank.prepare((replace(s, source=None) for s in text), STANDARD).sentences
 
 
-def stripped(sentences: Sequence[Sentence], columns: Sequence[str]) -> list[Sentence]:
-    """The sentences without some of what is known of words."""
-    if not columns:
-        return list(sentences)
-    empty = dict.fromkeys(set(columns) - {"forms"}, ())
-    return [
-        replace(s, **empty, **({"forms": ("_",) * len(s)} if "forms" in columns else {})) for s in sentences
-    ]
-
-
 def accuracy(gold: Sequence[Sentence], trees: Trees) -> np.ndarray:
     """DDA in per cent for each length limit."""
     right, total = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
@@ -137,7 +127,7 @@ def run(
 ) -> Iterator[tuple]:
     """(decoder, figures, CPU seconds of learning) of one system on one treebank."""
     assert system.rules is not None
-    text, gold = stripped(text, system.removed), stripped(gold, system.removed)
+    text, gold = ([s.ignoring(system.removed) for s in sentences] for sentences in (text, gold))
     start = time.process_time()
     prior = Prior.of_text(system.rules, text)
     if not system.learns:
@@ -165,6 +155,15 @@ def trees_of(paths: Sequence[Path]) -> list[Sentence]:
     ]
     order = np.random.default_rng(0).permutation(len(found))[:N_TREES]
     return [found[k] for k in sorted(order)]
+
+
+def sources_of(listed: Sequence[Mapping[str, str]], data: Path) -> dict[str, list[Sentence]]:
+    """The gold trees of the list's first set, by language; of languages that have any."""
+    texts = {t["language"]: t["text"].split() for t in listed if t["set"] == listed[0]["set"]}
+    found = {language: trees_of([data / name for name in names]) for language, names in texts.items()}
+    if sum(map(bool, found.values())) < 2:
+        sys.exit(f"{DELEXICALISED}: the list's first set needs trees of two languages")
+    return {language: trees for language, trees in found.items() if trees}
 
 
 def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence], seeds: int) -> tuple:
@@ -221,6 +220,8 @@ def main() -> None:
     )
     parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
     arguments = parser.parse_args()
+    if DELEXICALISED in arguments.systems and not arguments.seeds:
+        parser.error(f"{DELEXICALISED} is a student, and --seeds 0 is for teachers only")
     print_conditions(conditions())
     if not arguments.table:
         make_rows(arguments)
@@ -239,10 +240,7 @@ def make_rows(arguments: argparse.Namespace) -> None:
     with arguments.list.open(newline="") as handle:
         listed = list(csv.DictReader(handle))
     treebanks = [t for t in listed if t["language"] in (arguments.languages or [t["language"]])]
-    sources = {}
-    if DELEXICALISED in arguments.systems:
-        texts = {t["language"]: t["text"].split() for t in listed if t["set"] == listed[0]["set"]}
-        sources = {k: trees_of([arguments.data / name for name in names]) for k, names in texts.items()}
+    sources = sources_of(listed, arguments.data) if DELEXICALISED in arguments.systems else {}
     scored = arguments.gold + (f" {arguments.max_test}" if arguments.max_test < 10**9 else "")
     done = set()
     if arguments.out.exists():
