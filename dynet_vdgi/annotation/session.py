@@ -305,3 +305,20 @@ def _difference(before: Sequence[MarkedArc], after: Sequence[MarkedArc]) -> Reco
         "arcs": {str(word): list(after[word - 1]) for word in words},
         "was": {str(word): list(before[word - 1]) for word in words},
     }
+
+
+def exported(path: str | Path) -> list[MarkedSentence]:
+    """The sentences of a file that is annotated by nobody now, as its journal has them.
+
+    Raises:
+        UsageError: somebody annotates it, or there is no journal and no mark in it.
+        DataError: as `Session`.
+    """
+    sentences = read_marked(path)
+    if Path(path).with_name(Path(path).name + ENDING).exists():
+        session = Session(path, "")
+        session.journal.close()
+        return session.sentences
+    if not any(marked.is_touched for marked in sentences):
+        raise UsageError(f"{path}: nothing is confirmed in it (annotate it first)")
+    return sentences
