@@ -50,7 +50,7 @@ def _followed(arcs: Arcs, positions: Sequence[int]) -> Arcs:
     """The arcs with punctuation where it belongs, but for what is confirmed."""
     heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
     bare = mending.without_punctuation_heads(heads, positions)
-    if UNSET in heads or not positions or bare.count(0) != 1:
+    if UNSET in bare or bare.count(0) != 1:
         return arcs
     places = set(positions)
     kept = [f or place in places for place, f in enumerate(fixed, 1)]
@@ -58,7 +58,8 @@ def _followed(arcs: Arcs, positions: Sequence[int]) -> Arcs:
         tree = mending.with_punctuation(bare, positions, heads, kept)
     except (ValueError, mending.CircleError):  # the root is punctuation, or words hang from it
         return arcs
-    return [_with_head(arc, head) for arc, head in zip(arcs, tree)]
+    labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
+    return [_with_head(arc, head) for arc, head in zip(labelled, tree)]
 
 
 def _with_head(arc: MarkedArc, head: int) -> MarkedArc:

@@ -111,6 +111,8 @@ class Live:
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
         """Takes over the guesses, a few at a time, but for sentences that somebody is looking at."""
         self._queue = lesson.next_ones
+        lessons = self.learning["lessons"] + 1
+        self.learning["lessons"] = lessons
         seen = {k: self.session.sentences[k].edits for k in lesson.guesses}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = self.session.sentences[k]
@@ -120,7 +122,6 @@ class Live:
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         self._dirty = True
-        lessons = self.learning["lessons"] + 1
         self.learning = {
             "state": "ready",
             "lessons": lessons,

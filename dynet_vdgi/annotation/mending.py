@@ -76,7 +76,10 @@ def with_punctuation(
 
     Fixed arcs of `heads` (n,) stay, those of punctuation, too; what is not fixed gives way to them.
     """
-    restored = restore_punctuation(bare, positions, len(heads))
+    number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
+    firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]
+    known = [number[heads[p - 1]] if f else b for p, b, f in zip(positions, bare, firm)]
+    restored = restore_punctuation(mended(known, firm), positions, len(heads))
     return mended([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)
 
 

@@ -92,9 +92,9 @@ class Session:
         if records[0].get("journal") != JOURNAL_FORMAT:
             raise DataError(str(self.journal.path), 1, "the journal is of another version of dynet_vdgi")
         known = {record["written"] for record in records if "written" in record}
-        self._replay(records)
+        in_file = self._replay(records)
         if digest not in known:
-            self._check_other_file()
+            self._check_other_file(in_file)
             self.journal.add({"written": digest})
 
     def _take(self, given: Given | None) -> None:
@@ -113,8 +113,12 @@ class Session:
             for marked in trees:
                 marked.arcs = tuple(changes.new_arcs(marked, "done", 0, 0, self.annotator))
 
-    def _replay(self, records: Sequence[Record]) -> None:
+    def _replay(self, records: Sequence[Record]) -> list[tuple[MarkedArc, ...]]:
+        """Makes all changes again; gives the arcs of all sentences when the file was last written."""
+        in_file = [marked.arcs for marked in self.sentences]
         for number, record in enumerate(records, 1):
+            if "written" in record:
+                in_file = [marked.arcs for marked in self.sentences]
             if "s" not in record:
                 continue
             known = 0 <= record["s"] < len(self.sentences)
@@ -125,11 +129,12 @@ class Session:
         for marked in self.sentences:
             if marked.edits:
                 marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+        return in_file
 
-    def _check_other_file(self) -> None:
-        """Lets a file pass that another program has changed, unless it contradicts the journal."""
-        for marked, found in zip(self.sentences, read_marked(self.path)):
-            for word, (mine, theirs) in enumerate(zip(marked.arcs, found.arcs), 1):
+    def _check_other_file(self, in_file: Sequence[Sequence[MarkedArc]]) -> None:
+        """Lets a file pass that another program has changed, unless it changed what was confirmed in it."""
+        for arcs, found in zip(in_file, read_marked(self.path)):
+            for word, (mine, theirs) in enumerate(zip(arcs, found.arcs), 1):
                 source = found.sentence.source
                 if source is None or not (mine.head_by or mine.label_by):
                     continue

@@ -102,8 +102,12 @@ export function drawArcs(sentence, chosen) {
   words.style.paddingTop = `${height}px`;
   const middles = [...words.children].map((element) => element.offsetLeft + element.offsetWidth / 2 + words.offsetLeft);
   const drawn = [];
-  for (const [span, level] of found) {
-    drawn.push(arc(sentence, span.place, middles, height, level, chosen));
+  const leaving = {}; // how many arcs leave a word on one side: the shortest stand outermost
+  for (const [span, level] of [...found].reverse()) {
+    const side = `${sentence.words[span.place - 1].head} ${span.place < sentence.words[span.place - 1].head}`;
+    leaving[side] = (leaving[side] ?? -1) + 1;
+    const apart = 8 + 5 * Math.min(leaving[side], 5);
+    drawn.push(arc(sentence, span.place, middles, height, level, apart, chosen));
   }
   sentence.words.forEach((word, k) => {
     if (word.head === 0) drawn.push(rootArc(sentence, k + 1, middles, height, chosen));
@@ -119,11 +123,11 @@ function group(sentence, place, chosen) {
   return element;
 }
 
-function arc(sentence, place, middles, height, level, chosen) {
+function arc(sentence, place, middles, height, level, apart, chosen) {
   const word = sentence.words[place - 1];
   const end = middles[place - 1];
   const towards = Math.sign(end - middles[word.head - 1]);
-  const start = middles[word.head - 1] + 9 * towards;
+  const start = middles[word.head - 1] + apart * towards;
   const y = height - STEP * level + 8;
   const bend = Math.min(8, Math.abs(end - start) / 2);
   const element = group(sentence, place, chosen);
@@ -141,7 +145,7 @@ function rootArc(sentence, place, middles, height, chosen) {
   const x = middles[place - 1];
   add(element, "path", { d: `M${x} 24V${height - 5}` });
   tip(element, x, height);
-  add(element, "text", { x, y: TOP + 8 }).textContent = note(sentence.words[place - 1]);
+  add(element, "text", { x: x + 6, y: TOP + 6, class: "beside" }).textContent = note(sentence.words[place - 1]);
   return element;
 }
 
