@@ -219,7 +219,7 @@ def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
             found = State.of(client.get(f"sentence/{number}"))
             assert found == before or found.edits == before.edits + 1  # the change under way at the kill
             acknowledged[number] = found
-        killer = threading.Timer(numbers.uniform(0.01, 1.5), os.kill, (running.pid, signal.SIGKILL))
+        killer = threading.Timer(numbers.uniform(0.01, 0.8), os.kill, (running.pid, signal.SIGKILL))
         killer.start()
         with contextlib.suppress(OSError, http.client.HTTPException):
             while True:
@@ -231,7 +231,7 @@ def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert running.stdout is not None
         running.stdout.close()
         assert len(list(conllu.read(path))) == 3
-    assert total > 200
+    assert total > 100
 
 
 class State(NamedTuple):

@@ -7,7 +7,7 @@ without are guesses. All other columns and lines are written as they were read.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -165,20 +165,19 @@ def _check(marked: MarkedSentence, sentence: Sentence) -> None:
 
 
 # ------------------------------------------------------------------------------------------- writing
-def blocks(sentences: Iterable[MarkedSentence], *, marks: bool = True) -> Iterator[str]:
-    """Each sentence as CoNLL-U. Without `marks`, those that are not done have no heads and relations."""
-    for marked in sentences:
-        source = marked.sentence.source
-        assert source is not None
-        lines = list(source.lines)
-        shown = marks or marked.is_done
-        for row, arc in zip(source.rows, marked.arcs):
-            columns = lines[row].split("\t")
-            columns[6] = str(arc.head) if shown and arc.head != UNSET else "_"
-            columns[7] = arc.label if shown and arc.head != UNSET else "_"
-            columns[9] = _misc(columns[9], arc if marks else MarkedArc())
-            lines[row] = "\t".join(columns)
-        yield "\n".join(lines) + "\n\n"
+def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = True) -> str:
+    """The sentence as CoNLL-U with these arcs; without `marks` one that is not done has no tree."""
+    source = marked.sentence.source
+    assert source is not None
+    lines = list(source.lines)
+    shown = marks or marked.is_done
+    for row, arc in zip(source.rows, arcs):
+        columns = lines[row].split("\t")
+        columns[6] = str(arc.head) if shown and arc.head != UNSET else "_"
+        columns[7] = arc.label if shown and arc.head != UNSET else "_"
+        columns[9] = _misc(columns[9], arc if marks else MarkedArc())
+        lines[row] = "\t".join(columns)
+    return "\n".join(lines) + "\n\n"
 
 
 def _misc(column: str, arc: MarkedArc) -> str:
@@ -195,4 +194,4 @@ def _misc(column: str, arc: MarkedArc) -> str:
 def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, *, marks: bool = True) -> None:
     """Writes a file atomically, with marks or without. Raises: UsageError, it cannot be written."""
     with atomic_writer(path) as handle:
-        handle.writelines(blocks(sentences, marks=marks))
+        handle.writelines(block(marked, marked.arcs, marks=marks) for marked in sentences)

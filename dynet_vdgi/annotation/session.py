@@ -6,7 +6,6 @@ change with the arcs before and after it, and the checksum of each state of the 
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import os
 import threading
@@ -22,7 +21,7 @@ from dynet_vdgi.annotation.marked import (
     Guess,
     MarkedArc,
     MarkedSentence,
-    blocks,
+    block,
     read_marked,
 )
 from dynet_vdgi.annotation.mending import UNSET
@@ -64,6 +63,7 @@ class Session:
         self.journal = Journal(self.path.with_name(self.path.name + ENDING))
         self.fault = ""  # why the file is not written any more
         self.finished: dict[int, Finished] = {}  # by sentence, in the order in which they were done
+        self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and of which arcs
         self._undo: list[Record] = []
         self._redo: list[Record] = []
         self._guard = threading.Lock()  # of the journal and the file
@@ -75,6 +75,10 @@ class Session:
 
     # --------------------------------------------------------------------------------------- beginning
     def _begin(self, given: Given | None) -> None:
+        self._words = sum(len(marked.positions) for marked in self.sentences)
+        self._sentences_done = self._words_done = 0
+        for marked in self.sentences:
+            self._count(marked, marked.is_done)
         digest = files.sha256(self.path)
         records = self.journal.records
         self._stat = self._stat_now()
@@ -111,7 +115,9 @@ class Session:
             )
         elif given == "right":
             for marked in trees:
+                was_done = marked.is_done
                 marked.arcs = tuple(changes.new_arcs(marked, "done", 0, 0, self.annotator))
+                self._count(marked, marked.is_done - was_done)
 
     def _replay(self, records: Sequence[Record]) -> list[tuple[MarkedArc, ...]]:
         """Makes all changes again; gives the arcs of all sentences when the file was last written."""
@@ -212,6 +218,7 @@ class Session:
 
     def _apply(self, record: Record) -> None:
         marked = self.sentences[record["s"]]
+        was_done = marked.is_done
         arcs = list(marked.arcs)
         for word, arc in record["arcs"].items():
             arcs[int(word) - 1] = MarkedArc(*arc)
@@ -219,7 +226,9 @@ class Session:
         marked.moved, marked.renamed = frozenset(record["moved"]), frozenset(record["renamed"])
         marked.edits += 1
         marked.version += 1
-        if not marked.is_done:
+        is_done = marked.is_done
+        self._count(marked, is_done - was_done)
+        if not is_done:
             self.finished.pop(record["s"], None)
         else:
             counts = len(marked.positions), len(marked.moved), len(marked.renamed)
@@ -231,6 +240,10 @@ class Session:
         else:
             self._undo.append(record)
             self._redo.clear()
+
+    def _count(self, marked: MarkedSentence, change: int) -> None:
+        self._sentences_done += change
+        self._words_done += change * len(marked.positions)
 
     def put(self, index: int, version: int, guess: Guess) -> bool:
         """Takes over a guess made for this version of a sentence; says whether it is still that."""
@@ -247,8 +260,7 @@ class Session:
         Raises:
             JournalError: the journal cannot be written; the file is as it was.
         """
-        snapshot = [copy.copy(marked) for marked in self.sentences]
-        content = "".join(blocks(snapshot)).encode()
+        content = "".join(self._blocks()).encode()
         with self._guard:
             if self.is_changed_by_others():
                 return False
@@ -257,6 +269,14 @@ class Session:
                 handle.write(content)
             self._stat = self._stat_now()
         return True
+
+    def _blocks(self) -> list[str]:
+        """The sentences as CoNLL-U; only those are made anew whose arcs have changed."""
+        for k, marked in enumerate(self.sentences):
+            arcs = marked.arcs  # may be replaced while this runs in a thread
+            if k not in self._written or self._written[k][0] is not arcs:
+                self._written[k] = arcs, block(marked, arcs)
+        return [self._written[k][1] for k in range(len(self.sentences))]
 
     def is_changed_by_others(self) -> bool:
         """Whether the file is not what was read or written last; `fault` says so from then on."""
@@ -283,14 +303,13 @@ class Session:
     # --------------------------------------------------------------------------------------- figures
     def progress(self) -> Mapping[str, Any]:
         """What is done, and how much had to be changed in what was."""
-        done = [marked for marked in self.sentences if marked.is_done]
         finished = list(self.finished.values())
         recent = finished[-RECENT:]
         return {
             "sentences": len(self.sentences),
-            "sentences_done": len(done),
-            "words": sum(len(marked.positions) for marked in self.sentences),
-            "words_done": sum(len(marked.positions) for marked in done),
+            "sentences_done": self._sentences_done,
+            "words": self._words,
+            "words_done": self._words_done,
             "heads_right": _share_right(sum(f.words for f in recent), sum(f.heads_changed for f in recent)),
             "labels_right": _share_right(sum(f.words for f in recent), sum(f.labels_changed for f in recent)),
             "over_time": [_share_right(f.words, f.heads_changed) for f in finished[-100:]],

@@ -55,8 +55,8 @@ function refresh() {
   panel();
 }
 
-function reveal() {
-  words.children[chosen - 1]?.scrollIntoView({ block: "nearest", inline: "center" });
+function reveal(inline = "center") {
+  words.children[chosen - 1]?.scrollIntoView({ block: "nearest", inline });
 }
 
 function panel() {
@@ -87,8 +87,8 @@ function select(place, focuses = true) {
   chosen = Math.max(1, Math.min(sentence.words.length, place));
   typed = "";
   refresh();
-  if (focuses) words.children[chosen - 1].focus();
-  else reveal();
+  if (focuses) words.children[chosen - 1].focus({ preventScroll: true });
+  reveal("nearest");
 }
 
 // ------------------------------------------------------------------------------------------ requests
