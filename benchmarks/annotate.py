@@ -46,6 +46,7 @@ SYSTEMS = {
     "udpipe": "UDPipe",
     "words": "by hand",
 }
+LABEL_SYSTEMS = {"labels": "this program", "udpipe_labels": "UDPipe", "words": "by hand"}
 STEP = 50
 """Sentences of one column of the tables."""
 
@@ -169,7 +170,11 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
         print_table(f"Heads changed, % of never learning; order: {order}", header, lines)
         lines = [
             [title, *with_mean([ratio(mine, name, key, "never_labels") for name in languages])]
-            for key, title in {"labels": "this program", "udpipe_labels": "UDPipe", "words": "by hand"}.items()
+            for key, title in {
+                "labels": "this program",
+                "udpipe_labels": "UDPipe",
+                "words": "by hand",
+            }.items()
             if all(key in row for row in mine)
         ]
         print_table(f"Labels changed, % of never learning; order: {order}", header, lines)

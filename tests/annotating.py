@@ -129,10 +129,11 @@ def start(*arguments: str | Path, learn: bool = False) -> tuple[subprocess.Popen
     if learn:
         running = shell.process("annotate", *arguments, "--no-browser", "--annotator", "anna")
     else:
+        paths = [str(shell.ROOT), os.environ.get("PYTHONPATH", "")]
         running = subprocess.Popen(
             [sys.executable, __file__, *map(str, arguments)],
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(shell.ROOT), os.environ.get("PYTHONPATH", "")])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
     assert running.stdout is not None
     address = running.stdout.readline().decode().strip()

@@ -45,7 +45,10 @@ def test_only_this_computer_is_listened_to(client: Client) -> None:
         assert other.connect_ex(("127.0.0.2", client.port)) != 0
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", "localhost", "", "[::1]:{port}"])
+HOSTS = ["evil.example", "evil.example:{port}", "127.0.0.1:1", "localhost", "", "[::1]:{port}"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
 def test_other_hosts_are_refused(client: Client, host: str) -> None:
     status, _, _ = client("GET", "state", headers={"Host": host.format(port=client.port)})
     assert status in (400, 421)
@@ -65,7 +68,9 @@ def test_without_the_token_there_is_nothing(client: Client, path: str) -> None:
     assert len(client.path.strip("/")) >= 32
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_other_origins_are_refused(client: Client, method: str, origin: str) -> None:
     headers = {"Origin": origin.format(port=client.port), "Content-Type": JSON}
@@ -126,7 +131,7 @@ def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(c
 
 
 def test_hostile_words_and_comments_stay_text(client: Client) -> None:
-    status, headers, body = client("GET", "sentence/0")
+    _, headers, body = client("GET", "sentence/0")
     assert headers["content-type"] == JSON
     assert json.loads(body)["comments"][1].startswith("# text = <script>")
 
@@ -167,10 +172,9 @@ def test_a_change_undo_and_search(tmp_path: Path) -> None:
         assert client.get("next?order=document") == {"next": 0}
         assert client.get("next?order=document&after=0") == {"next": 1}
         found = client.change(0, "head", 2, 4)
-        assert found["words"][1] | {"sure": 0} == {
-            **{"form": "dogs", "tag": "NOUN", "feats": "_", "lemma": "dog", "head": 4, "label": "dep"},
-            **{"head_by": "anna", "label_by": "", "sure": 0},
-        }
+        shown = found["words"][1]
+        assert (shown["form"], shown["tag"], shown["lemma"], shown["label"]) == ("dogs", "NOUN", "dog", "dep")
+        assert (shown["head"], shown["head_by"], shown["label_by"]) == (4, "anna", "")
         old = {"sentence": 0, "edits": 0, "version": 0, "what": "head", "word": 1, "value": 5}
         assert client.post("change", old)[0] == 409
         status, found = client.post("undo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -24,10 +25,8 @@ def session(folder: Path) -> Iterator[Session]:
     """A session of three sentences with guesses."""
     found = guessed(Session(written(Path("a.conllu")), "anna"))
     yield found
-    try:
+    with contextlib.suppress(OSError):
         found.journal.close()
-    except OSError:
-        pass
 
 
 def again(session: Session) -> Session:

@@ -100,7 +100,11 @@ class Helpers:
         return lesson
 
     def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess | None:
-        """A tree of one sentence, see `loop.Learnt.guess`; None: nothing is learnt yet. Raises: HelperError."""
+        """A tree of one sentence, see `loop.Learnt.guess`; None: nothing is learnt yet.
+
+        Raises:
+            HelperError: the process has failed.
+        """
         guess: Guess | None = self._parser.ask(sentence, tuple(shown), corrected)
         return guess
 

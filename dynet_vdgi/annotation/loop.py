@@ -113,7 +113,7 @@ class Learnt:
     def _exact(
         self, sentence: Sentence, heads: Sequence[int], held: Sequence[int]
     ) -> tuple[tuple[int, ...], Floats]:
-        """The tree with the most expected heads that contains `heads`, and probabilities (n,) of its heads."""
+        """The tree with most expected heads that contains `heads`, and probabilities (n,) of its heads."""
         scores = self.parser.crf.scores(sentence)
         student = self.parser.predict([replace(sentence, heads=None, deprels=())])[0].heads or ()
         for d, head in enumerate(student, 1):

@@ -42,7 +42,9 @@ def listening(port: int) -> socket.socket:
         found.bind((ADDRESS, port))
     except OSError as error:
         found.close()
-        raise UsageError(f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)") from None
+        raise UsageError(
+            f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
+        ) from None
     return found
 
 

@@ -129,8 +129,12 @@ class Session:
                 continue
             known = 0 <= record["s"] < len(self.sentences)
             if not known or self.sentences[record["s"]].fingerprint != record["f"]:
-                hint = f"the changes are in {self.journal.path.name}; restore the file, or move the journal away"
-                raise DataError(str(self.path), None, f"not the sentences of line {number} of its journal", hint)
+                hint = (
+                    f"the changes are in {self.journal.path.name}; restore the file, or move the journal away"
+                )
+                raise DataError(
+                    str(self.path), None, f"not the sentences of line {number} of its journal", hint
+                )
             self._apply(record)
         for marked in self.sentences:
             if marked.edits:
@@ -152,7 +156,9 @@ class Session:
                         "the journal away to go on from the file as it stands"
                     )
                     line = source.line + source.rows[word - 1]
-                    message = f"another program has changed confirmed word {word} to {theirs.head} {theirs.label}"
+                    message = (
+                        f"another program has changed confirmed word {word} to {theirs.head} {theirs.label}"
+                    )
                     raise DataError(str(self.path), line, message, hint)
 
     # --------------------------------------------------------------------------------------- changing
@@ -282,8 +288,8 @@ class Session:
         """Whether the file is not what was read or written last; `fault` says so from then on."""
         if not self.fault and self._stat_now() != self._stat:
             self.fault = (
-                f"Another program has changed {self.path.name}. It is not written any more; what you confirm is "
-                f"safe in {self.journal.path.name}. End this program and start it again."
+                f"Another program has changed {self.path.name}. It is not written any more; what you confirm "
+                f"is safe in {self.journal.path.name}. End this program and start it again."
             )
         return bool(self.fault)
 

@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("choose", "document"),
         help="which sentence is next: the one that teaches most (default), or that of the file",
     )
-    parser.add_argument("--port", type=int, metavar="N", help="port of the page (default: 0, one that is free)")
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="port of the page (default: 0, one that is free)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     parser.add_argument("--export", metavar="OUT", help="write FILE without marks to OUT, and open no page")
 

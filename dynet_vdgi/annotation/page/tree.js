@@ -136,7 +136,7 @@ function arc(sentence, place, middles, height, level, apart, chosen) {
       + `H${end - bend * towards}Q${end} ${y} ${end} ${y + bend}V${height - 5}`,
   });
   tip(element, end, height);
-  add(element, "text", { x: (start + end) / 2, y: y - 4 }).textContent = note(word);
+  add(element, "text", { x: (start + end) / 2, y: y - 5 }).textContent = note(word);
   return element;
 }
 
