@@ -98,7 +98,7 @@ def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
 
 def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
     """The words from one up to, but without, its ancestor `end`; empty if that is none."""
-    path = []
+    path: list[int] = []
     while start > 0 and start != end and len(path) <= len(arcs):
         path.append(start)
         start = arcs[start - 1].head

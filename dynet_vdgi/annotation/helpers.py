@@ -36,7 +36,7 @@ class HelperError(VdgiError):
 class Told(NamedTuple):
     """What is confirmed of a sentence, for learning."""
 
-    index: int
+    number: int
     heads: tuple[int, ...]
     labels: tuple[str, ...]
     is_done: bool
@@ -133,7 +133,7 @@ def _serve_learning(questions: Connection, models: Connection) -> None:
             return
         try:
             if what == "read":
-                learner = _Learner(content)
+                learner = _Lessons(content)
                 answer: Any = learner.can_learn
             else:
                 assert learner is not None
@@ -144,7 +144,7 @@ def _serve_learning(questions: Connection, models: Connection) -> None:
         questions.send(answer)
 
 
-class _Learner:
+class _Lessons:
     """The text, and what is known of it."""
 
     def __init__(self, sentences: list[Sentence]) -> None:
@@ -163,11 +163,11 @@ class _Learner:
         assert self._knowledge is not None
         start = time.perf_counter()
         trees = {
-            one.index: replace(self._sentences[one.index], heads=one.heads, deprels=one.labels)
+            one.number: replace(self._sentences[one.number], heads=one.heads, deprels=one.labels)
             for one in told
         }
         learnt = loop.learn(self._knowledge, list(trees.values()))
-        done = {one.index for one in told if one.is_done}
+        done = {one.number for one in told if one.is_done}
         open_ones = [k for k, s in enumerate(self._sentences) if k not in done and len(s)]
         found = learnt.guesses([trees.get(k, self._sentences[k]) for k in open_ones])
         guesses = dict(zip(open_ones, found))

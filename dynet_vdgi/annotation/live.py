@@ -10,6 +10,8 @@ import contextlib
 import logging
 import secrets
 import time
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, Told
@@ -46,7 +48,7 @@ class Live:
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self._helpers, self._every = helpers, every
-        self._queue: list[int] = []
+        self._queue: Sequence[int] = ()
         self._open: dict[int, float] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         self._done_before = len(session.finished)
@@ -182,11 +184,6 @@ class Live:
     def next_one(self, after: int, order: str) -> int | None:
         """The next sentence that is not done; None: all are."""
         sentences = self.session.sentences
-        if order == "choose":
-            for k in self._queue:
-                if k != after and not sentences[k].is_done:
-                    return k
-        for k in (*range(after + 1, len(sentences)), *range(after)):
-            if not sentences[k].is_done:
-                return k
-        return None
+        rest = chain(range(after + 1, len(sentences)), range(after))
+        ahead = chain(self._queue, rest) if order == "choose" else rest
+        return next((k for k in ahead if k != after and not sentences[k].is_done), None)

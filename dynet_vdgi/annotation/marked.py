@@ -103,7 +103,8 @@ class MarkedSentence:
         """Takes over a guess for everything that is not confirmed."""
         fixed = self.fixed
         heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed)
-        labels, sure = ["punct"] * len(heads), [None] * len(heads)
+        labels = ["punct"] * len(heads)
+        sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
             labels[place - 1], sure[place - 1] = label, probability
         arcs = tuple(

@@ -130,7 +130,7 @@ function back(what) {
 async function next() {
   await trying(async () => {
     const found = await get("next", { after: sentence ? sentence.number : "", order: at("order").value });
-    if (found.next === null) say("All sentences are done.");
+    if (found.next === null) say("No other sentence is left to do.");
     else await load(found.next, true);
   });
 }
