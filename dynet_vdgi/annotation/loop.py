@@ -118,12 +118,14 @@ class Learnt:
         student = self.parser.predict([replace(sentence, heads=None, deprels=())])[0].heads or ()
         for d, head in enumerate(student, 1):
             scores[head, d] += STUDENT
+        marginals = probabilities = chart.marginals(chart.constrained(scores, heads))
         for d, head in enumerate(held, 1):
             if head >= 0:
                 scores[head, d] += HELD
-        marginals = chart.marginals(chart.constrained(scores, heads))
+        if held:
+            marginals = chart.marginals(chart.constrained(scores, heads))
         tree = chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
-        said = marginals[list(tree), range(len(tree))]
+        said = probabilities[list(tree), range(len(tree))]
         return tree, shifted(said, self.parser.calibration.shift if self.parser.calibration else 0.0)
 
 

@@ -60,7 +60,7 @@ function curve(shares) {
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", `over time: from ${percent(means[0])} to ${percent(means.at(-1))}`);
   const line = document.createElementNS(SVG, "path");
-  const points = means.map((mean, k) => `${2 + (76 * k) / (means.length - 1)} ${18 - 16 * mean}`);
+  const points = means.map((mean, k) => `${2 + (76 * k) / (means.length - 1)} ${18 - 32 * (Math.max(mean, 0.5) - 0.5)}`); // from 50 % up
   line.setAttribute("d", `M${points.join("L")}`);
   picture.append(line);
   at("curve").replaceChildren(picture);

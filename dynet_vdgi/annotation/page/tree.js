@@ -13,8 +13,7 @@ const arcs = document.getElementById("arcs");
 // How sure an arc is, as a class: confirmed, sure, middling, doubtful, or plain where nothing is known.
 export function kind(word) {
   if (word.head < 0) return "plain";
-  if (word.head_by && word.label_by) return "confirmed";
-  if (word.head_by) return "sure";
+  if (word.head_by) return "confirmed";
   if (word.sure === null) return "plain";
   return word.sure >= 0.85 ? "sure" : word.sure >= 0.6 ? "middling" : "doubtful";
 }
@@ -22,8 +21,7 @@ export function kind(word) {
 // What is written on an arc: never colour alone.
 export function note(word) {
   const found = kind(word);
-  if (found === "confirmed") return `✓ ${word.label}`;
-  if (word.head_by) return `✓ head, ${word.label}?`;
+  if (found === "confirmed") return word.label_by ? `✓ ${word.label}` : `✓ head, ${word.label}?`;
   const percent = word.sure === null ? "" : ` ${Math.round(100 * word.sure)}%`;
   return found === "doubtful" ? `? ${word.label}${percent}` : `${word.label}${percent}`;
 }
@@ -32,7 +30,7 @@ export function spoken(sentence, place) {
   const word = sentence.words[place - 1];
   const head = word.head < 0 ? "no head yet"
     : word.head === 0 ? "root of the sentence" : `head ${word.head} ${sentence.words[word.head - 1].form}`;
-  const sure = { confirmed: "confirmed", plain: "", sure: word.head_by ? "head confirmed" : "sure",
+  const sure = { confirmed: word.label_by ? "confirmed" : "head confirmed", plain: "", sure: "sure",
     middling: "less sure", doubtful: "doubtful" }[kind(word)];
   const percent = word.sure !== null && !word.head_by ? `${Math.round(100 * word.sure)} percent` : "";
   const label = word.head < 0 ? "" : word.label;
