@@ -200,6 +200,29 @@ def print_steps(
     print_table(f"Changes a sentence, mean of the languages; order: {order}", header, lines)
 
 
+def draw(rows: Sequence[Row], path: str, count: int) -> None:
+    """A picture of the heads changed in each ten sentences, per hundred words, in the order of the file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    mine = [row for row in rows if row["order"] == "document" and row["number"] <= count]
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    styles = {"heads": "-", "once": "--", "never": ":", "udpipe": "-."}
+    for key, style in styles.items():
+        if all(key in row for row in mine):
+            middles = range(5, count, 10)
+            parts = [[row for row in mine if middle - 5 < row["number"] <= middle + 5] for middle in middles]
+            shares = [100 * sum(r[key] for r in part) / sum(r["words"] for r in part) for part in parts]
+            axes.plot(middles, shares, style, label=SYSTEMS[key])
+    axes.set_xlabel("sentences annotated")
+    axes.set_ylabel("heads changed, per 100 words")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else {})
+
+
 def ratio(rows: Iterable[Row], language: str, key: str, base: str) -> float:
     """The sum of one column, in per cent of another."""
     mine = [row for row in rows if row["language"] == language]
@@ -223,6 +246,7 @@ def main() -> None:
         "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
     )
     parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
     arguments = parser.parse_args()
     if arguments.udpipe and not has_udpipe():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
@@ -231,6 +255,8 @@ def main() -> None:
     rows = measured(arguments)
     print_conditions(at_start)
     print_tables(rows, [name for name, _ in arguments.language], arguments.sentences)
+    if arguments.picture:
+        draw(rows, arguments.picture, arguments.sentences)
 
 
 if __name__ == "__main__":

@@ -407,7 +407,7 @@ def test_the_tutorial_from_tagged_text_to_a_hundred_corrected_sentences(
             number = client.get("next?order=choose")["next"]
             correct(client, number, gold[number])
             if done % 10 == 9:
-                wait_for_lesson(client)
+                wait_for_lesson(client, done + 1)
         progress = client.get("state")["progress"]
         assert progress["sentences_done"] == 100
         shares = progress["over_time"]
@@ -455,12 +455,11 @@ def first_wrong(found: Any, gold: Sentence) -> int:
     return 0
 
 
-def wait_for_lesson(client: Client) -> None:
-    """Waits until what was confirmed is learnt, as a person's reading time would."""
-    lessons = client.get("state")["learning"]["lessons"]
-    for _ in range(300):
+def wait_for_lesson(client: Client, trees: int) -> None:
+    """Waits until so many sentences are learnt from, as they are while a person reads."""
+    for _ in range(1000):
         learning = client.get("state")["learning"]
-        if learning["state"] == "ready" and learning["lessons"] > lessons:
+        if learning["state"] == "ready" and learning["trees"] >= trees:
             return
         time.sleep(0.1)
-    raise AssertionError("no lesson")
+    raise AssertionError(learning)

@@ -233,6 +233,7 @@ def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
     tiny.write(Path("a.conllu"), 6)
     with pytest.raises(UsageError, match="a.conllu has 6 trees: say what they are, --given right"):
         Session("a.conllu", "anna")
+    assert names_in(Path()) == ["a.conllu"]
     session = Session("a.conllu", "anna", "right")
     assert all(marked.is_done for marked in session.sentences)
     session.journal.close()

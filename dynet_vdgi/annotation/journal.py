@@ -107,6 +107,11 @@ class Journal:
         except OSError:
             pass
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in it."""
+        return self._size == 0
+
     def close(self) -> None:
         """Lets go of the journal."""
         os.close(self._file)

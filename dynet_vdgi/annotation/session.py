@@ -71,6 +71,8 @@ class Session:
             self._begin(given)
         except BaseException:
             self.journal.close()
+            if self.journal.is_empty:
+                self.journal.path.unlink(missing_ok=True)
             raise
 
     # --------------------------------------------------------------------------------------- beginning
