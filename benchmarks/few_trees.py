@@ -26,9 +26,8 @@ from measuring import conditions, print_conditions, print_table
 
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels

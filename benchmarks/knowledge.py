@@ -33,7 +33,6 @@ from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
@@ -43,7 +42,7 @@ LIMITS = (15, 40)
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
 """Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
-SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20)
+SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20, orders=1)
 """Of the presets: for tables that make symbols of words, and for others."""
 
 Trees = Sequence[tuple[int, ...]]
@@ -89,11 +88,7 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
             result.append(System(name, rules, student_len=student_len, teacher_len=teacher_len))
     if ablated:
         whole = load_rules(rules_path(ablated))
-        for part in whole.parts:
-            try:
-                result.append(System(f"{ablated} -{part.name}", whole.without(part.name)))
-            except ConfigError:
-                continue  # others cannot do without it
+        result += [System(f"{ablated} -{part.name}", less) for part, less in whole.ablations()]
     return result
 
 

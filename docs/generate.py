@@ -1,4 +1,5 @@
-"""Writes the pages of docs/ that follow from the code: command line, settings, Python API.
+"""Writes the pages of docs/ that follow from the code: command line, settings, Python API; and what the
+commands of docs/rules.md print.
 
     python docs/generate.py            writes them anew
     python docs/generate.py --check    only says which are out of date; exit status 1 if one is
@@ -10,8 +11,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import inspect
+import io
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,11 +96,13 @@ def _verb_rows(verbs: dict[str, argparse.ArgumentParser]) -> Iterator[tuple[str,
 
 
 def _verb(name: str, parser: argparse.ArgumentParser) -> list[str]:
-    """The section of a verb, or of the one task that a verb has."""
+    """The section of a verb, and those of its tasks."""
     below = _sub_parsers(parser)
     if below:
-        ((task, parser),) = below.items()
-        return [f"## {name}", "", *_described(f"{name} {task}", parser)]
+        lines = [f"## {name}", "", *[*_prose(parser.description or "")][1:], ""]
+        for task, inner in below.items():
+            lines += [f"### {name} {task}", "", *_described(f"{name} {task}", inner)]
+        return lines
     return [f"## {name}", "", *_described(name, parser)]
 
 
@@ -105,7 +111,8 @@ def _described(name: str, parser: argparse.ArgumentParser) -> list[str]:
     usage = " ".join([name, "[OPTIONS]", *map(_usage, positionals)])
     rows = [*((f"`{_place(action)}`", _help(action)) for action in positionals), *_options(parser)]
     text = [*_prose(parser.description or "")][1:]
-    return [*text, "", "```", usage, "```", "", *_table(("argument", "meaning"), rows), ""]
+    table = _table(("argument", "meaning"), rows) if rows else []
+    return [*text, "", "```", usage if rows else name, "```", "", *table, ""]
 
 
 def _prose(description: str) -> Iterator[str]:
@@ -262,7 +269,7 @@ def _preset(name: str) -> list[str]:
 
 # ------------------------------------------------------------------------------------------- Python
 FUNCTIONS = ("read", "write", "train", "load", "evaluate", "draw", "rules", "from_conllu", "to_conllu")
-CLASSES = ("Sentence", "Corpus", "Parser", "Evaluation", "VdgiError", "Settings")
+CLASSES = ("Sentence", "Corpus", "Parser", "Parse", "How", "Evaluation", "VdgiError", "Settings")
 RESEARCH = ("RuleSet", "Prior", "Dmv", "ConvexMst", "Ensemble", "Perceptron", "Neural")
 
 
@@ -410,7 +417,27 @@ def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *cells)]
 
 
+# ------------------------------------------------------------------------------------------- rule tables
+def rules() -> str:
+    """The page of rule tables, with what its commands print now."""
+    text = (DOCS / "rules.md").read_text(encoding="utf-8")
+    return re.sub(r"```console\n\$ (.+)\n(?:.*\n)*?```", lambda match: _printed(match[1]), text)
+
+
+def _printed(command: str) -> str:
+    """A block with a command and what it prints."""
+    _, *arguments = shlex.split(command)
+    arguments = [str(DOCS.parent / a) if a.startswith("resources/") else a for a in arguments]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+        status = cli.main(arguments)
+    if status:
+        raise SystemExit(f"docs/rules.md: '{command}' ends with status {status}")
+    return f"```console\n$ {command}\n{printed.getvalue()}```"
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "rules.md": rules,
     "command-line.md": command_line,
     "settings.md": settings,
     "api.md": api,

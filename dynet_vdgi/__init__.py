@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.parser import Parser, load
+    from dynet_vdgi.parsing.parser import How, Parse, Parser, load
     from dynet_vdgi.students.linear_student import Perceptron
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
@@ -40,7 +40,9 @@ _HOMES = {
     "Dmv": "teachers.dmv",
     "Ensemble": "teachers.ensemble",
     "Evaluation": "evaluation.attachment",
+    "How": "parsing.parser",
     "Neural": "variational.neural",
+    "Parse": "parsing.parser",
     "Parser": "parsing.parser",
     "Perceptron": "students.linear_student",
     "Prior": "grammar.prior",
@@ -65,7 +67,9 @@ __all__ = [
     "Dmv",
     "Ensemble",
     "Evaluation",
+    "How",
     "Neural",
+    "Parse",
     "Parser",
     "Perceptron",
     "Prior",

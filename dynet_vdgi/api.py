@@ -39,25 +39,29 @@ def train(
     preset: Presets = DEFAULT_PRESET,
     *,
     trees: Text = (),
+    treebanks: Mapping[str, Text] | None = None,
     dev: Text = (),
     rules: AnyPath | RuleSet | None = None,
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
     init: AnyPath | None = None,
+    language_facts: AnyPath | Mapping[str, AnyPath] | None = None,
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
     """A parser learnt from tagged text, by the recommended recipe unless a preset says otherwise.
 
     Args:
-        text: sentences, or files; for a parser of several languages, those of each by its label.
+        text: sentences, or files; of several languages, those of each by its label.
         preset: name of a preset, or the path of a TOML file; or several, the last on top.
-        trees: sentences with gold trees to learn from, besides the text or instead.
+        trees: sentences with gold trees to learn from, besides the text or instead; heads may be FREE.
+        treebanks: gold trees of other languages, by label; for the preset transfer.
         dev: sentences with gold trees to score while training.
         rules: rule table of teacher, prior and posterior, instead of the preset's.
         seed: of everything random.
-        settings: single settings, nested as in a preset: `{"teacher": {"iterations": 30}}`.
+        settings: single settings, nested: `{"teacher": {"iterations": 30}}`.
         init: a neural model to continue from, or the folder of its run.
+        language_facts: a file of what is known of the language beside the text; of several, by label.
         out: a folder for the model file, the log and the settings; none: everything stays in memory.
         resume: go on with the run in that folder.
 
@@ -67,19 +71,20 @@ def train(
     changes: dict[str, Any] = {**(settings or {})}
     if seed is not None:
         changes["seed"] = seed
-    table = rules if isinstance(rules, RuleSet) else None
-    if rules is not None and table is None:
-        changes["rules"] = str(os.fspath(rules))  # type: ignore[arg-type]
+    if rules is not None and not isinstance(rules, RuleSet):
+        changes["rules"] = str(os.fspath(rules))
     chosen = load_settings(preset, changes=changes)
     names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
-    texts = text if isinstance(text, Mapping) else {"": () if text is None else text}
+    facts = _by_label(language_facts)
     model = run(
         Inputs(
-            {label: given(part) for label, part in texts.items()},
+            {label: given(part) for label, part in _by_label(text, ()).items()},
             trees=given(trees),
             dev=given(dev),
             init=str(model_path(Path(init))) if init else None,
-            rules=table,
+            rules=rules if isinstance(rules, RuleSet) else None,
+            facts={label: str(os.fspath(path)) for label, path in facts.items() if path},
+            treebanks={label: given(part) for label, part in (treebanks or {}).items()},
         ),
         chosen,
         out=Path(out) if out else None,
@@ -89,6 +94,11 @@ def train(
     )
     assert model is not None  # no dry run
     return Parser(model)
+
+
+def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:
+    """By the label of a language; what is not has the empty one."""
+    return what if isinstance(what, Mapping) else {"": nothing if what is None else what}
 
 
 def given(text: Text) -> Given:

@@ -30,6 +30,7 @@ from dynet_vdgi.names import did_you_mean  # noqa: E402
 VERBS = (
     "train",
     "parse",
+    "choose",
     "evaluate",
     "check",
     "convert",
@@ -75,6 +76,14 @@ class ArgumentParser(argparse.ArgumentParser):
         if unknown:
             self._refuse(unknown)
         return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Told in the words of this program where a task of a verb is not known; argparse lists them all."""
+        if action.nargs == argparse.PARSER and value not in (action.choices or ()):
+            names = list(action.choices or ())
+            hint = f"{did_you_mean(value, names)} (there are: {', '.join(names)})"
+            self.error(f"no {str(action.metavar).lower()} '{value}'{hint}")
+        super()._check_value(action, value)
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]

@@ -87,6 +87,10 @@ class PerceptronSettings(Section, frozen=True, tag_field="kind", tag="perceptron
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
     ] = 21
     unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
+    orders: Annotated[
+        int,
+        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+    ] = 3
 
 
 class ModelSettings(Section, frozen=True, tag_field="kind", tag="neural"):
@@ -192,6 +196,14 @@ class FinetuneSettings(Section, frozen=True):
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
 
+class TransferSettings(Section, frozen=True):
+    """A start from treebanks of other languages, see `teachers.transfer`."""
+
+    trees: Annotated[
+        int, Meta(ge=0, description="most trees of each treebank of another language; 0: no such treebanks")
+    ] = 0
+
+
 class LanguageModelSettings(Section, frozen=True):
     """The language model whose log p(x) is the baseline of the score rl-bl."""
 
@@ -217,6 +229,7 @@ class Settings(Section, frozen=True):
     data: DataSettings = DataSettings()
     teacher: TeacherSettings = DmvSettings()
     parser: ParserSettings = PerceptronSettings()
+    transfer: TransferSettings = TransferSettings()
     words: WordSettings = WordSettings()
     posterior: PosteriorSettings = PosteriorSettings()
     train: TrainSettings = TrainSettings()
@@ -237,6 +250,11 @@ class Settings(Section, frozen=True):
     @property
     def has_teacher(self) -> bool:
         return not isinstance(self.teacher, NoTeacher)
+
+    @property
+    def takes_few_trees(self) -> bool:
+        """If gold trees, or other languages' treebanks, go to the learner `training.few_trees`."""
+        return isinstance(self.parser, PerceptronSettings) and isinstance(self.teacher, DmvSettings)
 
     @property
     def pretrains(self) -> bool:
@@ -294,6 +312,7 @@ def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 # ------------------------------------------------------------------------------------------- no effect
 ONLY_TREES = "there is no text to learn from, only trees"
+FEW_TREES = "the parser that learns from a few trees has fixed numbers (`training.few_trees`)"
 
 
 def without_effect(
@@ -302,12 +321,14 @@ def without_effect(
     has_text: bool = True,
     has_dev: bool = True,
     has_init: bool = False,
+    few_trees: bool = False,
     in_a_run: bool = False,
 ) -> dict[str, str]:
     """Sections and keys that change nothing in a run with these settings, and why.
 
     `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is a
-    model to start from; `in_a_run`: with what files of settings keep all the same.
+    model to start from; `few_trees`: `training.few_trees` learns; `in_a_run`: with what files of settings
+    keep all the same.
     """
     idle: dict[str, str] = {}
 
@@ -315,9 +336,7 @@ def without_effect(
         idle.update(dict.fromkeys(names, reason))
 
     idle.update(_idle_teaching(settings, in_a_run))
-    if not has_text:
-        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
-        say(ONLY_TREES, *teacher, "rules")
+    idle.update(_idle_trees(settings, has_text, few_trees))
     if not settings.is_neural:
         say("it is for the neural parser; set parser.kind=neural", *NEURAL_SECTIONS)
         if not settings.has_teacher:
@@ -344,7 +363,10 @@ def without_effect(
         say(reason, "posterior", "train.samples", "train.exponent")
     if not has_dev:
         say("there are no gold dev trees; name them with --dev", "train.dev_max_len")
-    idle.update(_idle_regularisation(settings))
+    regularisation = _idle_regularisation(settings)
+    if "posterior" in idle:  # as a whole
+        regularisation = {name: why for name, why in regularisation.items() if "posterior." not in name}
+    idle.update(regularisation)
     if not has_text:
         parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
         say(ONLY_TREES, "language_model", *parts)
@@ -370,6 +392,19 @@ def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
             idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"
             if not member.iterations:
                 idle[f"{name}.smoothing"] = "there are no iterations of EM"
+    return idle
+
+
+def _idle_trees(settings: Settings, has_text: bool, few_trees: bool) -> dict[str, str]:
+    """The part of `without_effect` that is about gold trees instead of text."""
+    idle: dict[str, str] = {}
+    if not has_text:
+        teacher = ["teacher"] if settings.has_teacher else []  # to say that there is none is right
+        idle.update(dict.fromkeys([*teacher, "data.max_len" if few_trees else "rules"], ONLY_TREES))
+    if few_trees:
+        idle.update({f"parser.{key}": FEW_TREES for key in PerceptronSettings.__struct_fields__})
+    if not settings.takes_few_trees:
+        idle["transfer.trees"] = "it is for a perceptron with a DMV as its teacher"
     return idle
 
 

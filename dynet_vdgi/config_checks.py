@@ -24,6 +24,7 @@ from dynet_vdgi.config import (
     Seed,
     Settings,
     TrainSettings,
+    TransferSettings,
     WordSettings,
     leaves,
 )
@@ -37,6 +38,7 @@ _UNIONS: dict[str, tuple[type[Section], ...]] = {
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {
     "data": (DataSettings,),
     **_UNIONS,
+    "transfer": (TransferSettings,),
     "words": (WordSettings,),
     "posterior": (PosteriorSettings,),
     "train": (TrainSettings,),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
+from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 
@@ -29,7 +30,13 @@ class Material:
     `taught` are the trees that teachers have made of the texts, for a first stage, which then does not see
     the texts themselves. `marginals` say how probable each arc of a sentence is to its teacher, (n + 1, n) by
     head and dependent; they are empty unless it is to choose the model.
+    `facts` are what is known of languages, by their labels.
     `prior` is the teacher's, where it is the only one: a perceptron may see what it makes of words.
+    `votes` are some sentences of all texts with what their teachers think of every arc, for a perceptron's
+    confidence.
+    `treebanks` are other languages' trees by label, to start from.
+
+    `trees` may be partial only for the learner `training.few_trees`.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -42,6 +49,9 @@ class Material:
     taught: list[Sentence] = field(default_factory=list)
     marginals: list[Floats] = field(default_factory=list)
     prior: Prior | None = None
+    facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
+    treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[Sentence]:

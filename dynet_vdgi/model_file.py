@@ -1,10 +1,10 @@
 """Model files: everything needed to parse, to go on training, and to know where a model comes from.
 
 A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
-`vocabulary.json`, `rules.txt`, perhaps `symbols.json`, `parameters.npz` (weights for parsing), `training.npz`
-(weights, AdaGrad sums, averages, lambda as the last update left them) and `progress.json` (how far training
-is). Random numbers are drawn from the seed and the number of the update, so those two are the state of the
-generators.
+`vocabulary.json`, `rules.txt`, perhaps `symbols.json` and `text.json`, `parameters.npz` (weights for
+parsing), `training.npz` (weights, AdaGrad sums, averages, lambda as the last update left them) and
+`progress.json` (how far training is). Random numbers are drawn from the seed and the number of the update, so
+those two are the state of the generators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.presets import from_toml
 
 FORMAT = 2
@@ -54,10 +56,18 @@ class Amount(Struct, frozen=True):
     words: int
 
 
+class OtherTreebank(Struct, frozen=True):
+    """A treebank of another language that a parser was started from."""
+
+    trees: int  # learnt from
+    share: float  # its weight in the start; all sum to 1
+
+
 class Provenance(Struct, frozen=True, kw_only=True):
     """How a model was made, told by the code that did it.
 
-    `gold_trees` says what gold trees were used for, a line each; empty: for nothing.
+    `gold_trees` says what gold trees were used for, a line each; empty: for nothing. `treebanks` are those of
+    other languages by label.
     """
 
     version: str = __version__
@@ -69,13 +79,15 @@ class Provenance(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     preset: str = ""
     seed: int = 1
-    kind: str = "neural"  # of the parser
+    kind: str = "neural"  # of the parser: neural, perceptron, or words, see `training.few_trees`
     protocol: str = ""
     gold_trees: tuple[str, ...] = ()
     data: tuple[DataFile, ...] = ()
     trained_on: Amount = Amount(0, 0)
     dropped: tuple[str, ...] = ()
     languages: dict[str, Amount] = {}
+    facts: tuple[str, ...] = ()  # about languages, beside what their texts show
+    treebanks: dict[str, OtherTreebank] = {}
     updates: int = 0
     complete: bool = True
     dev_dda: float | None = None
@@ -114,6 +126,16 @@ class ModelFile:
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
     symbols: dict[str, Any] | None = None  # of `students.codes`: what a perceptron is told of words
+    text: dict[str, Any] | None = None  # of `grammar.statistics`: what the rule table measured in the text
+
+    @property
+    def base(self) -> Prior | None:
+        """The rule table with what it measured in the text; None in a model that knows of no such text."""
+        measured = self.symbols["text"] if self.symbols is not None else self.text
+        try:
+            return None if measured is None else Prior(self.rules, Text.from_json(measured))
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"what the model says of its text is damaged: {error}") from None
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -155,6 +177,8 @@ def save(path: str | Path, model: ModelFile) -> None:
     }
     if model.symbols is not None:
         entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
+    if model.text is not None:
+        entries["text.json"] = json.dumps(model.text, ensure_ascii=False).encode()
     with (
         atomic_bytes_writer(str(path)) as handle,
         zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
@@ -191,6 +215,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
                 training=_arrays(archive.read("training.npz")) if training else {},
                 progress=json.loads(archive.read("progress.json")) if training else {},
                 symbols=json.loads(archive.read("symbols.json")) if "symbols.json" in names else None,
+                text=json.loads(archive.read("text.json")) if "text.json" in names else None,
             )
     except FileNotFoundError:
         raise ModelError(f"{path}: no such model file") from None
@@ -211,7 +236,7 @@ def _provenance(meta: Mapping[str, Any], path: str | Path) -> Provenance:
     """Raises: msgspec.ValidationError, ModelError."""
     kind = meta.get("kind", "neural")
     kind = {"linear": "perceptron"}.get(kind, kind)  # its name in format 1
-    if kind not in ("neural", "perceptron"):
+    if kind not in ("neural", "perceptron", "words"):
         raise ModelError(f"{path}: the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
     return msgspec.convert({**meta, "kind": kind}, Provenance)
 

@@ -15,9 +15,8 @@ from few import trees
 from dynet_vdgi.annotation import loop
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Told
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
-from dynet_vdgi.grammar.chart import FREE
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.changes import ChangeError, new_arcs
 from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked, write_marked
-from dynet_vdgi.annotation.mending import UNSET, CircleError
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.annotation.mending import CircleError
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.grammar.chart import FREE
 
 
 def of_tags(tags: str) -> MarkedSentence:
@@ -34,10 +33,6 @@ def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 
 
 
 # ------------------------------------------------------------------------------------------- mending
-def test_a_head_that_is_not_set_is_what_learning_takes_for_free() -> None:
-    assert UNSET == FREE
-
-
 @given(st.data())
 def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> None:
     n_words = data.draw(st.integers(1, 8))

@@ -176,7 +176,7 @@ def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None
         vdgi.train(text, "default")
     with pytest.raises(ConfigError, match="no rules 'bets'; did you mean 'best'"):
         vdgi.train(text, rules="bets")
-    with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
+    with pytest.raises(DataError, match="<memory>: no sentence has a tree"):
         vdgi.train(text, trees=bare)
     with pytest.raises(DataError, match="<memory>: a sentence has no XPOS"):
         vdgi.train(bare, settings={"data": {"tags": "xpos"}})

@@ -11,9 +11,9 @@ from brute_force import projective_trees
 from few import RandomBase, tree, trees
 
 from dynet_vdgi.data.atoms import Atoms
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,

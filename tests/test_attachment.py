@@ -7,6 +7,7 @@ import json
 import math
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,8 @@ def test_scores_as_fractions() -> None:
         "dda": 0.5,
         "uda": 0.75,
         "root_accuracy": 0.5,
+        "las": None,
+        "label_accuracy": None,
     }
     assert Tally(4, 1, 2).to_dict() == {"words": 4, "directed": 1, "undirected": 2, "dda": 0.25, "uda": 0.5}
 
@@ -241,12 +244,12 @@ PARSED = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
 
 
 def test_the_protocol_prepares_both_sides() -> None:
-    gold, heads = paired([QUOTED], [PARSED], STANDARD)
+    gold, heads, _ = paired([QUOTED], [PARSED], STANDARD)
     assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [
         (("Il", "dort"), ("PRON", "VERB"), (2, 0))
     ]
     assert heads == [(0, 1)]
-    gold, heads = paired([QUOTED], [PARSED], AS_RELEASED)
+    gold, heads, _ = paired([QUOTED], [PARSED], AS_RELEASED)
     assert (list(gold.sentences), heads) == ([QUOTED], [(0, 1, 4, 1)])
 
 
@@ -283,11 +286,11 @@ def test_punctuation_and_projectivity_are_taken_from_gold() -> None:
         sentence_of("NOUN", (0,)),
         sentence_of("NOUN VERB PUNCT", (2, 0, 2)),
     ]
-    kept, heads = paired(gold, predicted, STANDARD)
+    kept, heads, _ = paired(gold, predicted, STANDARD)
     assert [s.tags for s in kept.sentences] == [("NOUN", "NOUN"), ("NOUN", "VERB")]
     assert (kept.numbers, kept.all_sentences) == ([1, 3], 3)
     assert heads == [(2, 0), (2, 0)]
-    kept, heads = paired(gold, predicted, AS_RELEASED)
+    kept, heads, _ = paired(gold, predicted, AS_RELEASED)
     assert kept.sentences == gold[:2]
     assert heads == [(2, 0), (0,)]
     assert GoldTrees.of(gold, AS_RELEASED) == kept
@@ -296,7 +299,47 @@ def test_punctuation_and_projectivity_are_taken_from_gold() -> None:
 def test_both_sides_are_matched_lazily() -> None:
     one = sentence_of("NOUN", (0,))
     pairs = matched(itertools.repeat(one), itertools.repeat(one))
-    assert list(itertools.islice(pairs, 2)) == [(one, (0,))] * 2
+    assert list(itertools.islice(pairs, 2)) == [(one, ((0,), ()))] * 2
+
+
+# ------------------------------------------------------------------------------------------- relations
+LABELLED = sentence_of("DET NOUN VERB PUNCT NOUN", (2, 3, 0, 3, 3))
+GOLD_RELATIONS = ("det", "nsubj:pass", "root", "punct", "obl")
+
+
+def with_relations(relations: tuple[str, ...], heads: tuple[int, ...] = (2, 3, 0, 3, 3)) -> Sentence:
+    return replace(LABELLED, heads=heads, deprels=relations)
+
+
+def test_las_by_hand() -> None:
+    """As the scorer of CoNLL 2018 counts: universal relations, of words whose head is right, too."""
+    gold = with_relations(GOLD_RELATIONS)
+    parse = with_relations(("det", "nsubj", "root", "punct", "obl:tmod"), (3, 3, 0, 3, 2))
+    every = evaluate([gold], [parse], protocol="every_word")
+    assert (every.total.directed, every.total.labelled, every.total.labels) == (3, 3, 5)
+    parse = with_relations(("det", "obj", "root", "dep", "nmod"), (2, 3, 0, 3, 1))
+    every = evaluate([gold], [parse], protocol="every_word")
+    assert (every.total.dda, every.total.las, every.total.label_accuracy) == (0.8, 0.4, 0.4)
+    bare = evaluate([gold], [parse])
+    assert (bare.total.words, bare.total.labelled, bare.total.labels) == (4, 2, 2)
+    assert bare.by_length[10].las == 0.5
+    assert bare.to_dict()["total"]["las"] == 0.5
+
+
+def test_las_needs_relations_on_both_sides() -> None:
+    gold, bare = with_relations(GOLD_RELATIONS), replace(LABELLED, deprels=())
+    roots = with_relations(("dep", "dep", "root", "dep", "dep"))
+    for one, parse in ((gold, roots), (gold, bare), (bare, gold), (roots, gold), (gold, gold.heads)):
+        report = evaluate([one], [parse])
+        assert not report.has_labels
+        assert report.to_dict()["total"]["las"] is None
+        assert "LAS" not in f"{report}{format_all({'x': report})}"
+    mixed = {"ours": evaluate([gold], [gold]), "theirs": evaluate([gold], [roots])}
+    assert "LAS" in str(mixed["ours"])
+    assert format_table(mixed, "las").splitlines()[-1].split() == ["theirs", *"----"]
+    assert "label" in format_all(mixed)
+    assert mean([mixed["theirs"]] * 2).total.las != mean([mixed["theirs"]] * 2).total.las  # not a number
+    assert mean([mixed["ours"]] * 2).total.las == 1
 
 
 def complaint(gold: list[Sentence], predicted: list[Sentence]) -> str:
@@ -458,7 +501,7 @@ def test_french_test_set(
 ) -> None:
     sentences = list(conllu.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
     gold = GoldTrees.of(sentences, name)
-    assert paired(sentences, sentences, name) == (gold, [s.heads for s in gold.sentences])
+    assert paired(sentences, sentences, name)[:2] == (gold, [s.heads for s in gold.sentences])
     for parser, expected in ((left_branching, left), (right_branching, right)):
         heads = [parser(len(s)) for s in gold.sentences]
         report = gold.evaluate(heads, max_lens=(15, 40, None))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 
 
 def random_scores(n, seed, forbidden=0.0):

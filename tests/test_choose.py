@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 
 import numpy as np
 import pytest
+import tiny
 from few import trees
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dynet_vdgi as vdgi
+from dynet_vdgi import cli
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.parsing.choose import choose, pairs_of
+from dynet_vdgi.parsing.next_sentences import to_correct
+from dynet_vdgi.parsing.worth import choose, pairs_of
 
 TAGS = ("NOUN", "VERB", "ADJ")
 
@@ -73,3 +79,84 @@ def test_lengths():
 def test_confidences_of_other_sentences_are_refused():
     with pytest.raises(ValueError, match="confidences are not one a word"):
         choose(random_pool(1), 1, confidences=[[0.5]])
+
+
+def test_only_some_may_be_chosen_and_all_tell_what_is_frequent():
+    pool = random_pool(4)
+    assert choose(pool, 1, shortest=1, among=[7]) == [7]
+    assert sorted(choose(pool, 12, shortest=1, among=[2, 9])) == [2, 9]
+    assert choose(pool, 12, shortest=1, among=range(12)) == choose(pool, 12, shortest=1)
+    assert choose(pool, 12, shortest=1, among=[]) == []
+
+
+# ------------------------------------------------------------------------------------------- the command
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """A model that says how sure it is, and the text it has learnt from."""
+    folder = tmp_path_factory.mktemp("choose")
+    (folder / "text.conllu").write_text(tiny.treebank(60, heads=False), encoding="utf-8")
+    small = {"parser": {"log2_buckets": 10}, "teacher": {"iterations": 2}}
+    vdgi.train(folder / "text.conllu", rules="best", settings=small, out=folder / "run")
+    return folder
+
+
+def chosen(folder, *options):
+    """What the command writes, as sentences."""
+    output = folder / "chosen.conllu"
+    arguments = ["choose", str(folder / "run"), str(folder / "text.conllu"), "-o", str(output), *options]
+    assert cli.main(["-q", *arguments]) == 0
+    return list(conllu.read(output, heads="required"))
+
+
+def comments(sentence):
+    return [line for line in sentence.source.lines if line.startswith("#")]
+
+
+def test_the_command_writes_trees_relations_and_confidence(run_folder):
+    first = chosen(run_folder, "-n", "4")
+    assert [comments(one)[0] for one in first] == [f"# choice = {k}" for k in (1, 2, 3, 4)]
+    assert all(comments(one)[1].startswith("# sent_id = ") for one in first)
+    assert len({one.forms for one in first}) == 4
+    text = list(conllu.read(run_folder / "text.conllu"))
+    parsed = dict(zip((one.forms for one in text), vdgi.load(run_folder / "run").pipe(text)))
+    for one in first:
+        assert (one.heads, one.deprels) == (parsed[one.forms].heads, parsed[one.forms].deprels)
+        misc = [one.source.lines[row].split("\t")[9] for row in one.source.rows]
+        assert [tag == "PUNCT" for tag in one.tags] == [note == "_" for note in misc]
+        assert all(0 <= float(note.removeprefix("HeadConf=")) <= 1 for note in misc if note != "_")
+
+
+def test_what_is_covered_is_not_chosen_again(run_folder):
+    first = chosen(run_folder, "-n", "3")
+    covered = run_folder / "covered.conllu"
+    (run_folder / "chosen.conllu").replace(covered)
+    second = chosen(run_folder, "-n", "3", "--covered", str(covered), "--labels", "none")
+    assert not {one.forms for one in first} & {one.forms for one in second}
+    assert {relation for one in second for relation in one.deprels} == {"root", "dep"}
+    # As all six at once, but for what confidence is estimated from: the same model.
+    assert [one.forms for one in chosen(run_folder, "-n", "6")] == [one.forms for one in [*first, *second]]
+    again = chosen(run_folder, "-n", "3", str(covered))  # an earlier choice as part of the text
+    assert [len([line for line in comments(one) if "choice" in line]) for one in again] == [1, 1, 1]
+
+
+def test_what_cannot_be_chosen(run_folder, capsys):
+    text = str(run_folder / "text.conllu")
+    assert cli.main(["choose", str(run_folder / "run"), text, "-n", "0"]) == 2
+    assert "must be at least 1" in capsys.readouterr().err
+    assert cli.main(["choose", str(run_folder / "run"), text, "--covered", text]) == 2
+    assert "nothing to choose: no sentence of 4 to 25 words" in capsys.readouterr().err
+    assert cli.main(["choose", str(run_folder / "run"), "-", "--covered", "-"]) == 2
+    assert "can be read only once" in capsys.readouterr().err
+
+
+def test_a_model_without_confidence_chooses_by_tags(tmp_path, run_folder, caplog):
+    parser = vdgi.load(run_folder / "run")
+    for name in [name for name in parser.model.parameters if name.startswith("confidence/")]:
+        del parser.model.parameters[name]
+    text = list(conllu.read(run_folder / "text.conllu"))
+    with caplog.at_level(logging.WARNING, "dynet_vdgi"):
+        blocks = list(to_correct(parser, text, 2))
+    assert "cannot say how sure it is" in caplog.text
+    assert "chosen by their tags alone" in caplog.text
+    assert len(blocks) == 2
+    assert "HeadConf" not in "".join(blocks)

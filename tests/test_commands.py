@@ -154,10 +154,51 @@ def test_parse_keeps_everything_else(vdgi: Vdgi, model: Path, folder: Path) -> N
     assert without_arcs(out) == without_arcs(RICH)
     Path("out.conllu").write_text(out, encoding="utf-8")
     for sentence in read("out.conllu", heads="required"):
-        assert sentence.source is not None
-        relations = [sentence.source.lines[row].split("\t")[7] for row in sentence.source.rows]
-        assert relations == ["dep" if head else "root" for head in sentence.heads or ()]
+        for head, tag, relation in zip(sentence.heads or (), sentence.tags, sentence.deprels):
+            assert (relation == "root") == (head == 0)
+            assert relation == "punct" or tag != "PUNCT"
     assert vdgi.good("parse", model, "out.conllu").out == out
+    unlabelled = vdgi.good("parse", model, "rich.conllu", "--labels", "none").out
+    assert without_arcs(unlabelled) == without_arcs(RICH)
+    Path("out.conllu").write_text(unlabelled, encoding="utf-8")
+    for sentence in read("out.conllu", heads="required"):
+        assert list(sentence.deprels) == ["dep" if head else "root" for head in sentence.heads or ()]
+
+
+def test_parse_labels_by_a_table_of_the_user(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    tiny.write(folder / "a.conllu")
+    Path("mine.txt").write_text("root ROOT *\norphan * *\n", encoding="utf-8")
+    one = vdgi.good("-q", "parse", model, "a.conllu", "--labels", "mine.txt", "-o", "b.conllu")
+    assert not one.err
+    found = {relation for sentence in read("b.conllu") for relation in sentence.deprels}
+    assert found == {"root", "orphan", "punct"}
+    parsed = Path("b.conllu").read_text(encoding="utf-8")
+    assert vdgi.good("-q", "parse", model, "a.conllu", "--labels", "mine.txt", "--jobs", "2").out == parsed
+    Path("mine.txt").write_text("root ROOT *\norphn * *\n", encoding="utf-8")
+    status, out, err = vdgi("parse", model, "a.conllu", "--labels", "mine.txt")
+    assert (status, out) == (4, "")
+    assert err == "mine.txt:2: 'orphn' is no relation of UD 2; did you mean 'orphan'?\n"
+
+
+def test_parse_without_universal_tags_writes_root_and_dep(vdgi: Vdgi, model: Path, folder: Path) -> None:
+    """A model of XPOS tags: labels are by UPOS, where there are any."""
+    words = [f"{k}\tw\t_\t{upos}\t{xpos}\t_\t_\t_\t_\t_" for k, upos, xpos in XPOS_WORDS]
+    both, bare = "\n".join(words) + "\n\n", "\n".join(words).replace("NOUN", "_") + "\n\n"
+    Path("a.conllu").write_text(both + bare + bare, encoding="utf-8")
+    Path("train.conllu").write_text(both * 4, encoding="utf-8")
+    small = ["--preset", "best-tags", "--set", "data.tags=xpos", "--set", "parser.log2_buckets=8"]
+    vdgi.good("-q", "train", "--train", "train.conllu", "--out", "x", *small, "--rules", "wsj")
+    result = vdgi.good("-q", "parse", "x", "a.conllu", "-o", "b.conllu")
+    told = [line for line in result.err.split("\n") if "universal tags" in line]
+    assert told == [
+        "warning: 2 sentences without universal tags (column 4): their relations are root and dep only"
+    ]
+    first, *others = [sentence.deprels for sentence in read("b.conllu", tags="xpos")]
+    assert first[0] == "det"
+    assert {relation for relations in others for relation in relations} == {"root", "dep"}
+
+
+XPOS_WORDS = ((1, "DET", "DT"), (2, "NOUN", "NN"), (3, "VERB", "VBD"))
 
 
 def test_parse_does_not_use_heads(vdgi: Vdgi, model: Path, folder: Path) -> None:

@@ -132,12 +132,14 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
     tiny.write(Path("train.conllu"))
     linear = ["train", "--train", "train.conllu", "--dev", "train.conllu"]
     neural = [*linear, *tiny.SMALL_OPTIONS]
+    Path("facts.txt").write_text("adpositions = after\n", encoding="utf-8")
     small = ["--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6", "--set", "train.epochs=2"]
     fine = ["--set", "finetune.updates=2"]
     released = ["finetune.score=rl-bl", "finetune.form=released", "posterior.dynamics=released"]
     released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
     runs = [
-        linear,
+        [*linear, "--language-facts", "facts.txt"],
+        [*linear, "--trees", "train.conllu"],
         [*linear, "--set", "teacher.kind=ensemble"],
         neural,
         [*neural, "--rules", "best", "--set", "posterior.features=potentials"],

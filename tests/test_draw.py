@@ -753,3 +753,50 @@ def test_real_sentences(data_dir: Path, language: str) -> None:
                 assert read_along(drawing, len(sentence)) == expected(sentence.heads)
             element = ElementTree.fromstring(svg(sentence.forms, sentence.tags, sentence.heads))
             assert check_arcs(element) == kinds(sentence.heads, None)
+
+
+# ---------------------------------------------------------------------------------- relations, confidence
+SURE_LINES = (
+    "1\tthe\t_\tDET\t_\t_\t2\tdet\t_\tHeadConf=0.95",
+    "2\tdog\t_\tNOUN\t_\t_\t3\tnsubj\t_\tSpaceAfter=No|HeadConf=0.62",
+    "3\tbarks\t_\tVERB\t_\t_\t0\troot\t_\tHeadConf=0.31",
+    "4\t.\t_\tPUNCT\t_\t_\t3\tpunct\t_\t_",
+)
+
+
+def labelled_tree(path: Path, notes: bool = True) -> Sentence:
+    lines = SURE_LINES if notes else [line.rpartition("\t")[0] + "\t_" for line in SURE_LINES]
+    path.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    return next(iter(conllu.read(path)))
+
+
+def test_relations_stand_over_arcs_and_behind_tags(tmp_path: Path) -> None:
+    tree = labelled_tree(tmp_path / "a.conllu", notes=False)
+    picture = draw(tree).svg()
+    for relation in ("det", "nsubj", "punct"):
+        assert f">{relation}</text>" in picture
+    assert "dog ← barks (nsubj)" in picture
+    assert "80 % sure" not in picture
+    assert "NOUN nsubj" in draw(tree).text()
+    assert draw(replace(tree, deprels=("dep", "dep", "root", "dep"))).svg().count("</text>") == 9
+
+
+def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) -> None:
+    tree = labelled_tree(tmp_path / "a.conllu")
+    picture = draw(tree).svg()
+    groups = {group.get("data-dependent"): group for group in arcs_of(ElementTree.fromstring(picture))}
+    kinds = {word: (group.get("class") or "").split()[1] for word, group in groups.items()}
+    assert kinds == {"1": "vdgi-sure", "2": "vdgi-unsure", "3": "vdgi-doubtful", "4": "vdgi-plain"}
+    dashes = [group[0].get("stroke-dasharray") for group in groups.values()]
+    assert dashes[0] is None
+    assert len(set(dashes[:3])) == 3
+    for meaning in ("80 % sure or more", "50 to 80 %", "less than 50 %"):
+        assert f">{meaning}</text>" in picture
+    assert "dog ← barks (nsubj, 50 to 80 %)" in picture
+    drawn = draw(tree).text()
+    assert "?" in drawn
+    assert "!" in drawn
+    assert drawn.splitlines()[-1] == "? 50 to 80 % sure, ! less than 50 %, others more"
+    compared = draw(tree, gold=tree).svg()
+    assert "vdgi-right" in compared
+    assert "80 % sure" not in compared

@@ -105,6 +105,7 @@ OTHER: dict[str, Any] = {
     "teacher.convex_mst.prior_weight": 1e-4,
     "teacher.convex_mst.ridge": 10.0,
     "teacher.convex_mst.iterations": 1,
+    "transfer.trees": 3,
     "parser.kind": "neural",
     "parser.epochs": 2,
     "parser.explore_from": 1,
@@ -245,7 +246,8 @@ class Outcome(NamedTuple):
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
     text = MANY if settings.has_teacher else FEW
-    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]))
+    other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
+    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]), treebanks=other)
     model = run(inputs, settings, out=folder, said=said)
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
@@ -324,7 +326,8 @@ ONLY_TREES = "there is no text to learn from, only trees"
     ("case", "name", "inputs", "reason"),
     [
         ("best", "teacher.iterations", TREES, ONLY_TREES),
-        ("best", "rules", TREES, ONLY_TREES),
+        ("best", "data.max_len", TREES, ONLY_TREES),
+        ("best", "parser.epochs", TREES, "the parser that learns from a few trees has fixed numbers"),
         ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
         ("rl-bl", "finetune.score", TREES, ONLY_TREES),
         ("rl-bl", "language_model.lr", TREES, ONLY_TREES),

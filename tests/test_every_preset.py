@@ -48,6 +48,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "rule-aware": (BOTH, []),
     "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
+    "transfer": ([], ["start: trees of other languages, {trees} of xx (100 %)", "no tree of this language"]),
     "ud-universal": (BOTH, []),
     "ud-universal-lexicalised": (BOTH, []),
     "ud-weak": (BOTH, COUNTED),
@@ -104,7 +105,9 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     files = ["--trees" if is_supervised else "--train", str(text)]
     if settings.train.select == "dev":
         files += ["--dev", str(text)]
-    small = sizes(preset, has_text=not is_supervised)
+    if preset == "transfer":
+        files += ["--treebank", "xx", str(text)]
+    small = sizes(preset, has_text=not is_supervised) if preset != "transfer" else []
     vdgi.good("train", *files, *asked([preset], *small, *updates), "--out", "run")
     model = model_file.load("run/model.vdgi")
     assert model.meta["preset"] == preset
@@ -155,6 +158,7 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
             or settings.posterior.expectations == "trees"
             or settings.data.protocol == "as_released"
             or preset == "supervised"  # by --trees
+            or preset == "transfer"  # by --treebank
         )
         assert uses == bool(gold_trees), preset
 

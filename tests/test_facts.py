@@ -2,42 +2,85 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.grammar.facts import CASES, Fact, load_facts, parse_facts
+from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
+from dynet_vdgi.grammar.facts import CASES, Fact, accepted, load_facts, parse_facts
+from dynet_vdgi.grammar.orders import ORDERS
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.statistics import Text
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")
 TEXT = [Sentence.of_tags(["VERB", "NOUN", "NOUN"])] * 200
+BEST = load_rules(rules_path("best"))
 
 
+def table(*lines: str):
+    return parse_rules("\n".join(["[p] (c)", *lines]))
+
+
+def text_of(*sentences: str, times: int = 1):
+    return [Sentence.of_tags(tags.split()) for tags in sentences] * times
+
+
+# ------------------------------------------------------------------------------------------- files
 def test_facts_are_read_with_their_worth():
-    found = parse_facts("# German\na = yes\nb = 0.3 ; cases 40  # or so\n", ["a", "b"])
-    assert found == {"a": Fact(1.0, CASES), "b": Fact(0.3, 40)}
+    rules = table("measure a = ending VERB | VERB", "measure b = told", "verb-final = 0.7 VERB")
+    found = parse_facts("# German\na = yes\nb = 0.3 ; cases 40  # or so\nobjects = mixed\n", rules)
+    assert found == {"a": Fact(1.0, CASES), "b": Fact(0.3, 40), "objects": Fact(0.5, CASES)}
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("late", "<facts>:1: expected a fact such as"),
-        ("lat = yes", "<facts>:1: no measure 'lat'; did you mean 'late'"),
+        ("lat = yes", "<facts>:1: no fact 'lat'; did you mean 'late'"),
         ("late = yes\nlate = no", "<facts>:2: 'late' is there twice"),
-        ("late = perhaps", "<facts>:1: 'perhaps' is not a number"),
+        ("late = perhaps", r"<facts>:1: 'perhaps' is not a number \(or yes, no\)"),
+        ("late = before", r"<facts>:1: 'before' is not a number \(or yes, no\)"),
         ("late = 2", "<facts>:1: 2 is not from 0 to 1"),
         ("late = -1", "<facts>:1: -1 is not a number from 0"),
         ("late = yes ; times 3", "<facts>:1: expected 'cases NUMBER'"),
+        ("objects = before", r"no part that 'objects' could change; leave it out, .*\(there are: late\)"),
+        ("# nothing", "<facts>: no facts"),
     ],
 )
 def test_faults_name_file_and_line(line, message):
     with pytest.raises(ConfigError, match=message):
-        parse_facts(line, ["late"])
+        parse_facts(line, RULES)
 
 
+def test_rules_without_parts_take_no_facts():
+    with pytest.raises(ConfigError, match="<facts>:1: no fact changes anything: .*; set rules=best"):
+        parse_facts("objects = before", load_rules(rules_path("ud")))
+
+
+def test_what_is_said_twice_is_refused():
+    with pytest.raises(ConfigError, match="<facts>:2: 'nouns-before-verbs' and 'objects' are about the same"):
+        parse_facts("objects = before\nnouns-before-verbs = yes", BEST)
+
+
+def test_a_table_takes_facts_that_its_parts_ask_for():
+    orders = ["objects", "verb-initial", "adpositions", "determiners", "subordinators", "adjectives"]
+    assert accepted(BEST)[: len(orders)] == orders
+    assert accepted(load_rules(rules_path("strict-tags"))) == []
+    with pytest.raises(ConfigError, match="add one, such as with 'measure genitives-before-nouns = told'"):
+        parse_facts("genitives = before", BEST)
+    assert accepted(table("measure genitives-after-nouns = told"))[0] == "genitives"
+    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == ["adjectives"]
+    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
+
+
+# ------------------------------------------------------------------------------------------- evidence
 def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):
     path = tmp_path / "facts.txt"
     path.write_text("late = yes ; cases 200\n")
@@ -48,3 +91,204 @@ def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):
     assert prior.potentials(Sentence.of_tags(["NOUN", "PART"]))[1, 2] == pytest.approx(2.0)
     with pytest.raises(ConfigError, match="cannot read the facts"):
         load_facts(tmp_path / "none.txt", RULES)
+
+
+AFTER = "left of head = 4 NOUN | NOUN VERB"
+CASES_OF_ORDERS = {
+    "objects": ("before", f"measure nouns-before-verbs = ending VERB | VERB\n{AFTER} if nouns-before-verbs"),
+    "verb-initial": ("yes", "measure verbs-before-nouns = ahead X | VERB\nfrom previous = 4 NOUN if "
+                     "verbs-before-nouns"),
+    "adpositions": ("after", "edge statistics = 1 ADP"),
+    "determiners": ("after", "edge statistics = 1 DET"),
+    "subordinators": ("after", "edge statistics = 1 SCONJ"),
+    "adjectives": ("before", "edge statistics = 1 ADJ"),
+    "genitives": ("before", f"measure genitives-before-nouns = told\n{AFTER} if genitives-before-nouns"),
+    "relative clauses": ("after", f"measure relative-clauses-after-nouns = told\n{AFTER} if "
+                         "relative-clauses-after-nouns"),
+}  # fmt: skip
+SENTENCE = Sentence.of_tags(["ADP", "DET", "NOUN", "SCONJ", "VERB", "ADJ", "NOUN"])
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_an_order_changes_potentials_and_fades_as_the_text_grows(name):
+    value, lines = CASES_OF_ORDERS[name]
+    rules = table(*lines.split("\n"))
+    facts = parse_facts(f"{name} = {value} ; cases 20", rules)
+    effects = []
+    for times in (1, 30, 3000):
+        text = text_of("ADP DET NOUN VERB NOUN", "SCONJ VERB NOUN", "DET NOUN VERB NOUN ADJ", times=times)
+        told, silent = (Prior.of_text(rules, text, given).potentials(SENTENCE) for given in (facts, None))
+        effects.append(np.abs(told - silent).max())
+    assert effects[0] > 0.5
+    if "told" in lines:  # no text says anything about it
+        assert effects == [pytest.approx(effects[0])] * 3
+    else:
+        assert effects[0] > effects[1] > effects[2]
+        assert effects[2] < 0.3
+
+
+@pytest.mark.parametrize(("value", "side"), [("before", 1), ("after", -1), ("mixed", 0)])
+def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, side):
+    rules = table("edge statistics = 1 ADP")
+    prior = Prior.of_text(rules, text_of("NOUN VERB"), parse_facts(f"adpositions = {value}", rules))
+    assert np.sign(prior.statistics.asymmetry("ADP")) == side
+
+
+def test_a_fact_can_make_a_text_verb_final_or_not():
+    rules = table(
+        "verb-final = 0.6 VERB", "rule strength = 1", "VERB NOUN 1", "except VERB NOUN 0 if verb-final"
+    )
+    for text, value, is_final in (
+        (text_of("VERB NOUN", times=9), "before", True),
+        (text_of("NOUN VERB", times=9), "after", False),
+        (text_of("VERB NOUN", times=999), "before", False),
+    ):
+        facts = parse_facts(f"objects = {value}", rules)
+        assert Prior.of_text(rules, text).statistics.is_verb_final != is_final or len(text) > 99
+        assert Prior.of_text(rules, text, facts).statistics.is_verb_final == is_final
+
+
+def test_adjectives_before_nouns_move_the_nominal_predicate():
+    rules = table(
+        "rule strength = 1", "ROOT VERB 1", "nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN"
+    )
+    sentence, text = Sentence.of_tags(["PRON", "AUX", "ADJ", "NOUN"]), text_of("NOUN ADJ VERB", times=5)
+    assert Prior.of_text(rules, text).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
+    facts = parse_facts("adjectives = before", rules)
+    assert Prior.of_text(rules, text, facts).view(sentence).read == ["PRON", "AUX", "ADJ", "VERB"]
+    assert Prior.of_text(rules, text * 100, facts).view(sentence).read == ["PRON", "AUX", "VERB", "NOUN"]
+
+
+def test_a_text_in_mirror_image_takes_no_facts():
+    text = text_of("NOUN VERB CONJ", times=30)
+    with pytest.raises(ConfigError, match="read from its end, where facts about the order of words do not"):
+        Prior.of_text(BEST, text, parse_facts("objects = before", BEST))
+
+
+def test_facts_are_kept_with_the_text():
+    facts = parse_facts("objects = before\nadpositions = after", BEST)
+    prior = Prior.of_text(BEST, TEXT, facts)
+    again = Text.from_json(json.loads(json.dumps(prior.text.to_json())))
+    assert again.told == facts
+    former = {name: value for name, value in prior.text.to_json().items() if name != "told"}
+    assert Text.from_json(former).told == {}  # of a model file from before there were facts
+    sentence = Sentence.of_tags(["NOUN", "ADP", "VERB"])
+    np.testing.assert_array_equal(Prior(BEST, again).potentials(sentence), prior.potentials(sentence))
+
+
+def test_facts_that_change_nothing_are_found():
+    rules = table("edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB")
+    text = text_of("DET ADP NOUN VERB", times=3)
+    facts = parse_facts("adpositions = after\ndeterminers = after\nlate = no", rules)
+    changes_nothing = "fact '{}' changes no arc and no symbol in this text"
+    assert idle_facts(rules, text, facts) == [
+        changes_nothing.format(name) for name in ("adpositions", "late")
+    ]
+    (message,) = idle_facts(rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules))
+    assert (
+        message
+        == f"fact 'determiners' changes no arc and no symbol in the first {COMPARED} sentences of this text"
+    )
+    assert idle_facts(rules, text, {}) == []
+
+
+# ------------------------------------------------------------------------------------------- training
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two texts, and facts that contradict them."""
+    monkeypatch.chdir(tmp_path)
+    for name, order in (("a.conllu", ("DET", "NOUN", "VERB", "ADP", "NOUN")), ("b.conllu", ("VERB", "NOUN"))):
+        rows = [f"{k}\tw{k}\t_\t{tag}" + "\t_" * 6 for k, tag in enumerate(order, 1)]
+        Path(name).write_text(("\n".join(rows) + "\n\n") * 60, encoding="utf-8")
+    Path("facts.txt").write_text("adpositions = after\nobjects = before ; cases 500\n", encoding="utf-8")
+    return tmp_path
+
+
+QUICK = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1", "--set",
+         "parser.log2_buckets=10"]  # fmt: skip
+
+
+def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
+    from dynet_vdgi import model_file
+
+    for out, facts in (("with", ["--language-facts", "facts.txt"]), ("alone", [])):
+        vdgi.good("train", "--train", "a.conllu", *QUICK, "--out", out, *facts)
+    told, alone = (model_file.load(f"{out}/model.vdgi") for out in ("with", "alone"))
+    assert told.symbols is not None
+    assert alone.symbols is not None
+    assert told.symbols["text"]["measures"]["nouns-before-verbs"] > 0.8
+    assert alone.symbols["text"]["measures"]["nouns-before-verbs"] == 0
+    assert [(item.role, item.name) for item in told.provenance.data] == [
+        ("train", "a.conllu"),
+        ("facts", "facts.txt"),
+    ]
+    assert told.provenance.facts == ("adpositions = 0 ; cases 200", "objects = 1 ; cases 500")
+    rows = [json.loads(line) for line in Path("with/log.jsonl").read_text().splitlines()]
+    (row,) = [row for row in rows if row["phase"] == "text"]
+    assert row["facts"]["objects"] == [1.0, 500.0]
+    assert row["measures"]["nouns-before-verbs"] > 0.8 > row["text_alone"]["measures"]["nouns-before-verbs"]
+    assert "objects = 1 ; cases 500" in vdgi.good("info", "with").out
+    resumed = vdgi("train", "--train", "a.conllu", *QUICK, "--out", "with", "--resume")
+    assert resumed.status == 4
+    assert "its data differ from those asked for now" in resumed.err
+
+
+def test_facts_are_of_one_of_several_languages(vdgi, folder):
+    texts = ["--language", "aa", "a.conllu", "--language", "bb", "b.conllu"]
+    vdgi.good("train", *texts, *QUICK, "--language-facts", "bb=facts.txt", "--out", "run")
+    rows = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
+    assert ["facts" in row for row in rows if row["phase"] == "text"] == [False, True]
+
+
+@pytest.mark.parametrize("facts", [Path("facts.txt"), {"": "facts.txt"}])
+def test_facts_from_python(folder, facts):
+    import dynet_vdgi
+
+    quick = {"teacher": {"iterations": 2, "valence_iterations": 1}, "parser": {"log2_buckets": 10}}
+    dynet_vdgi.train("a.conllu", settings=quick, language_facts=facts, out="run")
+    rows = [json.loads(line) for line in Path("run/log.jsonl").read_text().splitlines()]
+    assert rows[0]["facts"] == {"adpositions": [0.0, 200.0], "objects": [1.0, 500.0]}
+
+
+def test_facts_without_effect_are_told(vdgi, folder):
+    Path("none.txt").write_text("version-1 = no ; cases 0\n", encoding="utf-8")
+    result = vdgi.good("train", "--train", "a.conllu", *QUICK, "--language-facts", "none.txt", "--out", "run")
+    assert "warning: fact 'version-1' changes no arc and no symbol in this text" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("--train a.conllu --language-facts fr=facts.txt", 2, "fr=FILE: the text has no label"),
+        ("--language aa a.conllu --language-facts facts.txt", 2, "say of which language (aa=FILE)"),
+        ("--language aa a.conllu --language-facts ab=facts.txt", 2, "no --language ab; did you mean 'aa'"),
+        ("--language aa a.conllu --language-facts aa=", 2, "--language-facts aa=: name a file"),
+        ("--train a.conllu --language-facts -", 2, "--language-facts -: name a file"),
+        ("--train a.conllu --language-facts facts.txt --language-facts facts.txt", 2, "one file of facts"),
+        ("--train a.conllu --language-facts none.txt", 4, "none.txt: cannot read the facts"),
+        ("--train a.conllu --language-facts facts.txt --preset paper", 2, "without a teacher, rules"),
+        ("--train a.conllu --language-facts facts.txt --rules ud", 4, "txt:1: no fact changes anything"),
+        ("--trees t.conllu --preset supervised --language-facts facts.txt", 2, "there is no text to learn"),
+        (
+            "--language aa a.conllu --language bb b.conllu --preset best-variational --language-facts "
+            "aa=facts.txt",
+            2,
+            "under one prior, so there can be no facts about one of the languages",
+        ),
+    ],
+)  # fmt: skip
+def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, message):
+    Path("t.conllu").write_text("1\ta\t_\tVERB\t_\t_\t0\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n")
+    result = vdgi("train", *arguments.split(), "--out", "run")
+    assert result.status == status, result.err
+    assert message in result.err
+    assert not Path("run").exists()
+
+
+def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
+    from dynet_vdgi.presets import load_settings
+    from dynet_vdgi.training.inputs import Given, Inputs
+
+    inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
+    with caplog.at_level(logging.WARNING):
+        inputs.check(load_settings("best-variational"))

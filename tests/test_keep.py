@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.parsing.keep import KeepError, complete, conflict
 
 

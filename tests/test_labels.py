@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from few import trees
 
+from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.labels import kernels
+from dynet_vdgi.labels import labeller as labeller_module
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import Labeller
 
@@ -113,6 +116,44 @@ def test_the_table_of_ud_2():
     assert len(UD2.rules) > 70
     assert relation_of("nsubj:pass") == "nsubj"
     assert all(rule.label in LABELS for rule in UD2.rules)
+
+
+# ------------------------------------------------------------------------------------------- whole sentences
+def random_tree(rng, n_words, share_of_punctuation):
+    """Any tree, also one where punctuation has dependents or is the root."""
+    order = rng.permutation(n_words) + 1
+    heads = {int(order[0]): 0}
+    for k in range(1, n_words):
+        heads[int(order[k])] = int(order[rng.integers(k)])
+    tags = [str(rng.choice(["NOUN", "VERB", "ADP", "AUX", "ADJ", "CCONJ"])) for _ in range(n_words)]
+    tags = [tag if rng.random() > share_of_punctuation else "PUNCT" for tag in tags]
+    words = tuple(f"w{k % 3}" for k in range(n_words))
+    feats = tuple(str(rng.choice(["_", "Case=Acc", "Case=Nom"])) for _ in range(n_words))
+    return Sentence(words, tuple(tags), tuple(heads[k] for k in range(1, n_words + 1)), feats=feats)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
+    rng = np.random.default_rng(5)
+    whole = [random_tree(rng, int(rng.integers(1, 12)), share) for _ in range(200)]
+    gold = [other_labels(one) for one in trees(36)]
+    for labeller in (Labeller(UD2), Labeller(UD2, log2_buckets=10).fit(gold)):
+        found = labeller.relations(whole, [one.heads for one in whole])
+        bare = [without_punctuation(one) for one in whole]
+        expected = labeller.predict([one for one, _ in bare])
+        for one, relations, (_, kept), labelled in zip(whole, found, bare, expected):
+            assert len(relations) == len(one)
+            assert [r == "root" for r in relations] == [head == 0 for head in one.heads]
+            root_tag = one.tags[one.heads.index(0)]
+            for word, relation in zip(kept, labelled.deprels) if root_tag != "PUNCT" else ():
+                assert relations[word - 1] == relation
+            removed = [word for word in range(1, len(one) + 1) if word not in kept and one.heads[word - 1]]
+            assert {relations[word - 1] for word in removed} <= {"punct"}
+
+
+def test_nothing_to_label():
+    assert Labeller(UD2).relations([], []) == []
+    assert Labeller(UD2).predict([]) == []
 
 
 # ------------------------------------------------------------------------------------------- faults
@@ -228,3 +269,12 @@ def test_learning_raises_the_likelihood_by_its_own_slopes():
         assert squares[2, label] == pytest.approx(slope**2, rel=1e-3)
         assert np.sign(after[2, label] - weights[2, label]) == np.sign(slope)
     assert not squares[0].any()
+
+
+def test_missing_numba_is_said_plainly(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "dynet_vdgi.jit", raising=False)
+    labeller_module._kernels.cache_clear()
+    with pytest.raises(VdgiError, match="relations need the package numba .*or --labels none"):
+        Labeller(UD2).predict(trees(1))
+    labeller_module._kernels.cache_clear()

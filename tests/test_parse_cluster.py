@@ -24,7 +24,7 @@ from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.parsing import stream as stream_module
-from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.parsing.stream import PARCEL, Stream
 
 pytestmark = pytest.mark.slow
@@ -255,7 +255,7 @@ def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
     parser = load(model)
     window = [*conllu.blocks(write(folder / "in.conllu"))][-2:]
     parser.unknown_tags = before = Counter(OTHER=1)
-    parsed = stream_module._parse_window(parser, None, window, 0)
+    parsed = stream_module._parse_window(parser, stream_module.Wanted(How(), None), window, 0)
     assert parsed.unknown_tags == {"SYM": 2, "X": 2}
     assert parser.unknown_tags is before
     assert before == {"OTHER": 1}

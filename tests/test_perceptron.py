@@ -683,14 +683,14 @@ def test_the_verb_parse(vdgi: Vdgi, small_model: Path, folder: Path, jobs: str) 
     assert len(pairs) == 24
 
 
-@pytest.mark.parametrize("option", [["--probs"], ["--mbr"], ["--nbest", "3"], ["--probs", "--jobs", "2"]])
+@pytest.mark.parametrize("option", [["--probs"], ["--mbr"], ["--probs", "--jobs", "2"]])
 def test_probabilities_are_refused(vdgi: Vdgi, small_model: Path, folder: Path, option: list[str]) -> None:
     tiny.write(folder / "new.conllu", 3)
     status, out, err = vdgi("parse", small_model, "new.conllu", "-o", "out.conllu", *option)
     assert (status, out) == (2, "")
     assert err == (
-        "this model is a perceptron, which gives one tree and no probabilities: "
-        "--probs, --mbr and --nbest need a neural model\n"
+        "this model is a perceptron, which draws no trees: --probs and --mbr need a neural model; "
+        "--confidence, --exact and --nbest do not\n"
     )
     assert not Path("out.conllu").exists()
 

@@ -409,7 +409,7 @@ def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Pat
     assert not Path("run").exists()
 
 
-@pytest.mark.parametrize("option", [["--rules", "ud"], ["--set", "teacher.iterations=3"]])
+@pytest.mark.parametrize("option", [["--set", "data.max_len=9"], ["--set", "teacher.iterations=3"]])
 def test_what_has_no_effect_on_trees_alone_is_refused(vdgi: Vdgi, folder: Path, option: list[str]) -> None:
     tiny.write(Path("trees.conllu"))
     status, out, err = vdgi("train", "--trees", "trees.conllu", *option, "--out", "run")

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.facts import parse_facts
+from dynet_vdgi.grammar.orders import ORDERS
 from dynet_vdgi.grammar.parts import KINDS
-from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.grammar.statistics import MEASURES
+from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.statistics import MEASURES, TOLD
 
 PAGE = (Path(__file__).parents[1] / "docs" / "rules.md").read_text(encoding="utf-8")
 
@@ -28,7 +30,25 @@ def test_examples_are_tables(text):
 
 @pytest.mark.parametrize("text", examples("facts"))
 def test_examples_are_facts(text):
-    assert len(parse_facts(text, ["verbs-last", "verbs-last-in-clauses"])) == 2
+    assert len(parse_facts(text, load_rules(rules_path("best")))) == 5
+
+
+def test_every_order_is_on_the_page():
+    section = PAGE.partition("## What you know of the language")[2]
+    assert set(re.findall(r"^\| `(.+?)` \|", section, re.M)) | {"verb-initial"} == set(ORDERS)
+
+
+def test_a_table_of_the_page_asks_for_genitives():
+    text = next(text for text in examples("rules") if "= told" in text)
+    assert "genitives" in parse_facts("genitives = before", parse_rules(text))
+
+
+def test_an_explanation_is_shown():
+    """What it prints is compared in test_docs.py."""
+    (shown,) = examples("console")
+    assert shown.startswith("$ vdgi rules explain resources/demo/")
+    assert "\n  [edge statistics] " in shown
+    assert "\n  sum " in shown
 
 
 def test_every_setting_and_its_options_are_on_the_page():
@@ -38,4 +58,4 @@ def test_every_setting_and_its_options_are_on_the_page():
     for name, kind in KINDS.items():
         assert set(re.findall("`(.+?)`", rows[name])) == set(kind.syntax.options), name
     for name in MEASURES:
-        assert f"`{name} A" in PAGE
+        assert f"`{name} A" in PAGE or (name == TOLD and f"= {TOLD}`" in PAGE)

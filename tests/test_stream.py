@@ -24,6 +24,8 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import DataError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing import stream as stream_module
@@ -100,6 +102,32 @@ def test_a_fault_ends_the_stream_where_it_stands(model, monkeypatch, jobs):
     assert str(caught.value).startswith("made.conllu:7000: expected 10 tab-separated columns, found 9")
     assert caught.value.line == 7000
     assert sum(part.n_sentences for part in parsed) == 70
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_first_window_tells_whether_verbs_end_the_sentences(model, monkeypatch, jobs):
+    """A model that does not know it; later windows, and other texts, are read as their text began."""
+    monkeypatch.setattr(stream_module.windows, "__defaults__", (200,))
+    table = LabelTable.of_text("root ROOT *\nobj * * verb-final\nobl * *")
+    final = [Block("a", 1, tiny.block(k, ["NOUN", "NOUN", "VERB"], None).split("\n")[:-2]) for k in range(60)]
+    other = [Block("b", 1, tiny.block(k, ["NOUN", "VERB", "NOUN"], None).split("\n")[:-2]) for k in range(60)]
+
+    def relations(stream, texts):
+        columns = [line.split("\t") for line in text_of(stream.parse(iter(texts))).split("\n")]
+        return {column[7] for column in columns if len(column) == 10} - {"root"}
+
+    with Stream(model, jobs, labels=table) as stream:
+        assert relations(stream, final + other) == {"obj"}
+        assert relations(stream, other + final) == {"obl"}
+        assert relations(stream, final[:3]) == {"obl"}  # a few sentences show nothing
+
+
+def test_every_sampled_tree_has_relations_of_its_own(model):
+    with Stream(model, 1, Sampling(n_samples=20, n_best=3), labels=load_labels()) as stream:
+        text = text_of(stream.parse(blocks(40)))
+    columns = [line.split("\t") for line in text.split("\n") if line[:1].isdigit()]
+    assert all((column[6] == "0") == (column[7] == "root") for column in columns)
+    assert {"det", "nsubj", "punct"} <= {column[7] for column in columns}
 
 
 def test_sampled_trees_do_not_depend_on_the_number_of_processes(model, monkeypatch):

@@ -97,6 +97,7 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
                 "is_verb_final": False,
                 "is_mirrored": language == "xb",
                 "sides": sides,
+                "measures": {name: round(value, 3) for name, value in prior.text.measures.items()},
             }
         )
         rows += [

@@ -1,4 +1,4 @@
-"""The tutorial: its commands run in order, and print the lines that it shows."""
+"""The tutorial and the page about trees: their commands run in order, and print the lines that they show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import pytest
 from shell import Vdgi
 
 ROOT = Path(__file__).parents[1]
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGES = {"tutorial": 30, "few-trees": 5}
+"""How many lines of output they show at least."""
 
 
-def steps() -> Iterator[tuple[str, list[str]]]:
+def steps(page: str) -> Iterator[tuple[str, list[str]]]:
     """Each command, with the lines that are shown of what it prints."""
-    for block in re.findall(r"```console\n(.*?)```", TUTORIAL, re.DOTALL):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *shown = part.rstrip("\n").split("\n")
             yield command, shown
@@ -26,10 +28,11 @@ def steps() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_tutorial_runs_as_it_is_shown(folder: Path, vdgi: Vdgi) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_run_as_they_are_shown(folder: Path, vdgi: Vdgi, page: str) -> None:
     environment = {**os.environ, "DEMO": str(ROOT / "resources" / "demo")}
     n_lines = 0
-    for command, shown in steps():
+    for command, shown in steps(page):
         words = shlex.split(command)
         if words[0] == "vdgi":
             result = vdgi.good(*words[1:])
@@ -43,4 +46,4 @@ def test_the_tutorial_runs_as_it_is_shown(folder: Path, vdgi: Vdgi) -> None:
         lines = printed.splitlines()
         assert [line for line in shown if line not in lines] == [], command
         n_lines += len(shown)
-    assert n_lines > 30
+    assert n_lines > PAGES[page]

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.data.atoms import Atoms
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import Guess
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.choose import choose
 from dynet_vdgi.parsing.confidence import shifted
+from dynet_vdgi.parsing.worth import choose
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.training.few_trees import LONGEST_TEXT, LONGEST_TREE, SHORTEST, FewTrees
 

@@ -132,7 +132,7 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
     found = []
     for sentence in conllu.read(path, on_repair=lambda repair: None):
         marked = MarkedSentence.of(sentence, [_arc(sentence, k) for k in range(len(sentence))])
-        if sentence.heads is None:  # the reader has not looked at the heads of such a sentence
+        if sentence.heads is None or UNSET in sentence.heads:  # else they are a tree
             _check(marked, sentence)
         found.append(marked)
     return found

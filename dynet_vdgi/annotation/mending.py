@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dynet_vdgi.data.punctuation import heads_without, restore_punctuation
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
 
-UNSET = -1
-"""Head of a word that has none yet; the same number as `grammar.chart.FREE`, which numba comes with."""
+UNSET = FREE
+"""Head of a word that has none yet."""
 
 
 class CircleError(VdgiError):

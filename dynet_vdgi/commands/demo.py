@@ -124,10 +124,11 @@ def trained(treebank: TreebankFiles, preset: str, seed: int, folder: Path) -> No
 
 def parse(folder: Path, tests: Sequence[str]) -> None:
     """Leaves the parses of the test files in the folder."""
+    from dynet_vdgi.labels.label_table import load as load_labels
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
 
-    with Stream(str(folder / config.MODEL_NAME)) as stream:
+    with Stream(str(folder / config.MODEL_NAME), labels=load_labels()) as stream:
         for test in tests:
             output = folder / f"{Path(files.without_ending(test)).name}.parsed.conllu"
             parse_files(stream, [test], str(output))

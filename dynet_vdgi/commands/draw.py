@@ -1,8 +1,10 @@
 """Draw trees in the terminal, or as SVG or PNG.
 
-With --gold, every arc is marked: right, wrong (x), or a missed gold arc (o). The count below a tree is
-that of `vdgi evaluate` under the same --protocol. The name of the output sets the format: text on
-standard output, a picture for .svg or .png (PNG needs `pip install 'dynet_vdgi[report]'`). A picture
+Relations stand over the arcs of a picture, and behind the tags in text. Where MISC has HeadConf= (vdgi parse
+--confidence, vdgi choose), arcs show how sure the parser is: by colour, width and dashes in a picture, by ?
+and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). The count
+below a tree is that of `vdgi evaluate` under the same --protocol. The name of the output sets the format:
+text on standard output, a picture for .svg or .png (PNG needs `pip install 'dynet_vdgi[report]'`). A picture
 shows all sentences, one below the other. With {} in the output's name, each sentence gets its own file:
 {} becomes the name of the input, without folder and .conllu, and the number of the sentence.
 
@@ -35,8 +37,6 @@ MAX_TREES = 100
 """In one picture."""
 
 _NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d*)"), "sent_id="
-# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
-_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +155,7 @@ def _chosen(
         for number, (sentence, right) in enumerate(_read(name, gold), 1):
             if choice.is_past(number):
                 break
-            sent_id = _sent_id(sentence)
+            sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
                 caption = _caption(name, number, sent_id, sentence)
                 yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
@@ -180,15 +180,6 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
     parsed, drawn = tee(sentences)
     pairs = zip(matched(conllu.read(gold, heads="required"), parsed), drawn)
     return ((sentence, right) for (right, _), sentence in pairs)
-
-
-def _sent_id(sentence: Sentence) -> str | None:
-    for line in sentence.source.lines if sentence.source else ():
-        if not line.startswith("#"):
-            break
-        if found := _SENT_ID.fullmatch(line):
-            return found[1]
-    return None
 
 
 # ------------------------------------------------------------------------------------------- writing

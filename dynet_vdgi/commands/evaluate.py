@@ -5,9 +5,13 @@ directed (DDA), undirected (UDA) and root accuracy by sentence length. Each DDA 
 parse after the first has its difference from the first, with a p value. Both are bootstraps over the test
 sentences and do not cover the variation between training runs.
 
+Where both files have relations (DEPREL, not only root and dep), LAS follows, the share of words whose head
+and relation are right, and the share of words whose relation is. Subtypes of relations do not count.
+
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
-name it with --rules. Under --protocol every_word, DDA is the UAS of the official UD scorer.
+name it with --rules. Under --protocol every_word, DDA and LAS are UAS and LAS of the official UD scorer
+(CoNLL 2018).
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown

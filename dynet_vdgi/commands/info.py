@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
             **model.meta,
             "vocabulary": model.vocabulary.to_json(),
             "rules": [str(rule) for rule in model.rules.rules],
+            "rules_without": model.rules.left_out,
             "weights": model.n_weights,
             "settings": model.settings.to_dict(),
         }
@@ -52,6 +53,11 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
         elif key == "languages":
             yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+        elif key == "treebanks":
+            told = (
+                (label, f"{t['trees']} trees, mixing weight {t['share']:.2f}") for label, t in value.items()
+            )
+            yield from (("treebank", f"{label}: {text}") for label, text in told)
         elif isinstance(value, dict):
             yield key, _numbers(value)
         elif isinstance(value, (list, tuple)):
@@ -65,6 +71,8 @@ def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield "measured", f"{name} {level:.2f}"
     tags, words = model.vocabulary.tags, model.vocabulary.words
     yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
+    if model.rules.left_out:
+        yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))
 
 

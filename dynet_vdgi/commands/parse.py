@@ -1,17 +1,30 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL (root or dep) and keeps every other byte: comments, multiword tokens, empty nodes, MISC.
-Heads in the input are optional and replaced. If an input is malformed, its output is not written. A parser of
-several languages warns if it was not trained on the language of the input, which is read from --language or
-from a file name like UD's (fr_gsd-ud-test.conllu: French).
+Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC. Relations are
+those of UD 2, by rules over tags, FEATS and word order that you can edit (copy the table ud2 and name your
+copy with --labels), and by what the model has learnt from labelled trees, if it was given any.
+Heads in the input are optional and replaced, unless --keep-heads is there. If an input is malformed, its
+output is not written. A parser of several languages warns if it was not trained on the language of the input,
+which is read from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
-To find attachments worth checking, use --probs: HeadProb= in MISC is the share of sampled trees that agree
-with the head. --nbest N writes the N most frequent trees of a sentence, the second with `-tree2` added to its
-sent_id, and so on. These need a neural model.
+To find attachments worth checking, use --confidence: of the heads with HeadConf=0.83 in MISC about 83 in a
+hundred are right. Punctuation, which the parser does not decide about, has none. For a neural model there is
+--probs instead: HeadProb= is the share of sampled trees that agree with the head; it only says which heads
+are surer than others.
+
+  vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
+  vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
+
+--exact takes the tree of the most probable heads under what the parser learnt from: the CRF where there were
+gold trees, the rule table itself, with the word order it measured in the text, where there were none. With
+gold trees it is a little more accurate, and slower the longer the sentences.
+
+--nbest N writes the N most probable trees of a sentence under the same distribution, or the most frequent
+ones among the samples of a neural model; the second with `-tree2` added to its sent_id, and so on.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
@@ -52,24 +65,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="output file; with {} in its name, one per input: {} is the input's name without .conllu",
     )
     parser.add_argument(
-        "--probs",
+        "--confidence",
         action="store_true",
-        help="write HeadProb= to MISC: the share of sampled trees with this head",
+        help="write HeadConf= to MISC: how probable it is that the head is right; not of neural models",
     )
     parser.add_argument(
-        "--mbr", action="store_true", help="output the tree of the most probable heads; implies --probs"
+        "--keep-heads",
+        action="store_true",
+        help="fill in only heads that are _, with a projective tree around those that are there",
+    )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="cubic instead of linear time: the tree of the most probable heads under what the parser learnt "
+        "from; not of neural models",
+    )
+    parser.add_argument(
+        "--probs",
+        action="store_true",
+        help="write HeadProb= to MISC: the share of sampled trees with this head, which is not calibrated; "
+        "of neural models only",
+    )
+    parser.add_argument(
+        "--mbr",
+        action="store_true",
+        help="output the tree of the most probable heads; implies --probs; of neural models only",
     )
     parser.add_argument(
         "--nbest",
         type=int,
         default=0,
         metavar="N",
-        help="output the N most frequent trees, one block each; implies --probs",
+        help="output the N most probable trees, one block each, with HeadProb=",
     )
     parser.add_argument(
-        "--samples", type=int, default=100, metavar="N", help="trees to sample (default: 100)"
+        "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed for sampling (default: 1)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
+    _add_others(parser)
+
+
+def _add_others(parser: argparse.ArgumentParser) -> None:
+    """Options that are not about which trees are wanted."""
+    parser.add_argument(
+        "--labels",
+        default="ud2",
+        metavar="TABLE",
+        help="relations: the name or file of a table of labels, or none for root and dep only "
+        "(default: %(default)s)",
+    )
     parser.add_argument("--language", metavar="LABEL", help="the input's language, for warnings only")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument(
@@ -93,27 +137,57 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--jobs {arguments.jobs}: must be at least 1")
     if arguments.jobs > 1 and arguments.scheduler:
         raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
-    if arguments.samples < 1 or arguments.nbest < 0:
-        raise UsageError("--samples and --nbest must be at least 1")
-    if arguments.nbest and arguments.mbr:
-        raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
+    _check_trees(arguments)
+    from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
-    from dynet_vdgi.parsing.parser import Sampling
+    from dynet_vdgi.parsing.parser import How, Sampling
     from dynet_vdgi.parsing.stream import Stream
 
     sampling = None
     if arguments.probs or arguments.mbr or arguments.nbest:
-        sampling = Sampling(arguments.samples, arguments.seed, arguments.mbr, arguments.nbest)
-    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler) as stream:
+        samples = 100 if arguments.samples is None else arguments.samples
+        seed = 1 if arguments.seed is None else arguments.seed
+        sampling = Sampling(samples, seed, arguments.mbr, arguments.nbest)
+    how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
+    labels = named_table(arguments.labels)
+    with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
+        if _says_sampling(arguments) and not stream.is_neural:
+            raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output)
+    if stream.n_unlabelled:
+        logger.warning(
+            "%s without universal tags (column 4): their relations are root and dep only",
+            count(stream.n_unlabelled, "sentence"),
+        )
     for tag, number in stream.unknown_tags.items():
         logger.warning(
             "tag %s (%s) is unknown to the model; these words are parsed without tag information",
             tag,
             count(number, "word"),
         )
+
+
+def _says_sampling(arguments: argparse.Namespace) -> bool:
+    return arguments.samples is not None or arguments.seed is not None
+
+
+def _check_trees(arguments: argparse.Namespace) -> None:
+    """Raises: UsageError, what is asked for does not go together."""
+    if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
+        raise UsageError("--samples and --nbest must be at least 1")
+    if arguments.nbest and arguments.mbr:
+        raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
+    several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]
+    if _says_sampling(arguments) and not several:
+        raise UsageError("--samples and --seed are for --probs, --mbr and --nbest")
+    names = ("confidence", "keep_heads", "exact")
+    one = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name)]
+    if several and one:
+        raise UsageError(f"{one[0]} and {several[0]} are about different trees: use one of them")
+    if arguments.confidence and arguments.exact:
+        raise UsageError("--confidence is about the tree found in linear time: leave out --exact")
 
 
 def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str | None) -> None:

@@ -1,72 +1,43 @@
-"""Count the expectations of rules in gold trees.
+"""Read, explain and estimate rule tables.
 
-`vdgi rules estimate` writes a rule file. The expectation of a rule is the share of arcs among all pairs
-of words that the rule could link, in short, projective sentences of a treebank, without punctuation. This
-is the paper's setting "WeaklySupervised"; it uses gold trees.
+A rule table says what is known of trees before anything is learnt. `estimate` needs gold trees, the other
+tasks do not.
 
+  vdgi rules list
+  vdgi rules show best --text my.conllu
+  vdgi rules explain my.conllu --sentence 3
   vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
-  vdgi rules estimate 'xx-ud-*.conllu' --rules ud-propn --max-len 15
-  vdgi rules estimate wsj-train.conllu --rules wsj --tags xpos
-  vdgi train --train my.conllu --preset paper --rules xx-rules.txt --out runs/my
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
-from typing import TYPE_CHECKING
 
-from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data import conllu, files
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.commands import rules_estimate, rules_explain, rules_learn, rules_list, rules_show
 
-if TYPE_CHECKING:
-    pass
-
-logger = logging.getLogger("dynet_vdgi")
+TASKS = {
+    "list": rules_list,
+    "show": rules_show,
+    "explain": rules_explain,
+    "learn": rules_learn,
+    "estimate": rules_estimate,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi rules`."""
+    """The tasks of `vdgi rules`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    parser = tasks.add_parser(
-        "estimate",
-        help="count them in a treebank",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
-    )
-    parser.add_argument(
-        "--rules", default="ud", metavar="FILE", help="rules whose expectations to count (default: ud)"
-    )
-    parser.add_argument(
-        "--tags",
-        default="upos",
-        choices=conllu.TAG_COLUMNS,
-        help="column of the rules' tags (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-len",
-        type=int,
-        default=10,
-        metavar="N",
-        help="longest sentence, in words without punctuation (default: %(default)s)",
-    )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
-    )
+    for name, module in TASKS.items():
+        summary, _, details = (module.__doc__ or "").partition("\n")
+        sub = tasks.add_parser(
+            name,
+            help=summary,
+            description=f"{summary}\n{details}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(sub)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules estimate`, the only task."""
-    from dynet_vdgi.grammar.estimated_rules import estimated_rules
-    from dynet_vdgi.grammar.rules import load_rules
-
-    if arguments.max_len < 1:
-        raise UsageError(f"--max-len {arguments.max_len}: at least 1")
-    names = files.expand(arguments.treebanks)
-    rules = load_rules(rules_path(arguments.rules))
-    with files.atomic_writer(arguments.output) as handle:
-        handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)
+    """Runs a task."""
+    TASKS[arguments.task].run(arguments)

@@ -7,7 +7,9 @@ quoted pattern.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
+  vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # what you know of the language
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
+  vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
@@ -29,26 +31,7 @@ from dynet_vdgi.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi train`."""
-    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
-    parser.add_argument(
-        "--language",
-        action="append",
-        nargs="+",
-        default=[],
-        metavar=("LABEL", "FILE"),
-        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
-        "once for each language",
-    )
-    parser.add_argument(
-        "--trees",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="gold trees to learn from, with or without text",
-    )
-    parser.add_argument(
-        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
-    )
+    _add_text_and_trees(parser)
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; created if missing")
     parser.add_argument(
         "--preset",
@@ -64,6 +47,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule table: a file, or a name such as best; short for --set rules=FILE",
     )
     parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="leave this part out of the rule table, such as 'following conjunct'; repeat for others",
+    )
+    parser.add_argument(
+        "--language-facts",
+        action="append",
+        default=[],
+        metavar="[LABEL=]FILE",
+        help="what is known of the language, such as `objects = before`, as evidence beside the text's; with "
+        "several languages, of the one with this label",
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat for others"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="short for --set seed=N")
@@ -71,6 +69,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="continue the run in DIR from its last checkpoint"
     )
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+
+
+def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--train", nargs="+", default=[], metavar="FILE", help="tagged text to learn from")
+    parser.add_argument(
+        "--language",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="for a parser of several languages, instead of --train: a label such as fr, then tagged text; "
+        "once for each language",
+    )
+    parser.add_argument(
+        "--trees",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="gold trees to learn from, with or without text; a word whose HEAD is _ has not got one yet",
+    )
+    parser.add_argument(
+        "--treebank",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LABEL", "FILE"),
+        help="gold trees of another language to start from, once for each language; for the preset transfer",
+    )
+    parser.add_argument(
+        "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -86,7 +115,8 @@ def run(arguments: argparse.Namespace) -> None:
         changes["seed"] = arguments.seed
     names = arguments.preset or [presets.DEFAULT_PRESET]
     settings = presets.load_settings(names, arguments.set, changes)
-    languages = _by_label(arguments.language)
+    languages = _by_label(arguments.language, "--language")
+    treebanks = _by_label(arguments.treebank, "--treebank")
     if languages and arguments.train:
         raise UsageError("--train and --language exclude each other: give the files of --train a --language")
     texts = languages or {"": arguments.train}
@@ -96,6 +126,9 @@ def run(arguments: argparse.Namespace) -> None:
             trees=Given(tuple(files.expand(arguments.trees))),
             dev=Given(tuple(files.expand(arguments.dev))),
             init=str(model_path(arguments.init)) if arguments.init else None,
+            facts=_facts(arguments.language_facts, list(languages)),
+            without=tuple(arguments.without),
+            treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
         ),
         settings,
         out=Path(arguments.out),
@@ -107,17 +140,29 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _by_label(languages: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """The files of each --language. Raises: UsageError."""
+def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """The file of facts for each label, which is empty for a text without. Raises: UsageError."""
+    found: dict[str, str] = {}
+    for name in given:
+        label, equals, rest = name.partition("=")
+        label, file = (label, rest) if equals and (labels or not Path(name).exists()) else ("", name)
+        if not file or file == files.STANDARD:
+            raise UsageError(f"--language-facts {name}: name a file")
+        if label in found:
+            raise UsageError(f"--language-facts {name}: there is one file of facts for a language, not two")
+        found[label] = file
+    return found
+
+
+def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str]]:
+    """The files of each --language or --treebank. Raises: UsageError."""
     by_label: dict[str, list[str]] = {}
-    for label, *names in languages:
+    for label, *names in given:
         if not re.fullmatch(r"\w[\w.+-]*", label) or label.endswith((".conllu", ".gz")):
-            raise UsageError(
-                f"--language {label}: a label comes before the files, as in --language fr {label}"
-            )
+            raise UsageError(f"{option} {label}: a label comes before the files, as in {option} fr {label}")
         if not names:
-            raise UsageError(f"--language {label}: name the files of its text after the label")
+            raise UsageError(f"{option} {label}: name the files of its text after the label")
         if label in by_label:
-            raise UsageError(f"--language {label}: it is there twice; name all of its files after one")
+            raise UsageError(f"{option} {label}: it is there twice; name all of its files after one")
         by_label[label] = names
     return by_label

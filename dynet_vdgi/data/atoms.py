@@ -65,8 +65,8 @@ class Atoms:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, ...], int] = {}
         self._types = np.zeros((64, len(COLUMNS)), np.uint64)
-        self._types[_NOTHING] = _special("nothing")
-        self._types[_ROOT] = _special("ROOT")
+        self._types[_NOTHING] = special("nothing")
+        self._types[_ROOT] = special("ROOT")
         self._size = 2
 
     def pack(self, sentences: Sequence[Sentence]) -> PackedRows:
@@ -93,13 +93,14 @@ class Atoms:
     def _add(self, key: tuple[str, ...]) -> int:
         if self._size == len(self._types):
             self._types = np.concatenate([self._types, np.zeros_like(self._types)])
-        self._types[self._size] = _of_type(*key)
+        self._types[self._size] = of_type(*key)
         self._ids[key] = self._size
         self._size += 1
         return self._size - 1
 
 
-def _of_type(tag: str, feats: str, form: str, lemma: str) -> list[int]:
+def of_type(tag: str, feats: str, form: str, lemma: str) -> list[int]:
+    """The atoms (c,) of a word type."""
     values = values_of(feats)
     short = "|".join(values.get(name, "") for name in SHORT_FEATS)
     lower = form.lower()
@@ -134,5 +135,6 @@ def _cached_code(kind: str, text: str) -> int:
     return code_of(kind, text)
 
 
-def _special(text: str) -> list[int]:
+def special(text: str) -> list[int]:
+    """The atoms (c,) of "nothing" and of "ROOT"."""
     return [code_of(kind, text + "\0") if k < P else 0 for k, kind in enumerate(COLUMNS)]

@@ -15,17 +15,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple, TextIO, get_args
 
 from dynet_vdgi.data import conllu_faults
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
 from dynet_vdgi.data.files import AnyPath, open_text, shown
-from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.names import count
 
-Heads = Literal["optional", "required", "ignored"]
+Heads = Literal["optional", "partial", "required", "ignored"]
 OnFault = Callable[[DataError], None]
 
 TAG_COLUMNS = ("upos", "xpos")
@@ -52,6 +52,8 @@ def read(
 
     * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, or for some, or 0
       for all (its `heads` are None then; the last two are told to `on_repair`);
+    * "partial": the same, but a tree may lack the heads of some words, which are FREE then; those that are
+      there go round in no circle, and at most one of them is 0;
     * "required": a valid tree with one root;
     * "ignored": anything but nothing; `heads` are None.
 
@@ -66,8 +68,8 @@ def read(
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """
-    if heads not in ("optional", "required", "ignored"):
-        raise ValueError(f"heads={heads!r}; expected 'optional', 'required' or 'ignored'")
+    if heads not in get_args(Heads):
+        raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
     if tags not in TAG_COLUMNS:
         raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
     return _read(path, heads, tags, on_error, on_repair or _warn)
@@ -294,10 +296,11 @@ def _tree(
         if policy == "required":
             which = "" if n_missing == n_words else f" for {n_missing} of {count(n_words, 'word')}"
             raise block.fault(row, f"column 7 (HEAD) is missing{which}", _TREES)
-        if n_missing < n_words:
+        if policy != "partial" and n_missing < n_words:
             message = "column 7 (HEAD) is filled for some words of the sentence only"
             on_repair(block.repair(row, message, _NO_TREES))
-        return None
+        if policy != "partial" or n_missing == n_words:
+            return None
     if texts.count("0") == n_words > 1:
         message = "HEAD is 0 for every word of the sentence"
         if policy == "required":
@@ -306,6 +309,9 @@ def _tree(
         return None
     heads = []
     for word, text in enumerate(texts, 1):
+        if text == "_":
+            heads.append(FREE)
+            continue
         head = _SMALL_NUMBERS.get(text, -1)
         if head < 0:
             if not NUMBER.fullmatch(text):
@@ -318,7 +324,7 @@ def _tree(
             raise block.fault(rows[word - 1], f"word {word} is its own head")
         heads.append(head)
     n_roots = heads.count(0)
-    if n_roots == 0:
+    if n_roots == 0 and not n_missing:
         raise block.fault(rows[0], "no root", "exactly one word must have HEAD 0")
     if n_roots > 1:
         roots = [word for word, head in enumerate(heads, 1) if head == 0]
@@ -330,13 +336,13 @@ def _tree(
 
 
 def _cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle, sorted; empty when every word leads to the root. O(n)."""
+    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
     visit = [-1] + [0] * len(heads)  # the word from which the climb came by, -1 for the root
     for start in range(1, len(heads) + 1):
         word = start
         while not visit[word]:
             visit[word] = start
-            word = heads[word - 1]
+            word = max(heads[word - 1], 0)  # a FREE one may be the root
         if visit[word] == start:
             cycle = [word]
             while heads[cycle[-1] - 1] != word:

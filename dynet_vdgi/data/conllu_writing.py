@@ -67,18 +67,20 @@ def _minimal_source(sentence: Sentence) -> Source:
     return Source("", 1, tuple(lines), tuple(range(len(lines))))
 
 
-def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
+def with_notes(
+    sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = (), *, replaced: str = ""
+) -> Sentence:
     """The sentence with comment lines (`# key = value`) added on top and, for each word, one `Key=Value`
-    (or "" for none) added to MISC, in place of one with the same key.
+    (or "" for none) added to MISC, in place of one with the same key; words without one lose `replaced`.
     """
     source = sentence.source or _minimal_source(sentence)
     lines = list(source.lines)
     for row, note in zip(source.rows, misc):
-        if note:
-            columns = lines[row].split("\t")
-            key = note.partition("=")[0] + "="
-            others = [part for part in columns[9].split("|") if part != "_" and not part.startswith(key)]
-            columns[9] = "|".join([*others, note])
+        key = note.partition("=")[0] or replaced
+        columns = lines[row].split("\t")
+        if note or (key and f"{key}=" in columns[9]):
+            parts = [part for part in columns[9].split("|") if part != "_" and not part.startswith(f"{key}=")]
+            columns[9] = "|".join([*parts, note] if note else parts) or "_"
             lines[row] = "\t".join(columns)
     moved = tuple(row + len(comments) for row in source.rows)
     return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))

@@ -32,7 +32,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
 
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
-        heads: what column 7 must hold: "optional", "required" or "ignored", see `conllu.read`.
+        heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos".
     """
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)

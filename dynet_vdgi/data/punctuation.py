@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 
 
 def is_projective(heads: Sequence[int]) -> bool:
     """True if no two arcs cross. The root arc counts, as an arc from position 0 (as in the released code).
 
-    O(n log n): open arcs are kept on a stack of right ends, so a new arc must end before the innermost one.
+    A FREE head makes no arc. O(n log n): open arcs are kept on a stack of right ends, so a new arc must end
+    before the innermost one.
 
     >>> is_projective([2, 0, 2]), is_projective([3, 0, 2]), is_projective([0, 4, 1, 1])
     (True, False, False)
     """
     right_ends: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for dependent, head in enumerate(heads, 1):
+        if head == FREE:
+            continue
         right_ends[min(head, dependent)].append(max(head, dependent))
     open_arcs: list[int] = []
     for left_end, starting in enumerate(right_ends):
@@ -91,11 +94,13 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
     A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the first word
     that would climb to 0 becomes the root and the others that would attach to it, so one root stays one root;
     no treebank in use has such a sentence with more than one of them. A projective tree stays projective.
+    In a partial tree a word that climbs to a FREE one, or to 0, has any head: it is FREE, too.
 
     >>> heads_without([2, 0, 2, 3], (1, 2, 4)), heads_without([3, 3, 0], (1, 2))
     ((2, 0, 2), (0, 1))
     """
-    number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
+    is_partial = FREE in heads
+    number = {0: 0, FREE: FREE, **{position: k for k, position in enumerate(positions, 1)}}
     kept_heads: list[int] = []
     climbed_to_zero: list[int] = []
     for position in positions:
@@ -105,7 +110,9 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
             steps += 1
             # A file of another parser may hold a cycle; among removed words it would never end.
             head = heads[head - 1] if steps <= len(heads) else 0
-        if head == 0 and steps:
+        if head == 0 and steps and is_partial:
+            head = FREE
+        elif head == 0 and steps:
             climbed_to_zero.append(number[position])
         kept_heads.append(number[head])
     if climbed_to_zero:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+FREE = -1
+"""In heads, stands for that of a word that may have any: nobody has said it. A tree with it is partial."""
+
+# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
+_SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 
 
 @dataclass(frozen=True)
@@ -19,12 +26,23 @@ class Source:
     lines: tuple[str, ...]
     rows: tuple[int, ...]
 
+    @property
+    def sent_id(self) -> str | None:
+        """The sentence's name among the comments; None without one."""
+        for line in self.lines:
+            if not line.startswith("#"):
+                break
+            if found := _SENT_ID.fullmatch(line):
+                return found[1]
+        return None
+
 
 @dataclass(frozen=True)
 class Sentence:
     """Syntactic words 1..n of one sentence.
 
-    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. `upos`
+    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. Readers
+    that are asked for partial trees put FREE, -1, where a tree has no head. `upos`
     are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
 
     The columns below `upos` are empty where nothing is known for any word, else one entry a word, "_" for a

@@ -15,6 +15,12 @@ PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
 
 MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
 
+SURE, UNSURE, DOUBTFUL = "sure", "unsure", "doubtful"
+"""Kinds of arcs without gold heads where it is known how probable the heads are to be right."""
+
+LEAST_SURE = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}
+CONFIDENCE = {SURE: "80 % sure or more", UNSURE: "50 to 80 %", DOUBTFUL: "less than 50 %"}
+
 
 class Arc(NamedTuple):
     """From the head (0: the root) to the word that depends on it."""
@@ -25,9 +31,15 @@ class Arc(NamedTuple):
 
 
 def arcs_of(
-    forms: Sequence[str], tags: Sequence[str], heads: Sequence[int], gold: Sequence[int] | None
+    forms: Sequence[str],
+    tags: Sequence[str],
+    heads: Sequence[int],
+    gold: Sequence[int] | None,
+    sure: Sequence[float | None] | None = None,
 ) -> list[Arc]:
     """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
+
+    `sure`: how probable each head is to be right, None of a word where nothing is known; not with gold heads.
 
     Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
     """
@@ -40,10 +52,16 @@ def arcs_of(
     arcs = []
     for word, head in enumerate(heads, 1):
         kind = PLAIN if gold is None else RIGHT if gold[word - 1] == head else WRONG
+        if gold is None and sure is not None:
+            kind = _kind_of(sure[word - 1])
         arcs.append(Arc(head, word, kind))
         if gold is not None and kind == WRONG:
             arcs.append(Arc(gold[word - 1], word, MISSED))
     return arcs
+
+
+def _kind_of(sure: float | None) -> str:
+    return PLAIN if sure is None else next(kind for kind, least in LEAST_SURE.items() if sure >= least)
 
 
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:

@@ -6,15 +6,15 @@ Measures are pixels, x to the right and y downwards. The drawing itself, as SVG 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dynet_vdgi.drawing import arcs as _arcs
-from dynet_vdgi.drawing.arcs import MEANING, MISSED, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing.arcs import CONFIDENCE, DOUBTFUL, MEANING, MISSED, RIGHT, UNSURE, WRONG, Arc
 from dynet_vdgi.text_tables import column_count
 
-FORM_SIZE, TAG_SIZE, NOTE_SIZE = 15, 11, 12
+FORM_SIZE, TAG_SIZE, NOTE_SIZE, RELATION_SIZE = 15, 11, 12, 10
 TIP_LENGTH = 7  # of an arrowhead; the line ends at its back
 
 _MARGIN, _GAP = 14, 14  # around a tree, between words
@@ -25,7 +25,10 @@ _ROOT_LEVEL = -1  # of root arcs, which stand upright
 
 
 class DrawnTree(NamedTuple):
-    """What is drawn: a tree with a caption above it and, if there are gold heads, a note below it."""
+    """What is drawn: a tree with a caption above it and, if there are gold heads, a note below it.
+
+    `relations` stand over the arcs; empty: nowhere. `sure` is as in `arcs.arcs_of`.
+    """
 
     forms: Sequence[str]
     tags: Sequence[str]
@@ -33,6 +36,8 @@ class DrawnTree(NamedTuple):
     gold: Sequence[int] | None = None
     caption: str = ""
     note: str | None = None  # None: how many of all heads are right
+    relations: Sequence[str] = ()
+    sure: Sequence[float | None] | None = None
 
     def note_on(self, arcs: Sequence[Arc]) -> str:
         """The note, or what stands for it."""
@@ -97,12 +102,13 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
-    arcs = _arcs.arcs_of(tree.forms, tree.tags, tree.heads, tree.gold)
+    arcs = _arcs.arcs_of(tree.forms, tree.tags, tree.heads, tree.gold, tree.sure)
     forms, tags = [_arcs.clean(form) for form in tree.forms], [_arcs.clean(tag) for tag in tree.tags]
-    places = _places(forms, tags, width)
+    relations = [_arcs.clean(relation) for relation in tree.relations] or [""] * len(forms)
+    places = _places(forms, tags, relations, width)
     levels = _levels(arcs)
     right_edge = max((place.x + place.cell / 2 for place in places), default=0) + _MARGIN
-    picture = Picture(right_edge, 0, *_in_words(arcs, forms, tree.gold is not None))
+    picture = Picture(right_edge, 0, *_in_words(arcs, forms, relations, tree.gold is not None))
     top = float(_MARGIN)
     if tree.caption:
         caption = _arcs.clean(tree.caption)
@@ -119,6 +125,11 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
         tip = (ends[1], row.base)
         if arc.head:
             path = _path(arc, level, ends, places, rows, right_edge)
+            relation = relations[arc.dependent - 1] if arc.kind != MISSED else ""
+            if relation:
+                x, y = _middle(path)
+                label = Label(x, y - 3, relation, "relation", RELATION_SIZE, kind=arc.kind)
+                picture.labels.append(label)
         else:
             y = row.top + TAG_SIZE
             picture.labels.append(Label(ends[1], y, "root", "note", TAG_SIZE, kind=arc.kind))
@@ -126,15 +137,26 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
         picture.lines.append(Line(arc, arc.kind, path, tip))
     picture.height = (rows[-1].base + _BELOW if rows else top) + _MARGIN
     if tree.gold is not None:
-        _add_legend(picture, tree.note_on(arcs))
+        _add_legend(picture, MEANING, tree.note_on(arcs))
+    elif tree.sure is not None:
+        _add_legend(picture, CONFIDENCE, "")
     return picture
 
 
-def _places(forms: Sequence[str], tags: Sequence[str], width: float) -> list[_Place]:
+def _middle(path: Sequence[PathStep]) -> tuple[float, float]:
+    """Of the last horizontal piece of an arc, that which leads to its dependent."""
+    (_, (*_, x, y)), (_, (end, _)) = path[-4], path[-3]
+    return (x + end) / 2, y
+
+
+def _places(
+    forms: Sequence[str], tags: Sequence[str], relations: Sequence[str], width: float
+) -> list[_Place]:
     """Fills lines of at most `width` pixels with words."""
     places, row, x = [], 0, float(_MARGIN)
-    for form, tag in zip(forms, tags):
-        cell = max(_text_width(form, FORM_SIZE), _text_width(tag, TAG_SIZE), _text_width("root", TAG_SIZE))
+    for form, tag, relation in zip(forms, tags, relations):
+        below = max(_text_width(form, FORM_SIZE), _text_width(tag, TAG_SIZE))
+        cell = max(below, _text_width("root", TAG_SIZE), _text_width(relation, RELATION_SIZE))
         if x > _MARGIN and x + cell + _MARGIN > width:
             row, x = row + 1, float(_MARGIN)
         places.append(_Place(row, x + cell / 2, cell))
@@ -246,27 +268,33 @@ def _fall(x: float, base: float, height: float, corner: float) -> list[PathStep]
     ]
 
 
-def _add_legend(picture: Picture, note: str) -> None:
+def _add_legend(picture: Picture, meanings: Mapping[str, str], note: str) -> None:
     x, y = float(_MARGIN), picture.height + NOTE_SIZE - 4
-    for kind, meaning in MEANING.items():
+    for kind, meaning in meanings.items():
         picture.lines.append(Line(None, kind, [("M", (x, y - 4)), ("L", (x + 26, y - 4))], (x, y)))
         picture.labels.append(Label(x + 32, y, meaning, "note", NOTE_SIZE, "start"))
         x += 32 + _text_width(meaning, NOTE_SIZE) + _GAP
-    picture.labels.append(Label(x, y, note, "note", NOTE_SIZE, "start"))
+    if note:
+        picture.labels.append(Label(x, y, note, "note", NOTE_SIZE, "start"))
     picture.width = max(picture.width, x + _text_width(note, NOTE_SIZE) + _MARGIN)
     picture.height += NOTE_SIZE + _MARGIN
 
 
-def _in_words(arcs: Sequence[Arc], forms: Sequence[str], with_gold: bool) -> tuple[str, str]:
+def _in_words(
+    arcs: Sequence[Arc], forms: Sequence[str], relations: Sequence[str], with_gold: bool
+) -> tuple[str, str]:
     """Title and description for those who do not see the picture."""
-    parts = [_arc_in_words(arc, forms) for arc in arcs]
+    parts = [_arc_in_words(arc, forms, relations) for arc in arcs]
     meaning = "word ← its head"
     if with_gold:
         meaning += ", with a note where it is wrong"
     return f"Dependency tree: {' '.join(forms)}", f"{meaning}: {'; '.join(parts)}."
 
 
-def _arc_in_words(arc: Arc, forms: Sequence[str]) -> str:
+def _arc_in_words(arc: Arc, forms: Sequence[str], relations: Sequence[str]) -> str:
     head = forms[arc.head - 1] if arc.head else "root"
-    note = f" ({MEANING[arc.kind]})" if arc.kind in (WRONG, MISSED) else ""
-    return f"{forms[arc.dependent - 1]} ← {head}{note}"
+    notes = [relations[arc.dependent - 1]] if arc.head and arc.kind != MISSED else []
+    notes += [MEANING[arc.kind]] if arc.kind in (WRONG, MISSED) else []
+    notes += [CONFIDENCE[arc.kind]] if arc.kind in (UNSURE, DOUBTFUL) else []
+    note = ", ".join(note for note in notes if note)
+    return f"{forms[arc.dependent - 1]} ← {head}{note and f' ({note})'}"

@@ -3,7 +3,7 @@
 Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
 stands alone (no scripts, fonts or links), takes its colours from CSS variables (`--vdgi-paper` and so on)
 that follow the reader's light or dark scheme, and says in words what it shows. Where colours tell right from
-wrong, the width and the dashes of the lines do so too.
+wrong, or sure from doubtful, the width and the dashes of the lines do so too.
 
 Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare with
 gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all of spaCy.
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG
+from dynet_vdgi.drawing.arcs import DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG
 from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
 from dynet_vdgi.errors import UsageError
 
@@ -29,8 +29,8 @@ WIDTH = 960
 """Default width of a picture in pixels."""
 
 _TIP_HALF = 3.5
-_LINE_WIDTHS = {PLAIN: 1.4, RIGHT: 1.4, WRONG: 2.6, MISSED: 1.6}
-_DASHES = {MISSED: (5, 3)}
+_LINE_WIDTHS = {PLAIN: 1.4, RIGHT: 1.4, WRONG: 2.6, MISSED: 1.6, SURE: 1.4, UNSURE: 1.8, DOUBTFUL: 2.4}
+_DASHES = {MISSED: (5, 3), UNSURE: (8, 2), DOUBTFUL: (3, 3)}
 _LIGHT = {
     "paper": "#ffffff",
     "ink": "#1f2328",
@@ -39,6 +39,9 @@ _LIGHT = {
     RIGHT: "#1a7f37",
     WRONG: "#c4320a",
     MISSED: "#0550ae",
+    SURE: "#59636e",
+    UNSURE: "#0550ae",
+    DOUBTFUL: "#c4320a",
 }
 _DARK = {
     "paper": "#0d1117",
@@ -48,6 +51,9 @@ _DARK = {
     RIGHT: "#4ac26b",
     WRONG: "#ff9a6b",
     MISSED: "#79c0ff",
+    SURE: "#9198a1",
+    UNSURE: "#79c0ff",
+    DOUBTFUL: "#ff9a6b",
 }
 _FONTS = (  # for PNG, the first of them that has a letter
     "DejaVu Sans",
@@ -109,7 +115,7 @@ def _variables(colours: dict[str, str]) -> str:
     return "".join(f"--vdgi-{name}:{colour};" for name, colour in colours.items())
 
 
-_RULES = ".vdgi-tree .vdgi-paper{fill:var(--vdgi-paper)}" + "".join(
+_RULES = ".vdgi-tree .vdgi-paper{fill:var(--vdgi-paper)}.vdgi-relation{stroke:var(--vdgi-paper)}" + "".join(
     f".vdgi-tree text.vdgi-{name},.vdgi-tree .vdgi-{name} .vdgi-tip{{fill:var(--vdgi-{name})}}"
     f".vdgi-tree .vdgi-{name} .vdgi-line{{stroke:var(--vdgi-{name})}}"
     for name in _LIGHT
@@ -121,6 +127,9 @@ _STYLE = (
     f"@media (prefers-color-scheme:dark){{.vdgi-tree{{{_variables(_DARK)}}}}}"
     f"@supports (fill:var(--vdgi-ink)){{{_RULES}}}"
 )
+
+
+_HALO = f' paint-order="stroke" stroke="{_LIGHT["paper"]}" stroke-width="3"'  # over lines that cross the text
 
 
 def _start_tag(width: float, height: float, attributes: str) -> str:
@@ -146,7 +155,8 @@ def _element(picture: Picture, *, style: bool, top: float = 0, width: float = 0)
         lines.append(
             f'<text class="vdgi-{label.role} vdgi-{label.kind}" '
             f'x="{_number(label.x)}" y="{_number(label.y)}" '
-            f'font-size="{label.size}" text-anchor="{label.anchor}" fill="{_LIGHT[label.kind]}">'
+            f'font-size="{label.size}" text-anchor="{label.anchor}" fill="{_LIGHT[label.kind]}"'
+            f"{_HALO if label.role == 'relation' else ''}>"
             f"{escape(label.text)}</text>"
         )
     return "\n".join([*lines, "</svg>"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing.pictures import WIDTH, DrawnTree, png_document, svg_document
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation.attachment import score_sentence
-from dynet_vdgi.evaluation.pairing import matched, under
+from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
+from dynet_vdgi.evaluation.pairing import Predicted, matched, under
 
 TEXT_WIDTH = 80
+
+_CONFIDENCE = re.compile(r"(?:^|\|)HeadConf=([01](?:\.\d+)?)(?=\||$)")
 
 OneOrMore = Sentence | Iterable[Sentence]
 
@@ -85,14 +88,42 @@ def tree_of(
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
     if gold is None:
-        return DrawnTree(sentence.forms, sentence.tags, sentence.heads, None, caption)
+        sure = _confidences(sentence)
+        return DrawnTree(
+            sentence.forms, sentence.tags, sentence.heads, None, caption, None, _relations(sentence), sure
+        )
     note = _note(gold, sentence.heads, scoring_protocol(protocol))
-    return DrawnTree(sentence.forms, sentence.tags, sentence.heads, gold.heads, caption, note)
+    relations = _relations(sentence)
+    return DrawnTree(sentence.forms, sentence.tags, sentence.heads, gold.heads, caption, note, relations)
+
+
+def _relations(sentence: Sentence) -> Sequence[str]:
+    """Those of the sentence, unless they say nothing."""
+    return sentence.deprels if are_labels([sentence.deprels]) else ()
+
+
+def _confidences(sentence: Sentence) -> list[float | None] | None:
+    """HeadConf= in MISC of each word; None if it is nowhere."""
+    if sentence.source is None:
+        return None
+    notes = [sentence.source.lines[row].rpartition("\t")[2] for row in sentence.source.rows]
+    found = [_CONFIDENCE.search(note) for note in notes]
+    return [float(match[1]) if match else None for match in found] if any(found) else None
 
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
     """One tree drawn with characters, under its caption. Raises: ValueError as `drawing.text.text`."""
-    drawn = text(tree.forms, tree.tags, tree.heads, tree.gold, width, colour=colour, note=tree.note)
+    drawn = text(
+        tree.forms,
+        tree.tags,
+        tree.heads,
+        tree.gold,
+        width,
+        colour=colour,
+        note=tree.note,
+        relations=tree.relations,
+        sure=tree.sure,
+    )
     return f"{tree.caption}\n{drawn}" if tree.caption else drawn
 
 
@@ -102,9 +133,9 @@ def _several(sentences: OneOrMore) -> list[Sentence]:
 
 def _note(gold: Sentence, heads: Sequence[int], protocol: Protocol) -> str:
     """How many heads are right, counted as in `evaluate`."""
-    scored = under(protocol, gold, heads)
+    scored = under(protocol, gold, Predicted(tuple(heads)))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
-    tally = score_sentence(*scored)
+    tally = score_sentence(scored[0], scored[1].heads)
     removed = ", without punctuation" if protocol.removed_tags else ""
     return f"{tally.directed} of {tally.words} heads right (protocol {protocol.name}{removed})"

@@ -13,17 +13,24 @@ from itertools import accumulate, groupby, zip_longest
 from typing import NamedTuple
 
 from dynet_vdgi.drawing import arcs as _arcs
-from dynet_vdgi.drawing.arcs import MISSED, PLAIN, RIGHT, WRONG, Arc
+from dynet_vdgi.drawing.arcs import CONFIDENCE, DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG, Arc
 from dynet_vdgi.drawing.layout import DrawnTree
 from dynet_vdgi.text_tables import column_count, columns, padded
 
 MIN_WIDTH = 40
 
-_ACROSS = {PLAIN: "v", RIGHT: "v", WRONG: "x", MISSED: "o"}
-_DOWN = {PLAIN: "<", RIGHT: "<", WRONG: "x", MISSED: "o"}
-_COLOURS = {RIGHT: "32", WRONG: "31", MISSED: "36"}  # green, red, cyan (ECMA-48)
+_ACROSS = {PLAIN: "v", RIGHT: "v", WRONG: "x", MISSED: "o", SURE: "v", UNSURE: "?", DOUBTFUL: "!"}
+_DOWN = {**_ACROSS, PLAIN: "<", RIGHT: "<", SURE: "<"}
+_COLOURS = {
+    RIGHT: "32",
+    WRONG: "31",
+    MISSED: "36",
+    UNSURE: "36",
+    DOUBTFUL: "31",
+}  # green, red, cyan (ECMA-48)
 _LEGEND_ALONG = "v right, x wrong, o gold arc missed"
 _LEGEND_DOWN = "< right, x wrong, o and the gold head"
+_LEGEND_SURE = f"? {CONFIDENCE[UNSURE]} sure, ! {CONFIDENCE[DOUBTFUL]}, others more"
 _ROOT = "root"
 _GAP = 2
 
@@ -40,19 +47,24 @@ def text(
     *,
     colour: bool = False,
     note: str | None = None,
+    relations: Sequence[str] = (),
+    sure: Sequence[float | None] | None = None,
 ) -> str:
     """The drawing, of lines no wider than `width` columns (at least 40), without a final line end.
 
     With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
     `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows, and the note (None:
     how many of all heads are right). What is too deep for the width is written instead: `<12`, or `x12` if it
-    is wrong. `colour` adds the escape sequences of terminals.
+    is wrong. `colour` adds the escape sequences of terminals. `relations` stand behind the tags; with `sure`,
+    as of `arcs.arcs_of`, the arrowhead of a head that is less sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
-    arcs = _arcs.arcs_of(forms, tags, heads, gold)
+    arcs = _arcs.arcs_of(forms, tags, heads, gold, sure)
+    if relations:
+        tags = [f"{tag} {relation}" for tag, relation in zip(tags, relations)]
     forms, tags = [_arcs.clean(form) for form in forms], [_arcs.clean(tag) for tag in tags]
     lines = None if any(map(_is_right_to_left, forms)) else _along(arcs, forms, tags, width, colour)
     legend = _LEGEND_ALONG
@@ -61,6 +73,8 @@ def text(
     if gold is not None:
         below = DrawnTree(forms, tags, heads, gold, note=note).note_on(arcs)
         lines += [legend, *textwrap.wrap(below, width)]
+    elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
+        lines.append(_LEGEND_SURE)
     return "\n".join(line.rstrip() for line in lines)
 
 

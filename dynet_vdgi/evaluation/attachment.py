@@ -5,6 +5,10 @@ micro-averages over words, in which the root arc counts like any other:
   dda   directed accuracy: the head is right
   uda   undirected accuracy: the arc between the two words is there, whichever is the head
   root  share of sentences whose predicted root words are exactly the gold ones
+Where both sides have relations, there are two more over words, of universal relations without subtypes:
+  las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
+           (CoNLL 2018) UAS and LAS
+  labels   the relation is right, whatever the head
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from itertools import repeat, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.pairing import Heads, Parsed, gold_heads, matched, under
+from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.text_tables import aligned
 
 if TYPE_CHECKING:
@@ -39,11 +44,16 @@ _LENGTHS = (
     (">40", math.inf),
 )
 _NO_RULE = "other"
+_NO_LABELS = frozenset({"root", "dep", "_"})
 
 
 # ------------------------------------------------------------------------------------------- counts
-def _share(part: float, whole: int) -> float:
-    return part / whole if whole else math.nan
+def _share(part: float | None, whole: int) -> float:
+    return part / whole if whole and part is not None else math.nan
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,9 @@ class Tally:
 class SentenceTally:
     """Counts over whole sentences. They add up, and counts of what is right may be means.
 
+    `labelled` are the words whose head and relation are right, `labels` those whose relation is; None where
+    not all sentences have relations on both sides.
+
     >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
     >>> sum(tallies, SentenceTally()).dda
     0.5
@@ -94,14 +107,20 @@ class SentenceTally:
     directed: float = 0
     undirected: float = 0
     roots: float = 0
+    labelled: float | None = None
+    labels: float | None = None
 
     def __add__(self, other: SentenceTally) -> SentenceTally:
+        if not self.sentences or not other.sentences:
+            return self if self.sentences else other
         return SentenceTally(
             self.sentences + other.sentences,
             self.words + other.words,
             self.directed + other.directed,
             self.undirected + other.undirected,
             self.roots + other.roots,
+            _sum(self.labelled, other.labelled),
+            _sum(self.labels, other.labels),
         )
 
     @property
@@ -116,6 +135,14 @@ class SentenceTally:
     def root_accuracy(self) -> float:
         return _share(self.roots, self.sentences)
 
+    @property
+    def las(self) -> float:
+        return _share(self.labelled, self.words)
+
+    @property
+    def label_accuracy(self) -> float:
+        return _share(self.labels, self.words)
+
     def to_dict(self) -> dict[str, float | int | None]:
         return {
             "sentences": self.sentences,
@@ -126,6 +153,8 @@ class SentenceTally:
             "dda": _or_null(self.dda),
             "uda": _or_null(self.uda),
             "root_accuracy": _or_null(self.root_accuracy),
+            "las": _or_null(self.las),
+            "label_accuracy": _or_null(self.label_accuracy),
         }
 
 
@@ -140,7 +169,9 @@ def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_h
     )
 
 
-def score_sentence(gold: Sentence, predicted: Sequence[int]) -> SentenceTally:
+def score_sentence(
+    gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None
+) -> SentenceTally:
     """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
     right_heads = gold_heads(gold)
     if len(predicted) != len(right_heads):
@@ -152,7 +183,18 @@ def score_sentence(gold: Sentence, predicted: Sequence[int]) -> SentenceTally:
         directed += right_head == head
         undirected += _is_right_undirected(right_heads, dependent, head)
     roots_agree = all((right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted))
-    return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree))
+    labelled, labels = _labels_right(gold, predicted, relations)
+    return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree), labelled, labels)
+
+
+def _labels_right(
+    gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None
+) -> tuple[int | None, int | None]:
+    """How many words have the right head and relation, and how many the right relation."""
+    if relations is None or not gold.deprels:
+        return None, None
+    same = [relation_of(a) == relation_of(b) for a, b in zip(gold.deprels, relations)]
+    return sum(r and a == b for r, a, b in zip(same, gold_heads(gold), predicted)), sum(same)
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
@@ -167,6 +209,13 @@ def _zip_equal(
         if sentence is None or heads is None:
             raise ValueError("gold and prediction differ in their number of sentences")
         yield sentence, heads
+
+
+LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
+    "las": ("LAS", lambda tally: tally.las),
+    "label_accuracy": ("labels", lambda tally: tally.label_accuracy),
+}
+"""Titles and values of the figures about relations."""
 
 
 # ------------------------------------------------------------------------------------------- evaluation
@@ -191,8 +240,13 @@ class Evaluation:
         """What was scored, in one line; figures without it cannot be compared."""
         return _policy(self.protocol, self.total.sentences, self.all_sentences, self.total.words)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether relations were scored."""
+        return self.total.labels is not None
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: accuracies as fractions, null over nothing."""
+        """Everything, ready for JSON: accuracies as fractions, null over nothing, or without relations."""
         return {
             "protocol": self.protocol.name,
             "policy": self.policy,
@@ -224,6 +278,11 @@ class Evaluation:
             ["DDA", *(percent(tally.dda) for tally in tallies)],
             ["UDA", *(percent(tally.uda) for tally in tallies)],
             ["root", *(percent(tally.root_accuracy) for tally in tallies)],
+            *(
+                [title, *(percent(value_of(tally)) for tally in tallies)]
+                for title, value_of in LABEL_MEASURES.values()
+                if self.has_labels
+            ),
         ]
 
 
@@ -269,14 +328,20 @@ def evaluate(
         ConfigError: no such protocol.
         UsageError: no such break-down.
     """
-    trees, heads = paired(gold, parsed, protocol)
-    return trees.evaluate(heads, max_lens=max_lens, by=by, rules=rules)
+    both = paired(gold, parsed, protocol)
+    return both.trees.evaluate(both.heads, both.relations, max_lens=max_lens, by=by, rules=rules)
 
 
-def paired(
-    gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD
-) -> tuple[GoldTrees, list[Heads]]:
-    """What a protocol leaves to score, and the predicted heads of the same words. Raises: as `evaluate`."""
+class Paired(NamedTuple):
+    """What a protocol leaves to score of both sides."""
+
+    trees: GoldTrees
+    heads: list[Heads]  # predicted, of the same words
+    relations: list[tuple[str, ...]] | None  # predicted; None: there are none, or only root and dep
+
+
+def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD) -> Paired:
+    """What a protocol leaves to score of a parse. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
     numbers, sentences, predicted, number = [], [], [], 0
     for number, both in enumerate(matched(gold, parsed), 1):
@@ -285,7 +350,17 @@ def paired(
             numbers.append(number)
             sentences.append(left[0])
             predicted.append(left[1])
-    return GoldTrees(protocol, sentences, numbers, number), predicted
+    relations = [tree.relations for tree in predicted]
+    return Paired(
+        GoldTrees(protocol, sentences, numbers, number),
+        [tree.heads for tree in predicted],
+        relations if are_labels(relations) else None,
+    )
+
+
+def are_labels(relations: Iterable[Sequence[str]]) -> bool:
+    """Whether any of the relations says more than whether a word is a root."""
+    return any(not _NO_LABELS.issuperset(row) for row in relations)
 
 
 @dataclass(frozen=True)
@@ -311,17 +386,19 @@ class GoldTrees:
     def of(cls, gold: Iterable[Sentence], protocol: str | Protocol = STANDARD) -> GoldTrees:
         """What a protocol leaves to score. Raises: DataError if heads are missing."""
         sentences = list(gold)
-        return paired(sentences, map(gold_heads, sentences), protocol)[0]
+        return paired(sentences, map(gold_heads, sentences), protocol).trees
 
     def evaluate(
         self,
         predicted: Iterable[Sequence[int]],
+        relations: Sequence[Sequence[str]] | None = None,
         *,
         max_lens: Sequence[int | None] = MAX_LENS,
         by: Sequence[str] = BREAKDOWNS,
         rules: RuleSet | None = None,
     ) -> Evaluation:
-        """Scores by length, and by any of `BREAKDOWNS`; `predicted` are heads of the words of `sentences`.
+        """Scores by length, and by any of `BREAKDOWNS`; `predicted` are heads of the words of `sentences`,
+        and `relations` theirs; without these, or if the gold trees have none, only heads are scored.
 
         "tag" groups words by their own tag, "pair" by the tags of their gold head and their own ("NOUN>DET",
         "ROOT>VERB"), "rule" by the rule that this pair belongs to ("other": none; left out without `rules`),
@@ -336,8 +413,11 @@ class GoldTrees:
         bands = {label: SentenceTally() for label, _ in _LENGTHS}
         counters = _word_counters(by, rules)
         tallies: list[SentenceTally] = []
-        for sentence, heads in _zip_equal(self.sentences, predicted):
-            tally = score_sentence(sentence, heads)
+        labels = (
+            iter(relations) if relations and are_labels(s.deprels for s in self.sentences) else repeat(None)
+        )
+        for (sentence, heads), found in zip(_zip_equal(self.sentences, predicted), labels):
+            tally = score_sentence(sentence, heads, found)
             tallies.append(tally)
             for max_len in by_length:
                 if max_len is None or len(sentence) <= max_len:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
@@ -15,11 +16,19 @@ Heads = tuple[int, ...]
 Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
 
+
+class Predicted(NamedTuple):
+    """The tree that was predicted for a sentence of n words."""
+
+    heads: Heads  # (n,)
+    relations: tuple[str, ...] = ()  # (n,), or empty where the parse has none
+
+
 _SAME = "both sides must hold the same sentences in the same order"
 
 
-def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Heads]]:
-    """Each gold sentence with the heads that were predicted for all its words; both sides are read lazily.
+def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
+    """Each gold sentence with the tree that was predicted for all its words; both sides are read lazily.
 
     Raises: DataError, naming file and line on both sides, where they differ or heads are missing.
     """
@@ -37,11 +46,11 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
         last_gold, last_parsed = sentence, parse
         _check_same_words(sentence, parse, number)
         gold_heads(sentence)
-        yield sentence, _heads(parse, number)
+        yield sentence, Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ())
 
 
-def under(protocol: Protocol, gold: Sentence, heads: Sequence[int]) -> tuple[Sentence, Heads] | None:
-    """A gold sentence as the protocol leaves it, and the predicted heads of the same words; None: not scored.
+def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sentence, Predicted] | None:
+    """A gold sentence as the protocol leaves it, and the predicted tree of the same words; None: not scored.
 
     The gold side alone, its tags and its tree, decides what is removed. Predicted heads are re-attached as
     the gold ones are. Raises: DataError without gold heads.
@@ -49,7 +58,8 @@ def under(protocol: Protocol, gold: Sentence, heads: Sequence[int]) -> tuple[Sen
     kept, positions = without_punctuation(gold, protocol.removed_tags)
     if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
         return None
-    return kept, heads_without(heads, positions)
+    relations = tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
+    return kept, Predicted(heads_without(predicted.heads, positions), relations)
 
 
 def gold_heads(sentence: Sentence) -> Heads:

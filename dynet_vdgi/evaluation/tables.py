@@ -8,7 +8,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from dynet_vdgi.evaluation import significance
-from dynet_vdgi.evaluation.attachment import Evaluation, SentenceTally, Tally, length_label, percent
+from dynet_vdgi.evaluation.attachment import (
+    LABEL_MEASURES,
+    Evaluation,
+    SentenceTally,
+    Tally,
+    length_label,
+    percent,
+)
 from dynet_vdgi.evaluation.significance import Difference, Interval
 from dynet_vdgi.text_tables import aligned
 from dynet_vdgi.text_tables import markdown as markdown_table
@@ -26,10 +33,11 @@ def mean(draws: Sequence[Evaluation]) -> Evaluation:
 
     def average(cells: Sequence[_Counts]) -> _Counts:
         names = [field.name for field in fields(cells[0])]
-        totals = {name: sum(getattr(cell, name) for cell in cells) for name in names}
+        columns = {name: [getattr(cell, name) for cell in cells] for name in names}
+        means = {name: None if None in row else sum(row) / len(row) for name, row in columns.items()}
         # Words and sentences are the same in every draw, and stay whole numbers.
         whole = {name: getattr(cells[0], name) for name in ("sentences", "words") if name in names}
-        return replace(cells[0], **{**{name: total / len(cells) for name, total in totals.items()}, **whole})
+        return replace(cells[0], **{**means, **whole})
 
     breakdowns: dict[str, Any] = {
         name: {key: average([evaluation.breakdowns[name][key] for evaluation in draws]) for key in table}  # type: ignore[type-var]
@@ -93,6 +101,7 @@ _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     "dda": ("DDA", lambda tally: tally.dda),
     "uda": ("UDA", lambda tally: tally.uda),
     "root": ("root", lambda tally: tally.root_accuracy),
+    **LABEL_MEASURES,
 }
 
 
@@ -103,7 +112,9 @@ def format_all(
     *,
     markdown: bool = False,
 ) -> str:
-    """Policy, the three tables of accuracy in per cent, and the break-downs asked for.
+    """Policy, the tables of accuracy in per cent, and the break-downs asked for.
+
+    Tables of relations are there if any system has some.
 
     With a comparison, intervals and differences stand in the table of DDA (Markdown) or below it (text).
 
@@ -116,7 +127,10 @@ def format_all(
     else:
         dda = f"{format_table(evaluations)}\n{format_comparison(evaluations, comparison)}"
     parts = [_common_ground(evaluations).policy, dda]
-    parts += [format_table(evaluations, measure, markdown=markdown) for measure in ("uda", "root")]
+    measures = ["uda", "root"]
+    if any(evaluation.has_labels for evaluation in evaluations.values()):
+        measures += LABEL_MEASURES
+    parts += [format_table(evaluations, measure, markdown=markdown) for measure in measures]
     parts += [format_breakdown(evaluations, name, markdown=markdown) for name in by]
     return "\n\n".join(parts)
 
@@ -126,7 +140,9 @@ def format_table(
 ) -> str:
     """Systems x length buckets in per cent, below the numbers of sentences and words.
 
-    `measure` is "dda", "uda" or "root". Raises: ValueError if the systems were scored on different words.
+    `measure` is "dda", "uda", "root", "las" or "label_accuracy".
+
+    Raises: ValueError if the systems were scored on different words.
     """
     title, value_of = _MEASURES[measure]
     rows = _heading(evaluations, title)

@@ -19,6 +19,7 @@ from dynet_vdgi.evaluation.attachment import evaluate, length_label
 from dynet_vdgi.experiments.tasks import RESULT_NAME, TASK_NAME, Task, parsed_path, recorded, write_json
 from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.presets import merge
 from dynet_vdgi.runlog import RunLog
@@ -42,7 +43,7 @@ def perform(task: Task) -> None:
     settings, gold_trees = _settings(task)
     model = _trained(task, settings)
     trained_cpu_s = clock.cpu()
-    with Stream(str(model)) as stream:
+    with Stream(str(model), labels=load_labels()) as stream:
         start = time.process_time()
         for test in task.test:
             parse_files(stream, [test], str(parsed_path(task, test)))

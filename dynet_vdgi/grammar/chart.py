@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
 
 try:
@@ -28,9 +29,6 @@ except ImportError as error:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Heads = tuple[int, ...]
-
-FREE = -1
-"""Stands for the head of a word that may have any."""
 
 LOWEST = -50.0
 """How far below the best arc of its word a score may lie when trees are summed over; lower ones are raised to

@@ -1,85 +1,122 @@
 """What a linguist knows of a language, as evidence beside that of the text.
 
-A file of facts has lines `MEASURE = SHARE`, or `yes` for 1 and `no` for 0, where MEASURE is one that the rule
-table defines (see `statistics`); `; cases N` says how many cases the fact is worth, otherwise CASES:
+A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE says where its
+words stand: before, after, mixed, or the share of those before; or NAME is a measure that the rule table
+defines (see `statistics`), and VALUE its value from 0 to 1, `yes` for 1 and `no` for 0. `; cases N` says how
+many cases the fact is worth, otherwise CASES:
 
-    nouns-before-verbs = yes
-    version-1 = no ; cases 1000
+    objects = before            # their verbs
+    verb-initial = no
+    adpositions = after ; cases 1000
+    version-1 = no
 
-Comments begin with #. A fact is about the measure's value, so it counts for all lines that define it.
+Comments begin with #. A fact about which the table asks nothing is refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.orders import CASES, ORDERS, YES_OR_NO, Fact, of_measures
 from dynet_vdgi.grammar.rule_files import content_of
-from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.grammar.statistics import FEW, Text
+from dynet_vdgi.grammar.rules import RuleSet, Table
+from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.names import did_you_mean
 
-CASES = 10 * FEW
-"""What a fact is worth where the file does not say: more than a small text, less than a large one."""
-
-WORDS = {"yes": 1.0, "no": 0.0}
+__all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A measure's value as it is known, and how many cases this is worth."""
+def accepted(rules: RuleSet) -> list[str]:
+    """The names of facts that change something under a table: orders first, then its measures."""
+    if rules.table is None:
+        return []
+    measures = dict.fromkeys(measure.name for measure in rules.table.measures)
+    return [*(name for name in ORDERS if _is_asked(name, rules.table)), *measures]
 
-    value: float
-    cases: float = CASES
+
+def _is_asked(name: str, table: Table) -> bool:
+    """Whether anything in the table depends on this order."""
+    order, settings = ORDERS[name], {setting.name: setting for setting in table.settings}
+    if {measure.name for measure in table.measures} & {*order.measures, *order.opposite}:
+        return True
+    if order.verbs_are and table.verb_final:
+        return True
+    if order.tag in table.edge_statistics or order.tag in table.subordinator:
+        return True
+    if name == "adjectives":  # a predicate moves to the noun behind it, if the line says over which words
+        return "nominal predicate" in settings and "over" in settings["nominal predicate"].options
+    return any(setting in settings for setting in order.settings)
 
 
-def parse_facts(text: str, measures: Collection[str], path: str = "<facts>") -> dict[str, Fact]:
-    """The facts of a file's text; `measures` are those that a table defines.
+def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, Fact]:
+    """The facts of a file's text, for a table, by name.
 
     Raises:
-        ConfigError: a line is malformed or about no measure; the message names file and line.
+        ConfigError: a line is malformed, about nothing that the table asks, or says again what another says;
+            there are no facts; the table asks for none. The message names file and line.
     """
+    names = accepted(rules)
     facts: dict[str, Fact] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+    said: dict[str, str] = {}
+    for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
         if not content:
             continue
         place = f"{path}:{number}"
-        name, equals, value = (part.strip() for part in content.partition("="))
+        left, equals, value = (part.strip() for part in content.partition("="))
+        name = " ".join(left.split())
         if not equals or not value:
-            raise ConfigError(f"{place}: expected a fact such as nouns-before-verbs = yes")
-        if name not in measures:
-            there_are = ", ".join(sorted(measures)) or "none"
-            raise ConfigError(
-                f"{place}: no measure '{name}'{did_you_mean(name, list(measures))} (there are: {there_are})"
-            )
+            raise ConfigError(f"{place}: expected a fact such as objects = before")
+        if name not in names:
+            raise ConfigError(f"{place}: {_unknown(name, names)}")
         if name in facts:
             raise ConfigError(f"{place}: '{name}' is there twice")
-        facts[name] = _fact(value, place)
+        facts[name] = _fact(name, value, place)
+        for measure, _, _ in of_measures({name: facts[name]}):
+            if measure in said:
+                other = said[measure]
+                raise ConfigError(f"{place}: '{name}' and '{other}' are about the same; leave one out")
+            said[measure] = name
+    if not facts:
+        raise ConfigError(f"{path}: no facts (one a line, such as objects = before)")
     return facts
 
 
-def _fact(value: str, place: str) -> Fact:
+def _unknown(name: str, names: list[str]) -> str:
+    if not names:
+        return f"no fact changes anything: the rules have no part that asks for '{name}'; set rules=best, say"
+    there_are = f"(there are: {', '.join(names)})"
+    if name in ORDERS:
+        wanted = ORDERS[name].measures
+        how = f", such as with 'measure {wanted[0]} = told'" if wanted else ""
+        remedy = f"leave it out, or add one{how} {there_are}"
+        return f"the rule table has no part that '{name}' could change; {remedy}"
+    return f"no fact '{name}'{did_you_mean(name, names)} {there_are}"
+
+
+def _fact(name: str, value: str, place: str) -> Fact:
     share, _, rest = (part.strip() for part in value.partition(";"))
-    words = rest.split()
-    if rest and (len(words) != 2 or words[0] != "cases"):
+    tail = rest.split()
+    if rest and (len(tail) != 2 or tail[0] != "cases"):
         raise ConfigError(f"{place}: expected 'cases NUMBER' after the semicolon, not '{rest}'")
-    level = WORDS[share] if share in WORDS else _number(share, place)
+    words = ORDERS[name].words if name in ORDERS else YES_OR_NO
+    level = words[share] if share in words else _number(share, place, f" (or {', '.join(words)})")
     if level > 1:
-        raise ConfigError(f"{place}: {share} is not from 0 to 1 (or yes, or no)")
-    return Fact(level, _number(words[1], place) if rest else CASES)
+        raise ConfigError(f"{place}: {share} is not from 0 to 1 (or {', '.join(words)})")
+    return Fact(level, _number(tail[1], place) if rest else CASES)
 
 
-def _number(column: str, place: str) -> float:
+def _number(column: str, place: str, otherwise: str = "") -> float:
     try:
         value = float(column)
     except ValueError:
-        raise ConfigError(f"{place}: '{column}' is not a number (or yes, or no)") from None
+        raise ConfigError(f"{place}: '{column}' is not a number{otherwise}") from None
     if not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{place}: {column} is not a number from 0 upwards")
+        raise ConfigError(f"{place}: {column} is not a number from 0 upwards{otherwise}")
     return value
 
 
@@ -90,14 +127,13 @@ def load_facts(path: str | Path, rules: RuleSet) -> dict[str, Fact]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"{path}: cannot read the facts: {reason}") from None
-    measures = rules.table.measures if rules.table else ()
-    return parse_facts(text, {measure.name for measure in measures}, str(path))
+    return parse_facts(text, rules, str(path))
 
 
-def with_facts(text: Text, facts: Mapping[str, Fact], n_sentences: int) -> Text:
-    """The text with facts beside its own evidence, which counts as many cases as it has sentences."""
+def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) -> Text:
+    """The text's measures with facts beside them; `cases`: what each measure of the text itself counts."""
     measures = dict(text.measures)
-    for name, fact in facts.items():
-        own = measures.get(name, 0.0) * n_sentences
-        measures[name] = (own + fact.value * fact.cases) / (n_sentences + fact.cases)
+    for name, fact, _ in of_measures(facts):
+        if name in measures:
+            measures[name] = fact.beside(measures[name], cases[name])
     return replace(text, measures=measures)

@@ -9,7 +9,7 @@ Letters: n words, K tags that a table or the statistics mention.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.facts import Fact, with_facts
+from dynet_vdgi.grammar.facts import with_facts
+from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.words import WORDS, split
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.settings import Setting
-from dynet_vdgi.grammar.statistics import Text, levels
+from dynet_vdgi.grammar.statistics import TOLD, Text, levels
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.grammar.word_order import Statistics
 
@@ -71,19 +72,25 @@ class Prior:
     def of_text(
         cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
     ) -> Prior:
-        """The prior of a text, sentences without punctuation; `facts` are what is known besides."""
+        """The prior of a text, sentences without punctuation; `facts` are what is known besides.
+
+        Raises:
+            ConfigError: there are facts, and the text is read in mirror image.
+        """
         sentences, table = list(sentences), rules.table or Table()
         text = Text(
-            Statistics.measure([sentence.tags for sentence in sentences], table),
+            Statistics.measure([sentence.tags for sentence in sentences], table, facts),
             has_feats=any(sentence.feats for sentence in sentences),
             has_gaps=any(any(sentence.gaps[1:-1]) for sentence in sentences),
+            told=dict(facts or {}),
         )
         if not table.settings:
             return cls(rules, text)
         empty = cls(rules, text)
         views = [empty.unread(sentence) for sentence in sentences if len(sentence)]
         text = replace(text, measures=levels(table.measures, views))
-        text = with_facts(text, facts or {}, len(views))
+        shown = {measure.name: 0 if measure.kind == TOLD else len(views) for measure in table.measures}
+        text = with_facts(text, text.told, shown)
         found: dict[str, Any] = {}
         for setting in table.settings:
             measure = KINDS[setting.name].measure
@@ -98,10 +105,16 @@ class Prior:
     def view(self, sentence: Sentence) -> View:
         """The sentence as the table reads it."""
         view = self.unread(sentence)
+        for _ in self.reading(view):
+            pass
+        return view
+
+    def reading(self, view: View) -> Iterator[Setting]:
+        """Reads a view step by step: yields each setting that may change how words are read, when it has."""
         for setting, kind in self._settings:
             if kind.read is not None:
                 kind.read(view, setting, self.text)
-        return view
+                yield setting
 
     def potentials(self, sentence: Sentence) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
@@ -118,6 +131,22 @@ class Prior:
             for setting, kind in self._settings:
                 if kind.add is not None:
                     kind.add(view, setting, self.text, roots, arcs)
+        return self._in_order(potentials)
+
+    def additions(self, view: View) -> Iterator[tuple[Setting, Floats]]:
+        """What each part that looks at the whole sentence adds to `potentials_of`, one after the other."""
+        for setting, kind in self._settings:
+            if kind.add is not None and view.n:
+                added = np.zeros((view.n + 1, view.n + 1))
+                kind.add(view, setting, self.text, added[0, 1:], added[1:, 1:])
+                yield setting, self._in_order(added)
+
+    def by_tags(self, view: View) -> Floats:
+        """`potentials_of` without these additions."""
+        return self._in_order(self._potentials(view.read))
+
+    def _in_order(self, potentials: Floats) -> Floats:
+        """Potentials for the order of the sentence; changes them in place."""
         if self.statistics.is_mirrored:
             potentials[:, 1:] = potentials[:, :0:-1].copy()
             potentials[1:] = potentials[:0:-1].copy()
@@ -134,6 +163,10 @@ class Prior:
                 marked = [a + b for a, b in zip(marked, marks)]
         step = -1 if self.statistics.is_mirrored else 1
         return symbols[::step], marked[::step]
+
+    def silence(self, setting: Setting) -> str:
+        """Why a setting of the table says nothing in this text; "" if it says something."""
+        return _silence(setting, self.text)
 
     @property
     def words(self) -> Setting | None:
@@ -251,11 +284,22 @@ def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting
     """The settings that count in this text, with their numbers for it."""
     result = []
     for setting in settings:
-        kind, factor = KINDS[setting.name], text.factor(setting.condition, setting.negated)
-        is_ready = kind.measure is None or setting.name in text.found
-        if factor > LEAST_FACTOR and is_ready and (text.has_gaps or not kind.needs_gaps):
-            result.append((replace(setting, weight=setting.weight * factor, cache={}), kind))
+        if not _silence(setting, text):
+            factor = text.factor(setting.conditions, setting.negated)
+            counting = replace(setting, weight=setting.weight * factor, cache={})
+            result.append((counting, KINDS[setting.name]))
     return result
+
+
+def _silence(setting: Setting, text: Text) -> str:
+    """Why a setting says nothing in a text; "" if it says something."""
+    kind = KINDS[setting.name]
+    if text.factor(setting.conditions, setting.negated) <= LEAST_FACTOR:
+        values = (f"{name}, which is {text.measures.get(name, 0.0):.2f}" for name in setting.conditions)
+        return f"{'unless' if setting.negated else 'if'} {' and '.join(values)}"
+    if kind.measure is not None and setting.name not in text.found:
+        return "nothing was measured"
+    return "no traces of punctuation" if kind.needs_gaps and not text.has_gaps else ""
 
 
 def _mentioned(rules: RuleSet, table: Table) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dynet_vdgi.errors import ConfigError
@@ -40,10 +40,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a rule table: it can be switched off by its name. `kind` is a, b, c or d."""
+    """A part of a rule table: it can be switched off by its name. `kind`: a, b, c or d; `line`: its first."""
 
     name: str
     kind: str
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,21 @@ def part_of(content: str) -> str | None:
     """The name of the part that a line begins; None if it begins none."""
     header = _PART.match(content)
     return header["name"].strip() if header else None
+
+
+LEFT_OUT = "# left out: "
+"""Begins the line that stands where a part began that was taken away."""
+
+
+def without_parts(text: str, names: Collection[str]) -> str:
+    """The text of a rule table without these parts; lines keep their numbers, and say which are left out."""
+    lines, is_on = [], True
+    for line in text.split("\n"):
+        part = part_of(content_of(line))
+        is_on = is_on if part is None else part not in names
+        is_header = part is not None and not is_on
+        lines.append(line if is_on else f"{LEFT_OUT}{part}" if is_header else "")
+    return "\n".join(lines)
 
 
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
@@ -171,7 +187,7 @@ class Reader:
         return value
 
     def table(self) -> Table | None:
-        """What there is besides rules and classes."""
+        """What there is besides rules and classes. Raises: ConfigError, something is missing."""
         if not self.rules:
             raise ConfigError(f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)")
         return None
@@ -214,7 +230,7 @@ class TableReader(Reader):
             raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
         if name in [part.name for part in self.parts]:
             raise self.fault(f"part [{name}] is there twice")
-        self.parts.append(Part(name, kind.strip()))
+        self.parts.append(Part(name, kind.strip(), self.number))
 
     def read_members(self, content: str) -> None:
         """NOUN += PRON as dependent"""
@@ -341,6 +357,11 @@ class TableReader(Reader):
         return Rule(columns[0], self.dependent(columns[1]), 0.5 * weight, weight, sides)
 
     def table(self) -> Table:
+        self.check()
+        return self.as_it_is()
+
+    def check(self) -> None:
+        """Raises: ConfigError, a part needs what is not there."""
         needs = [
             ("conjunct" in self.grouped, "conjunct", "conjunction"),
             (
@@ -356,12 +377,15 @@ class TableReader(Reader):
             raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
         names = list(dict.fromkeys(measure.name for measure in self.measures))
         for setting in self.settings:
-            if setting.condition and setting.condition not in names:
-                self.number = setting.line
-                hint = did_you_mean(setting.condition, names, 0.6)
-                raise self.fault(
-                    f"no measure '{setting.condition}'{hint} (there are: {', '.join(names) or 'none'})"
-                )
+            for condition in setting.conditions:
+                if condition not in names:
+                    self.number = setting.line
+                    hint = did_you_mean(condition, names, 0.6)
+                    there_are = ", ".join(names) or "none"
+                    raise self.fault(f"no measure '{condition}'{hint} (there are: {there_are})")
+
+    def as_it_is(self) -> Table:
+        """The table without a look at what is missing."""
         reading = list(SENTENCE_KINDS)
         return Table(
             measures=tuple(self.measures),

@@ -55,7 +55,7 @@ expectation: 0.5, which is what is published, for a weight of 1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,6 +64,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rule_files import (
+    LEFT_OUT,
     ROOT,
     SIDES,
     Grouped,
@@ -73,7 +74,7 @@ from dynet_vdgi.grammar.rule_files import (
     Table,
     TableReader,
     content_of,
-    part_of,
+    without_parts,
 )
 from dynet_vdgi.names import did_you_mean
 
@@ -170,20 +171,49 @@ class RuleSet:
             if name not in there_are:
                 hint = f"{did_you_mean(name, there_are)} (there are: {', '.join(there_are) or 'none'})"
                 raise ConfigError(f"rules: no part '{name}'{hint}")
-        return self._without(names, f"<rules without {', '.join(names)}>")
+        if len(set(names)) == len(there_are):
+            raise ConfigError("rules: nothing is left of the table without all of its parts")
+        try:
+            return self._without(names, f"<rules without {', '.join(names)}>")
+        except ConfigError as error:
+            raise ConfigError(f"{error}; another part cannot do without what was left out") from None
 
     def of_kinds(self, kinds: str) -> RuleSet:
         """The table with the parts of these kinds only, such as "abc". Raises: as `without`."""
         others = [part.name for part in self.parts if part.kind not in kinds]
         return self._without(others, f"<rules of kinds {kinds}>")
 
+    def ablations(self) -> Iterator[tuple[Part, RuleSet]]:
+        """The table without each of its parts that the others can do without."""
+        for part in self.parts:
+            try:
+                yield part, self.without(part.name)
+            except ConfigError:
+                continue
+
+    @property
+    def left_out(self) -> list[str]:
+        """The parts that were switched off."""
+        lines = self.text.split("\n")
+        return [line[len(LEFT_OUT) :].strip() for line in lines if line.startswith(LEFT_OUT)]
+
+    def part_at(self, line: int) -> Part:
+        """The part that a line of the file belongs to. Raises: StopIteration before the first."""
+        return next(part for part in reversed(self.parts) if part.line <= line)
+
+    def growing(self) -> Iterator[tuple[Part, RuleSet]]:
+        """Each part, with the table from the first part to this one.
+
+        What a part needs is not there before its own part is: a conjunct without conjunctions joins nothing.
+        """
+        for number, part in enumerate(self.parts):
+            later = [other.name for other in self.parts[number + 1 :]]
+            reader = TableReader("<rules>")
+            _read_all(reader, without_parts(self.text, later))
+            yield part, RuleSet(tuple(reader.rules), reader.classes, "", reader.as_it_is())
+
     def _without(self, names: Collection[str], path: str) -> RuleSet:
-        lines, is_on = [], True
-        for line in self.text.split("\n"):
-            part = part_of(content_of(line))
-            is_on = is_on if part is None else part not in names
-            lines.append(line if is_on else "")  # lines keep their numbers
-        return parse_rules("\n".join(lines), path)
+        return parse_rules(without_parts(self.text, names), path)
 
 
 def count(index: Ints, n_rules: int, tags: Sequence[int], heads: Sequence[Sequence[int]]) -> Floats:
@@ -215,14 +245,19 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
-    for number, content in enumerate(lines, 1):
-        if content:
-            reader.number = number
-            reader.read(content)
+    _read_all(reader, text)
     table = reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
     _check_no_arc_has_two_rules(result, reader.lines, path)
     return result
+
+
+def _read_all(reader: Reader, text: str) -> None:
+    for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
+        content = content_of(line)
+        if content:
+            reader.number = number
+            reader.read(content)
 
 
 def _check_no_arc_has_two_rules(rules: RuleSet, lines: Sequence[int], path: str) -> None:

@@ -4,7 +4,7 @@
 
 What NAME does, which groups it wants and which options it has is said where it is registered, see `parts`.
 The number is mostly in nats. `if MEASURE` multiplies it by what was measured in the text, from 0 to 1,
-`unless MEASURE` by the rest.
+`unless MEASURE` by the rest, `if MEASURE and MEASURE` by both.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Syntax:
 
 @dataclass(frozen=True)
 class Setting:
-    """One line. `condition` is a measure's name; `negated`: the rest of it counts."""
+    """One line. `conditions` are names of measures; `negated`: the rest of the one there is counts."""
 
     name: str
     weight: float
     groups: tuple[Group, ...] = ()
     options: Mapping[str, Value] = field(default_factory=dict)
-    condition: str = ""
+    conditions: tuple[str, ...] = ()
     negated: bool = False
-    line: int = 0
+    line: int = field(default=0, compare=False)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Room for what a part finds out about words of one text, see `Prior`."""
 
@@ -81,10 +81,7 @@ NOBODY = Group(())
 def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setting:
     """A setting from what stands behind its `=`. Raises: ValueError, saying what is wrong."""
     tokens = tokens_of(value)
-    condition, negated = "", False
-    if len(tokens) > 2 and tokens[-2] in ("if", "unless"):
-        condition, negated = tokens[-1], tokens[-2] == "unless"
-        tokens = tokens[:-2]
+    tokens, conditions, negated = _conditions(tokens)
     body, *tails = _split(tokens, ";")
     weight = 1.0
     if syntax.weighed:
@@ -110,7 +107,20 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
             options[option] = _number(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
             options[option] = _group(values, name) if kind == "tags" else tuple(values)
-    return Setting(name, weight, tuple(groups), options, condition, negated, line)
+    return Setting(name, weight, tuple(groups), options, conditions, negated, line)
+
+
+def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:
+    """What stands before the conditions at the end of a line, these, and whether they are negated."""
+    place = len(tokens) - 2
+    while place > 0 and tokens[place] == "and":
+        place -= 2
+    if place < 1 or tokens[place] not in ("if", "unless"):
+        return tokens, (), False
+    names = tuple(tokens[place + 1 :: 2])
+    if tokens[place] == "unless" and len(names) > 1:
+        raise ValueError("'unless' takes one measure")
+    return tokens[:place], names, tokens[place] == "unless"
 
 
 class UnknownOption(ValueError):

@@ -15,15 +15,18 @@ name are averaged. Kinds:
     before A | B        neighbours of A and B in either order; for it: A before B
     edge A              sentences that begin or end with A; for it: those that begin
     share A | B         words of A and of B; for it: those of A
+    told                nothing is counted: 0, unless a fact says otherwise (see `facts`)
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Syntax
 from dynet_vdgi.grammar.views import View
@@ -31,6 +34,9 @@ from dynet_vdgi.grammar.word_order import Statistics
 
 FEW = 20.0
 """So many cases make half of what there is to believe."""
+
+TOLD = "told"
+"""The kind of measures that no text shows."""
 
 Cases = tuple[float, float]  # for it, in all
 
@@ -95,6 +101,10 @@ def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return first, first + second
 
 
+def _told(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+    return 0, 0
+
+
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
     "ending": (2, _ending),
     "beginning": (2, _beginning),
@@ -103,6 +113,7 @@ MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases
     "before": (2, _before),
     "edge": (1, _edge),
     "share": (2, _share),
+    TOLD: (0, _told),
 }
 """Numbers of groups and functions by kind."""
 
@@ -137,7 +148,8 @@ def measure_syntax(kind: str) -> Syntax:
 class Text:
     """All that is measured in one text, as plain data: it is kept in model files.
 
-    `found` are the parts' own findings by the name of their setting.
+    `found` are the parts' own findings by the name of their setting, `told` the facts about the language,
+    which are part of `order` and `measures` already.
     """
 
     order: Statistics = field(default_factory=Statistics)
@@ -145,12 +157,11 @@ class Text:
     found: Mapping[str, Any] = field(default_factory=dict)
     has_feats: bool = False
     has_gaps: bool = False
+    told: Mapping[str, Fact] = field(default_factory=dict)
 
-    def factor(self, condition: str, negated: bool) -> float:
+    def factor(self, conditions: Sequence[str], negated: bool) -> float:
         """By how much a line's number counts."""
-        if not condition:
-            return 1.0
-        value = self.measures.get(condition, 0.0)
+        value = math.prod(self.measures.get(name, 0.0) for name in conditions)
         return 1.0 - value if negated else value
 
     def is_named(self, names: Sequence[str]) -> bool:
@@ -171,13 +182,19 @@ class Text:
             "found": dict(self.found),
             "has_feats": self.has_feats,
             "has_gaps": self.has_gaps,
+            "told": {name: [fact.value, fact.cases] for name, fact in self.told.items()},
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Text:
         """The text saved by `to_json`; KeyError where a field is missing."""
         return cls(
-            Statistics(**data["order"]), data["measures"], data["found"], data["has_feats"], data["has_gaps"]
+            Statistics(**data["order"]),
+            data["measures"],
+            data["found"],
+            data["has_feats"],
+            data["has_gaps"],
+            {name: Fact(*numbers) for name, numbers in data.get("told", {}).items()},
         )
 
 

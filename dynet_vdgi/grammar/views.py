@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,22 @@ Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 NOTHING = "_"
+
+
+def last_morph(xpos: str) -> str:
+    """What follows the last + of an XPOS; "" without one."""
+    return xpos.rpartition("+")[2] if "+" in xpos else ""
+
+
+@lru_cache(maxsize=1 << 16)
+def with_morph(feats: str, xpos: str) -> str:
+    """A FEATS column with the last morph of the XPOS as the feature Morph.
+
+    >>> with_morph("_", "VV+EC")
+    'Morph=EC'
+    """
+    morph = f"Morph={last_morph(xpos) or xpos}"
+    return morph if feats == NOTHING else f"{feats}|{morph}"
 
 
 class View:
@@ -33,6 +49,8 @@ class View:
         self.forms: list[str] = [form.lower() for form in sentence.forms[::step]]
         self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NOTHING] * n
         self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NOTHING] * n
+        if any("+" in xpos for xpos in self.xpos):
+            self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
         gaps = sentence.gaps[::step] if sentence.gaps else ()
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
         self.read: list[str] = list(self.tags)
@@ -41,6 +59,8 @@ class View:
         self.linked: dict[
             int, tuple[int, list[int]]
         ] = {}  # linker: its verb, and nouns that this may depend on
+        self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
+        self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
 
     @cached_property

@@ -17,6 +17,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.orders import FIRST, LAST, Fact, of_tags, of_verbs
+
 if TYPE_CHECKING:
     from dynet_vdgi.grammar.rule_files import Table
 
@@ -36,41 +39,58 @@ class Statistics:
 
     Of a verb-final text without the verbs that end its sentences, of a verb-initial one without those that
     begin them, and of a mirror image in the order of the original. `is_verb_final` is about that order, too.
+    With the cases that facts about the language are worth.
     """
 
     sentences: int = 0
-    first: Mapping[str, int] = field(default_factory=dict)
-    last: Mapping[str, int] = field(default_factory=dict)
+    first: Mapping[str, float] = field(default_factory=dict)
+    last: Mapping[str, float] = field(default_factory=dict)
     is_verb_final: bool = False
     is_mirrored: bool = False
 
     @classmethod
-    def measure(cls, tagged: Iterable[Sequence[str]], table: Table | None = None) -> Statistics:
+    def measure(
+        cls,
+        tagged: Iterable[Sequence[str]],
+        table: Table | None = None,
+        facts: Mapping[str, Fact] | None = None,
+    ) -> Statistics:
         """Statistics of tagged sentences; a rule table says which tags are verbs and conjunctions.
 
         Words that do not count, punctuation under the `standard` protocol, must have been taken away.
 
+        Raises:
+            ConfigError: there are facts about a text that is read in mirror image.
+
         >>> Statistics.measure([["DET", "NOUN"], ["DET", "NOUN", "VERB"], ["VERB"]]).last
         {'NOUN': 1, 'VERB': 1}
         """
-        text = [tuple(tags) for tags in tagged if len(tags) > 1]
+        text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
         is_mirrored = _is_mirrored(text, table.reading_order if table else ())
+        if is_mirrored and facts:
+            raise ConfigError(
+                "facts: the text's sentences end with conjunctions, so it is read from its end, where facts "
+                "about the order of words do not hold; leave them out, or the table's 'reading order'"
+            )
         if is_mirrored:
             text = [tags[::-1] for tags in text]
         first, last = text, text
         is_verb_final = False
         if table and table.verb_final:
             verbs, share = table.verb_final.groups[0], table.verb_final.weight
-            is_verb_final = _share_ending(text, verbs) > share
+            is_verb_final = _share_ending(text, verbs, of_verbs(facts, LAST)) > share
             if is_verb_final:
                 last = [_without_final(tags, verbs) for tags in text]
             backwards = [tags[::-1] for tags in text]
-            if _share_ending(backwards, verbs) > share:
+            if _share_ending(backwards, verbs, of_verbs(facts, FIRST)) > share:
                 first = [_without_final(tags, verbs)[::-1] for tags in backwards]
+        told = of_tags(facts)
+        before = {tag: fact.value * fact.cases for tag, fact in told.items()}
+        after = {tag: fact.rest().value * fact.cases for tag, fact in told.items()}
         return cls(
             len(text),
-            _sorted(Counter(tags[0] for tags in first if tags)),
-            _sorted(Counter(tags[-1] for tags in last if tags)),
+            _sorted(Counter(tags[0] for tags in first if tags), before),
+            _sorted(Counter(tags[-1] for tags in last if tags), after),
             is_verb_final,
             is_mirrored,
         )
@@ -89,10 +109,11 @@ def _is_mirrored(text: Sequence[Sequence[str]], conjunctions: Collection[str]) -
     return math.log((first + FEW) / (last + FEW)) < -CLEARLY_MIRRORED
 
 
-def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str]) -> float:
-    """The share of sentences with a verb that end with one."""
+def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], told: Fact) -> float:
+    """The share of sentences with a verb that end with one, beside what is told of it."""
     with_verb = [tags for tags in text if not set(verbs).isdisjoint(tags)]
-    return sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
+    share = sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
+    return told.beside(share, len(with_verb))
 
 
 def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, ...]:
@@ -103,5 +124,6 @@ def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, 
     return tags[:end]
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items()))
+def _sorted(counts: Mapping[str, float], told: Mapping[str, float]) -> dict[str, float]:
+    tags = sorted({*counts, *told})
+    return {tag: counts.get(tag, 0) + told.get(tag, 0) for tag in tags}

@@ -36,25 +36,34 @@ _OTHERWISE = LABELS.index(OTHERWISE)
 
 # ------------------------------------------------------------------------------------------- the table
 @compiled
-def has_child(bits: Bits, heads: Ints, head: int, but: int, column: int, mask: np.uint64) -> bool:
-    """Whether a dependent of a word, other than `but`, has one of these bits."""
+def bits_below(bits: Bits, heads: Ints) -> Bits:
+    """The bits (n + 1, 3) that the dependents of each word have, ROOT's at 0."""
+    below = np.zeros_like(bits)
     for word in range(1, len(heads) + 1):
-        if heads[word - 1] == head and word != but and bits[word, column] & mask:
+        if heads[word - 1] >= 0:
+            for column in range(bits.shape[1]):
+                below[heads[word - 1], column] |= bits[word, column]
+    return below
+
+
+@compiled
+def has_sister(bits: Bits, heads: Ints, d: int, column: int, mask: np.uint64) -> bool:
+    """Whether another dependent of the head of word d has one of these bits."""
+    for word in range(1, len(heads) + 1):
+        if heads[word - 1] == heads[d - 1] and word != d and bits[word, column] & mask:
             return True
     return False
 
 
 @compiled
-def has_outer(bits: Bits, heads: Ints, dependent: int, nouns: np.uint64, adposition: np.uint64) -> bool:
+def has_outer(
+    bits: Bits, below: Bits, heads: Ints, dependent: int, nouns: np.uint64, adposition: np.uint64
+) -> bool:
     """Whether a noun without an adposition stands farther out on the same side of the same head."""
     head, n = heads[dependent - 1], len(heads)
     farther = range(1, dependent) if dependent < head else range(dependent + 1, n + 1)
     for word in farther:
-        if (
-            heads[word - 1] == head
-            and bits[word, TAG] & nouns
-            and not has_child(bits, heads, word, 0, TAG, adposition)
-        ):
+        if heads[word - 1] == head and bits[word, TAG] & nouns and not below[word, TAG] & adposition:
             return True
     return False
 
@@ -64,24 +73,26 @@ def holds(
     kind: int,
     mask: np.uint64,
     bits: Bits,
+    below: Bits,
     heads: Ints,
-    gaps: Codes,
+    gaps: Ints,
     verb_final: bool,
     d: int,
-    rules: RuleArrays,
+    nouns: np.uint64,
+    adposition: np.uint64,
 ) -> bool:
-    """Whether a condition holds of the arc to word d; gaps (n + 1,) as the column GAPS."""
+    """Whether a condition holds of the arc to word d; gaps (n,) as the column GAPS."""
     head = heads[d - 1]
     if kind in (LEFT, RIGHT):
         return bool((d < head) == (kind == LEFT))
     if kind == NEXT:
         return bool(head > 0 and abs(d - head) == 1)
     if kind == COMMA:
-        return bool(head > 0 and gaps[d] != gaps[head])
+        return bool(head > 0 and gaps[d - 1] != gaps[head - 1])
     if kind == VERB_FINAL:
         return verb_final
     if kind == OUTER:
-        return has_outer(bits, heads, d, rules.nouns, rules.adposition)
+        return has_outer(bits, below, heads, d, nouns, adposition)
     if kind == FEAT:
         return bool(bits[d, SETS] & mask)
     if kind == HEAD_FEAT:
@@ -90,54 +101,48 @@ def holds(
         return bool(bits[head, NAMES] & mask)
     column = TAG if kind in (CHILD_TAG, SISTER_TAG) else NAMES
     if kind in (CHILD_TAG, CHILD_NAME):
-        return has_child(bits, heads, d, 0, column, mask)
-    return has_child(bits, heads, head, d, column, mask)
+        return bool(below[d, column] & mask)
+    return bool(below[head, column] & mask) and has_sister(bits, heads, d, column, mask)
 
 
 @compiled
 def apply_rules(
-    bits: Bits, heads: Ints, gaps: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, heads: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
 ) -> None:
     """The label (n,) of every word with a head: that of the first rule that holds."""
+    below = bits_below(bits, heads)
+    names, of_head, of_dependent, first = rules.labels, rules.heads, rules.dependents, rules.first
+    kinds, masks, negated = rules.kinds, rules.masks, rules.negated
+    nouns, adposition = rules.nouns, rules.adposition
     for d in range(1, len(heads) + 1):
         head = heads[d - 1]
         labels[d - 1] = _OTHERWISE
         if head < 0:
             continue
-        for r in range(len(rules.labels)):
-            if not (rules.heads[r] & bits[head, TAG] and rules.dependents[r] & bits[d, TAG]):
+        head_tag, tag = bits[head, TAG], bits[d, TAG]
+        for r in range(len(names)):
+            if not (of_head[r] & head_tag and of_dependent[r] & tag):
                 continue
             fits = True
-            for q in range(rules.first[r], rules.first[r + 1]):
-                if (
-                    holds(rules.kinds[q], rules.masks[q], bits, heads, gaps, verb_final, d, rules)
-                    == (rules.negated[q])
-                ):
+            for q in range(first[r], first[r + 1]):
+                is_so = holds(kinds[q], masks[q], bits, below, heads, gaps, verb_final, d, nouns, adposition)
+                if is_so == negated[q]:
                     fits = False
                     break
             if fits:
-                labels[d - 1] = rules.labels[r]
+                labels[d - 1] = names[r]
                 break
 
 
 @compiled
-def gaps_of(rows: Codes) -> Codes:
-    """The column GAPS (n + 1,) of a sentence, ROOT's 0, of its rows (n + 4, c)."""
-    gaps: Codes = rows[: len(rows) - 3, GAPS].copy()
-    gaps[0] = 0
-    return gaps
-
-
-@compiled
 def table_labels(
-    bits: Bits, heads: Ints, first: Ints, rows: Codes, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, heads: Ints, first: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
 ) -> None:
-    """Labels (N,) of all sentences; bits (N + S, 3), ROOT's first in each sentence."""
+    """Labels (N,) of all sentences; gaps (N,); bits (N + S, 3), ROOT's first in each sentence."""
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
-        own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
         own_bits = bits[start + k : end + k + 1]
-        apply_rules(own_bits, heads[start:end], gaps_of(own), verb_final, rules, labels[start:end])
+        apply_rules(own_bits, heads[start:end], gaps[start:end], verb_final, rules, labels[start:end])
 
 
 # ------------------------------------------------------------------------------------------- features

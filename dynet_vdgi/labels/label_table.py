@@ -181,6 +181,11 @@ def load(name: str = "ud2") -> LabelTable:
     return LabelTable.read(bundled.get(name, Path(name)))
 
 
+def named_table(name: str) -> LabelTable | None:
+    """The table that a user has named; None for "none". Raises: as `load`."""
+    return None if name == "none" else load(name)
+
+
 def _tag_bits(tags: Iterable[str]) -> int:
     """A bit for every tag, from the second on; the first one is that of all that are not in TAGS."""
     return sum(1 << (TAGS.index(tag) + 1 if tag in TAGS else 0) for tag in tags)

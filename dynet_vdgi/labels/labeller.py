@@ -3,7 +3,7 @@
 A multinomial logistic regression over hashed features of an arc, learnt by AdaGrad; the table's label starts
 with a head start of `trust`, so that without labelled trees it is the table.
 
-Letters: n words, N words of all sentences, R rows of weights, Y labels.
+Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y labels.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
+from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
-from dynet_vdgi.data.atoms import Atoms, PackedRows
+from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, PackedRows, of_type, special
+from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.labels.label_table import LABELS, ROOT, LabelTable, relation_of
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, ROOT, LabelTable, relation_of
+from dynet_vdgi.labels.whole_trees import bare_trees
 
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -35,7 +38,11 @@ FEW_TREES = 30
 """With fewer the slow rate is used, so that they do not undo the table."""
 
 SLOW, FAST = 0.1, 0.2
-_ROOT_LABEL = LABELS.index("root")
+_ROOT_LABEL, _PUNCT_LABEL, _OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
+_NAMES = (*LABELS, "_")
+
+Word = tuple[str, ...]
+"""Universal tag and FEATS, and if there are weights form and lemma."""
 
 
 @dataclass(eq=False)
@@ -52,8 +59,9 @@ class Labeller:
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), those of the rows from 1 on
 
     def __post_init__(self) -> None:
-        self._atoms = Atoms()
-        self._bits: dict[tuple[str, str], tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
+        # What is known of words; dictionaries, because threads of a cluster's worker share a labeller.
+        self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
+        self._rows: dict[Word, list[int]] = {}
 
     def fit(self, trees: Iterable[Sentence], *, verb_final: bool = False) -> Labeller:
         """Learns from the words that have a head and a relation; only its universal part counts.
@@ -64,7 +72,7 @@ class Labeller:
         labelled = [tree for tree in trees if tree.heads and tree.deprels]
         if not labelled:
             return self
-        text = self._prepared(labelled)
+        text = self._of_bare(labelled, with_forms=True)
         gold = np.array([_number(deprel) for tree in labelled for deprel in tree.deprels], np.int64)
         words = np.flatnonzero((gold >= 0) & (text.heads >= 0))
         buckets, ends = self._features(text)
@@ -116,21 +124,40 @@ class Labeller:
         return labeller
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with relations; a word without a head gets "_".
+        """The sentences, which have no punctuation, with relations; a word without a head gets "_".
 
         Raises:
             ValueError: a sentence has no heads.
         """
         trees = list(sentences)
-        text = self._prepared(trees)
-        labels = text.tables if self.weights is None else self._chosen(text)
-        names = [*LABELS, "_"]
-        numbers = np.where(text.heads < 0, len(LABELS), labels).tolist()
-        ends = text.packed.first.tolist()
-        return [
-            replace(tree, deprels=tuple([names[k] for k in numbers[start:end]]))
-            for tree, start, end in zip(trees, ends, ends[1:])
-        ]
+        text = self._of_bare(trees, with_forms=self.weights is not None)
+        named = _named(np.where(text.heads < 0, -1, self._labels(text)), text.first)
+        return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
+
+    def relations(
+        self, sentences: Sequence[Sentence], heads: Iterable[Sequence[int]], *, verb_final: bool | None = None
+    ) -> list[tuple[str, ...]]:
+        """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
+
+        Words are labelled as if punctuation were not there; its own relation is `punct`. `root` is the
+        relation of the words whose head is 0, and only theirs. `verb_final`: of this text; None: as learnt.
+        """
+        lengths = [len(sentence) for sentence in sentences]
+        first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
+        words, ids = _numbered(sentences, with_forms=self.weights is not None)
+        is_punctuation = np.array([word[0] in UD_PUNCTUATION for word in words], np.bool_)[ids]
+        bare = bare_trees(is_punctuation, all_heads, first)
+        text = self._text(words, ids[bare.words], bare.heads, bare.first, bare.gaps, verb_final)
+        labels = np.full(len(all_heads), _PUNCT_LABEL)
+        labels[bare.words] = self._labels(text)
+        labels[(labels == _ROOT_LABEL) & (all_heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root
+        labels[all_heads == 0] = _ROOT_LABEL
+        labels[all_heads < 0] = -1
+        return _named(labels, first)
+
+    def _labels(self, text: _LabelledText) -> Ints:
+        return text.tables if self.weights is None else self._chosen(text)
 
     def _chosen(self, text: _LabelledText) -> Ints:
         assert self.weights is not None
@@ -144,37 +171,69 @@ class Labeller:
         )
         return labels
 
-    def _prepared(self, trees: Sequence[Sentence]) -> _LabelledText:
+    def _of_bare(self, trees: Sequence[Sentence], *, with_forms: bool) -> _LabelledText:
         if any(tree.heads is None for tree in trees):
             raise ValueError("a sentence to label has no heads")
-        packed = self._atoms.pack(trees)
+        words, ids = _numbered(trees, with_forms)
+        first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
-        bits = np.array([row for tree in trees for row in self._bits_of(tree)], np.uint64).reshape(-1, 3)
-        tables = np.zeros(len(heads), np.int64)
-        _kernels().table_labels(
-            bits, heads, packed.first, packed.rows, self.verb_final, self.table.arrays, tables
-        )
-        return _LabelledText(packed, heads, bits, tables)
+        places = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
+        gaps = np.array(list(chain.from_iterable(places)), np.int64)
+        return self._text(words, ids, heads, first, gaps)
 
-    def _bits_of(self, tree: Sentence) -> list[tuple[int, int, int]]:
-        """Of ROOT and all words."""
-        known, rows = self._bits, [self._bits[ROOT, "_"]]
-        for key in zip(tree.tags, tree.feats or ("_",) * len(tree)):
-            if key not in known:
-                known[key] = self.table.bits_of(*key)
-            rows.append(known[key])
-        return rows
+    def _text(
+        self,
+        words: Sequence[Word],
+        ids: Ints,
+        heads: Ints,
+        first: Ints,
+        gaps: Ints,
+        verb_final: bool | None = None,
+    ) -> _LabelledText:
+        """Of trees without punctuation: which of the words each is (N,), heads (N,), gaps (N,)."""
+        n_sentences = len(first) - 1
+        sentence = np.repeat(np.arange(n_sentences), np.diff(first))
+        own_bits = [self._bits_of(word[:2]) for word in (*words, (ROOT, "_"))]
+        numbers = np.full(len(ids) + n_sentences, len(words))  # ROOT
+        numbers[np.arange(len(ids)) + sentence + 1] = ids
+        bits = np.array(own_bits, np.uint64)[numbers]
+        tables = np.zeros(len(ids), np.int64)
+        of_table = self.verb_final if verb_final is None else verb_final
+        _kernels().table_labels(bits, heads, first, gaps, of_table, self.table.arrays, tables)
+        packed = None
+        if words and len(words[0]) > 2:
+            numbers = np.full(len(ids) + EXTRA_ROWS * n_sentences, len(words))  # nothing
+            places = np.arange(len(ids)) + EXTRA_ROWS * sentence + 1
+            numbers[places] = ids
+            numbers[first[1:] + EXTRA_ROWS * np.arange(n_sentences) + 1] = len(words) + 1
+            own_rows = [*map(self._row_of, words), special("nothing"), special("ROOT")]
+            packed = PackedRows(np.array(own_rows, np.uint64)[numbers], first)
+            packed.rows[places, GAPS] = gaps
+        return _LabelledText(packed, heads, first, bits, tables)
+
+    def _bits_of(self, word: Word) -> tuple[int, int, int]:
+        bits = self._bits.get(word)
+        if bits is None:
+            bits = self._bits[word] = self.table.bits_of(*word)
+        return bits
+
+    def _row_of(self, word: Word) -> list[int]:
+        row = self._rows.get(word)
+        if row is None:
+            row = self._rows[word] = of_type(*word)
+        return row
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and where those of each word end (N,)."""
         kernels = _kernels()
+        assert text.packed is not None
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
         for _ in range(2):  # once to count, once to fill in
             found = kernels.all_buckets(
                 text.packed.rows,
                 text.bits,
                 text.heads,
-                text.packed.first,
+                text.first,
                 text.tables,
                 self.table.arrays.nouns,
                 kernels.TABLE,
@@ -189,10 +248,31 @@ class Labeller:
 class _LabelledText(NamedTuple):
     """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
-    packed: PackedRows
+    packed: PackedRows | None  # None: only the table is wanted
     heads: Ints
+    first: Ints  # (S + 1,)
     bits: Bits
     tables: Ints
+
+
+def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
+    """The different words, and which of them each word is (N,)."""
+    numbers: dict[Word, int] = {}
+    number = numbers.setdefault
+    ids: list[int] = []
+    for sentence in sentences:
+        columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
+        if with_forms:
+            columns += [sentence.forms, sentence.lemmas or repeat("_")]
+        ids += [number(word, len(numbers)) for word in zip(*columns)]
+    return list(numbers), np.array(ids, np.int64)
+
+
+def _named(labels: Ints, first: Ints) -> list[tuple[str, ...]]:
+    """The relations of every sentence; -1 is "_"."""
+    names = [_NAMES[k] for k in labels.tolist()]
+    ends = first.tolist()
+    return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
 
 
 def _number(deprel: str) -> int:
@@ -203,8 +283,15 @@ def _number(deprel: str) -> int:
 
 @cache
 def _kernels() -> Any:
-    """The module of compiled functions; says on the log if compiling takes long."""
-    from dynet_vdgi.jit import announced
+    """The module of compiled functions; says on the log if compiling takes long.
+
+    Raises: VdgiError, numba cannot be imported.
+    """
+    try:
+        from dynet_vdgi.jit import announced
+    except ImportError as error:
+        message = f"relations need the package numba ({error}); pip install 'numba>=0.58', or --labels none"
+        raise VdgiError(message) from None
 
     with announced("labelling"):
         from dynet_vdgi.labels import kernels

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
@@ -34,8 +33,27 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
         raise KeepError(reason)
     if FREE not in heads:
         return tuple(heads)
+    from dynet_vdgi.grammar import chart
+
     marginals = chart.marginals(chart.constrained(scores, heads))
     return chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
+
+
+def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:
+    """The tree that contains the given heads (n,) and has most arcs in common with `heads` (n,).
+
+    It is projective, if one that contains them can be.
+    """
+    if all(one in (FREE, other) for one, other in zip(given, heads)):
+        return tuple(heads)
+    from dynet_vdgi.grammar import chart
+
+    scores = np.zeros((len(heads) + 1, len(heads) + 1))
+    scores[list(heads), range(1, len(heads) + 1)] = 1.0
+    try:
+        return chart.best(chart.constrained(scores, given))
+    except ValueError:
+        return tuple(other if one == FREE else one for one, other in zip(given, heads))
 
 
 def conflict(heads: Sequence[int]) -> str | None:
@@ -86,6 +104,8 @@ def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] |
 
 
 def _is_possible(heads: Sequence[int]) -> bool:
+    from dynet_vdgi.grammar import chart
+
     try:
         chart.best(chart.constrained(np.zeros((len(heads) + 1, len(heads) + 1)), heads))
     except ValueError:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -12,32 +14,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.punctuation import kept_positions, restore_punctuation, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.data.punctuation import (
+    heads_without,
+    kept_positions,
+    restore_punctuation,
+    without_punctuation,
+)
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
-from dynet_vdgi.parsing.arena import Arena, SampledTrees
+from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing.arena import SampledTrees
+from dynet_vdgi.parsing.engines import Engines
+from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import model_path
-from dynet_vdgi.students.codes import Codes
-from dynet_vdgi.students.perceptron import PerceptronModel
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
 
 Tree = tuple[int, ...]
+Places = tuple[int, ...]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Parse:
-    """One tree of n words; where trees were sampled, what the samples say about it."""
+    """One tree of n words, and what is known about it, if that was asked for."""
 
     heads: tuple[int, ...]  # (n,)
-    head_probs: tuple[float, ...] | None = None  # (n,), share of the samples in which the word has this head
-    tree_prob: float | None = None  # share of the samples that are this tree
+    head_probs: tuple[float | None, ...] | None = None  # (n,), of the word's head among all trees
+    tree_prob: float | None = None  # share of the samples that are this tree, or its probability
+    confidence: tuple[float | None, ...] | None = None
+    """(n,), how probable it is that the head is right; None of words that the parser did not decide about:
+    punctuation that the protocol removes, and words whose head was given."""
+
+
+@dataclass(frozen=True)
+class How:
+    """Which tree of a sentence is wanted, and what else; by default the greedy one, in linear time.
+
+    `exact`: the projective tree of which most heads are expected to be right, in cubic time, under the
+    distribution that the parser was taught by. With gold trees that is the CRF (`teachers.arc_crf`), without
+    any the rule table with what it measured in the text. `confidence`: how probable each head is to be right.
+    `keep_heads`: heads that the sentences have stay, only FREE ones are filled in.
+    """
+
+    exact: bool = False
+    confidence: bool = False
+    keep_heads: bool = False
+
+
+GREEDY = How()
 
 
 @dataclass(frozen=True)
@@ -56,9 +88,7 @@ class Sampling:
 
 
 class Parser:
-    """Parses with a model file, with its encoder or, where it has one instead, its perceptron.
-
-    What the model's protocol removes is attached afterwards.
+    """Parses with a model file. What the model's protocol removes is attached afterwards.
 
     Raises:
         ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
@@ -67,26 +97,44 @@ class Parser:
     def __init__(self, model: ModelFile) -> None:
         self.model = model
         self.protocol = protocol_named(model.settings.data.protocol)
-        self._engine = _engine(model)
-        self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
+        self._engines = Engines(model)
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
 
+    @property
+    def is_neural(self) -> bool:
+        """If trees are drawn from a neural model."""
+        return self._engines.neural is not None
+
+    @property
+    def is_lean(self) -> bool:
+        """If forms and tags are all that the parser looks at."""
+        return self._engines.linear.is_lean
+
     def __call__(self, words: Sequence[str], tags: Sequence[str]) -> Sentence:
-        """One sentence with its heads. Raises: as `parse`."""
-        return Sentence(tuple(words), tuple(tags), self.parse(words, tags))
+        """One sentence with its heads and relations. Raises: as `parse`."""
+        sentence = Sentence(tuple(words), tuple(tags))
+        return self._labeller.labelled([sentence], [self.parse(words, tags)])[0]
 
     def pipe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences with new heads and all else as it was, lazily and in order.
+        """The sentences with new heads and relations and all else as it was, lazily and in order.
 
         They are parsed a window at a time, since many at once are several times faster than one by one; not
-        more than a window of them is held in memory. Their relations, which belonged to other heads, go.
+        more than a window of them is held in memory. Where universal tags are lacking (a model of XPOS tags
+        may do without) there are no relations.
         """
         windows = iter(sentences)
+        verb_final = None
         while window := list(islice(windows, PIPE_WINDOW)):
-            for sentence, parse in zip(window, self.parse_all(window)):
-                yield replace(sentence, heads=parse.heads, deprels=())
+            if verb_final is None:
+                verb_final = self._labeller.verb_final_in(s.upos or s.tags for s in window)
+            heads = [parse.heads for parse in self.parse_all(window)]
+            yield from self._labeller.labelled(window, heads, verb_final)
+
+    @cached_property
+    def _labeller(self) -> ModelLabeller:
+        return ModelLabeller(self.model, load_labels())
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; one that is there is replaced when it is complete."""
@@ -106,107 +154,187 @@ class Parser:
             raise VdgiError(f"a sentence needs at least one word, and a tag for each: {numbers}")
         return self.parse_all([Sentence(tuple(words), tuple(tags))])[0].heads
 
-    def parse_all(self, sentences: Sequence[Sentence]) -> list[Parse]:
-        """The greedy tree of each sentence; many at once are parsed several times faster than one by one."""
-        if self._codes and isinstance(self._engine, PerceptronModel):
-            rows, positions = self._coded(sentences, self._codes)
-            trees = self._engine.parse(rows)
-        else:
-            encoded, positions = self._encode(sentences)
-            trees = self._greedy(encoded)
-        return [
-            Parse(restore_punctuation(heads, kept, len(sentence)))
-            for sentence, kept, heads in zip(sentences, positions, trees)
-        ]
+    def parse_all(self, sentences: Sequence[Sentence], how: How = GREEDY) -> list[Parse]:
+        """The tree of each sentence; many at once are parsed several times faster than one by one.
+
+        Raises:
+            KeepError: no projective tree contains the heads that are to be kept.
+            UsageError: as `check`.
+        """
+        bare, positions = self._bare(sentences, how)
+        if how == GREEDY:
+            trees = self._engines.linear.parse(bare)
+            return [
+                Parse(restore_punctuation(heads, places, len(sentence)))
+                for sentence, places, heads in zip(sentences, positions, trees)
+            ]
+        if how.keep_heads:
+            for sentence in sentences:
+                if reason := self.conflict(sentence):
+                    raise KeepError(reason)
+        found = self._found(bare, how)
+        return [self._parsed(*each, how) for each in zip(sentences, bare, positions, found)]
+
+    def confidences(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Parse]:
+        """The tree of each sentence, with the `confidence` of its heads.
+
+        Raises: UsageError, the model cannot say how sure it is; KeepError, as `parse_all`.
+        """
+        return self.parse_all(sentences, How(confidence=True, keep_heads=keep_heads))
+
+    def exact(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Parse]:
+        """The trees of which most heads are expected to be right under the model's distribution, see `How`.
+
+        Raises: UsageError, the model has none; KeepError, as `parse_all`.
+        """
+        return self.parse_all(sentences, How(exact=True, keep_heads=keep_heads))
+
+    def conflict(self, sentence: Sentence) -> str | None:
+        """Why no projective tree contains the sentence's heads; None: there is one, or none is FREE."""
+        heads = sentence.heads
+        if heads is None or FREE not in heads:
+            return None
+        positions = kept_positions(sentence, self.protocol.removed_tags)
+        if FREE not in heads_without(heads, positions):
+            return None
+        return keep.conflict(heads)
+
+    def check(self, how: How = GREEDY, sampling: Sampling | None = None) -> None:
+        """Raises: UsageError, the model cannot do this."""
+        if how.confidence:
+            _ = self._engines.calibration
+        if how.exact:
+            _ = self._engines.exact
+        if how.keep_heads and self.is_neural:
+            raise UsageError(
+                "a neural model cannot keep given heads: train a perceptron, as --preset best does"
+            )
+        if sampling is not None and not self.is_neural:
+            if not sampling.n_best:
+                raise UsageError(
+                    "this model is a perceptron, which draws no trees: --probs and --mbr need a neural "
+                    "model; --confidence, --exact and --nbest do not"
+                )
+            _ = self._engines.exact
 
     def sample_all(
         self, sentences: Sequence[Sentence], sampling: Sampling, stream: int = 0
     ) -> list[list[Parse]]:
-        """Trees of each sentence, best first, with their probabilities as estimated from samples.
+        """Trees of each sentence, best first, with their probabilities.
 
-        One tree a sentence, or up to `n_best`. The same seed, stream and sentences give the same trees.
+        One tree a sentence, or up to `n_best`. The probabilities of a neural model are estimated from
+        samples; the same seed, stream and sentences give the same trees. Those of others are exact, and they
+        give n-best lists only, of the distribution of `How.exact`.
 
         Raises:
-            UsageError: the model is a perceptron, which has no distribution over trees.
+            UsageError: as `check`.
         """
-        if isinstance(self._engine, PerceptronModel):
-            raise UsageError(
-                "this model is a perceptron, which gives one tree and no probabilities: "
-                "--probs, --mbr and --nbest need a neural model"
-            )
-        encoded, positions = self._encode(sentences)
+        self.check(sampling=sampling)
+        bare, positions = self._bare(sentences, GREEDY)
+        neural = self._engines.neural
+        if neural is None:
+            return [self._best_trees(*each, sampling.n_best) for each in zip(sentences, bare, positions)]
         rng = np.random.default_rng([sampling.seed, stream])
-        samples = self._engine.draw(encoded, sampling.n_samples, rng)
-        greedy = [()] * len(encoded) if sampling.mbr or sampling.n_best else self._greedy(encoded)
-        result = []
-        for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy):
-            times = Counter(map(tuple, drawn.heads.tolist()))
-            if sampling.n_best:
-                trees = _ranked(times, drawn)[: sampling.n_best]
-            else:
-                trees = [_most_probable_heads(drawn.heads) if sampling.mbr else heads]
-            full = {tree: restore_punctuation(tree, places, len(sentence)) for tree in {*times, *trees}}
-            all_heads = np.array([full[tree] for tree in times])
-            weights = np.array(list(times.values())) / sampling.n_samples
-            result.append(
-                [
-                    Parse(
-                        full[tree],
-                        tuple((weights @ (all_heads == np.array(full[tree]))).tolist()),
-                        times[tree] / sampling.n_samples,
-                    )
-                    for tree in trees
-                ]
-            )
-        return result
+        samples = neural.draw(bare, sampling.n_samples, rng)
+        greedy = [()] * len(bare) if sampling.mbr or sampling.n_best else neural.parse(bare)
+        return [
+            _sampled(len(sentence), places, drawn, heads, sampling)
+            for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy)
+        ]
 
-    def _greedy(self, encoded: Sequence[Encoded]) -> list[tuple[int, ...]]:
-        if isinstance(self._engine, PerceptronModel):
-            return self._engine.parse([sentence.tags for sentence in encoded])
-        return self._engine.parse(encoded)
-
-    def _encode(self, sentences: Sequence[Sentence]) -> tuple[list[Encoded], list[tuple[int, ...]]]:
-        """What the protocol keeps of each sentence, as ids, and where it stood."""
-        encoded, positions = [], []
-        for sentence in sentences:
-            places = kept_positions(sentence, self.protocol.removed_tags)
-            forms, tags = sentence.forms, sentence.tags
-            if len(places) < len(sentence):
-                forms = tuple([forms[p - 1] for p in places])
-                tags = tuple([tags[p - 1] for p in places])
-            unknown = [tag for tag in tags if tag not in self._tags]
+    def _bare(self, sentences: Sequence[Sentence], how: How) -> tuple[list[Sentence], list[Places]]:
+        """What the protocol keeps of each sentence, and where it stood; counts unknown tags."""
+        bare, positions = [], []
+        removed, known = self.protocol.removed_tags, self._tags
+        is_lean = self.is_lean and how == GREEDY
+        for s in sentences:
+            if is_lean:
+                places = kept_positions(s, removed)
+                kept = s
+                if len(places) < len(s):
+                    forms = tuple([s.forms[p - 1] for p in places])
+                    kept = Sentence(forms, tuple([s.tags[p - 1] for p in places]))
+            else:  # without its lines, which nobody asks for, and without its tree unless that is kept
+                heads = s.heads if how.keep_heads else None
+                kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
+                kept, places = without_punctuation(kept, removed)
+            unknown = [tag for tag in kept.tags if tag not in known]
             if unknown:
                 self.unknown_tags.update(unknown)
-            encoded.append(self.model.vocabulary.encode(forms, tags))
+            bare.append(kept)
             positions.append(places)
-        return encoded, positions
+        return bare, positions
 
-    def _coded(
-        self, sentences: Sequence[Sentence], codes: Codes
-    ) -> tuple[list[list[int]], list[tuple[int, ...]]]:
-        """What a perceptron under a rule table is told of each sentence, and where the words stood."""
-        rows, positions = [], []
-        for s in sentences:
-            # Without its tree and its lines, which nobody asks for.
-            bare = Sentence(s.forms, s.tags, None, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
-            kept, places = without_punctuation(bare, self.protocol.removed_tags)
-            self.unknown_tags.update(tag for tag in kept.tags if tag not in self._tags)
-            rows.append(codes(kept))
-            positions.append(places)
-        return rows, positions
+    def _found(self, bare: Sequence[Sentence], how: How) -> list[tuple[Tree, Floats]]:
+        """Trees of sentences, and margins (n,) of their words where they are asked for."""
+        whole = [how.keep_heads and s.heads is not None and FREE not in s.heads for s in bare]
+        rest = [sentence for sentence, is_whole in zip(bare, whole) if len(sentence) and not is_whole]
+        if how.exact:
+            found = iter([(self._exact_tree(sentence, how), np.zeros(0)) for sentence in rest])
+        else:
+            found = iter(self._engines.linear.with_margins(rest, keep_heads=how.keep_heads))
+        return [
+            (s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
+            for s, is_whole in zip(bare, whole)
+        ]
+
+    def _exact_tree(self, sentence: Sentence, how: How) -> Tree:
+        given = sentence.heads if how.keep_heads else None
+        return keep.complete(self._engines.exact.scores(sentence), given or (FREE,) * len(sentence))
+
+    def _parsed(
+        self, sentence: Sentence, bare: Sentence, places: Places, found: tuple[Tree, Floats], how: How
+    ) -> Parse:
+        """The tree of a whole sentence."""
+        tree, margins = found
+        heads = restore_punctuation(tree, places, len(sentence))
+        given = sentence.heads if how.keep_heads else None
+        if given:
+            heads = keep.nearest(heads, given)
+        if not how.confidence:
+            return Parse(heads)
+        sure: list[float | None] = [None] * len(sentence)
+        for place, probability in zip(places, self._engines.calibration(margins).tolist()):
+            if not given or given[place - 1] == FREE:
+                sure[place - 1] = probability
+        return Parse(heads, confidence=tuple(sure))
+
+    def _best_trees(self, sentence: Sentence, bare: Sentence, places: Places, n_best: int) -> list[Parse]:
+        """The most probable trees of a sentence under the model's distribution."""
+        from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
+
+        scores = self._engines.exact.scores(bare)
+        arcs, log_z = chart.marginals(scores), chart.log_partition(scores)
+        result = []
+        for score, tree in chart.k_best(scores, n_best):
+            sure: list[float | None] = [None] * len(sentence)
+            for k, place in enumerate(places):
+                sure[place - 1] = float(arcs[tree[k], k])
+            heads = restore_punctuation(tree, places, len(sentence))
+            result.append(Parse(heads, tuple(sure), math.exp(score - log_z)))
+        return result
 
 
-def _engine(model: ModelFile) -> Arena | PerceptronModel:
-    """What parses with the parameters of this model."""
-    if model.settings.is_neural:
-        return Arena(model.parameters, model.settings.model)
-    parser = PerceptronModel.from_arrays(model.parameters)
-    if model.symbols is None and parser.n_tags != len(model.vocabulary.tags):
-        raise ModelError(
-            f"the perceptron has {parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
+def _sampled(
+    n_words: int, places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
+) -> list[Parse]:
+    """The trees that were asked for, of a sentence of so many words, given samples of its kept ones."""
+    times = Counter(map(tuple, drawn.heads.tolist()))
+    if sampling.n_best:
+        trees = _ranked(times, drawn)[: sampling.n_best]
+    else:
+        trees = [_most_probable_heads(drawn.heads) if sampling.mbr else greedy]
+    full = {tree: restore_punctuation(tree, places, n_words) for tree in {*times, *trees}}
+    all_heads = np.array([full[tree] for tree in times])
+    weights = np.array(list(times.values())) / sampling.n_samples
+    return [
+        Parse(
+            full[tree],
+            tuple((weights @ (all_heads == np.array(full[tree]))).tolist()),
+            times[tree] / sampling.n_samples,
         )
-    parser.parse([])  # compiles now: processes started after this find the code on disk
-    return parser
+        for tree in trees
+    ]
 
 
 def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import re
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,17 +16,19 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.dask_cluster import connected
-from dynet_vdgi.data.conllu import Block, sentence_of
-from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.conllu import Block, Heads, sentence_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-from dynet_vdgi.parsing.parser import Parse, Parser, Sampling, load
+from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
+from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
+from dynet_vdgi.parsing.rendering import one_of_several, with_tree
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -41,10 +42,18 @@ Numbered = tuple[int, list[Block]]
 
 T = TypeVar("T")
 
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
-_BEGINNING = re.compile(r"#\s*new(doc|par)\b")
-
 logger = logging.getLogger("dynet_vdgi")
+
+
+class Wanted(NamedTuple):
+    """Which trees of a sentence."""
+
+    how: How
+    sampling: Sampling | None  # instead of that tree
+    verb_final: bool | None = None  # whether verbs end the text's sentences, for relations; None: not known
+
+
+KEPT = "put _ into one of them, or leave out --keep-heads"
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,15 @@ class Parsed:
     unknown_tags: Counter[str]
     fault: DataError | None  # of the sentence after these; the window ends there
     repairs: tuple[DataError, ...] = ()  # of these sentences, once a kind and file
+    n_unlabelled: int = 0  # sentences that lack universal tags
+
+
+class _LabellingParser:
+    """A parser, and its labeller if there is one."""
+
+    def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
+        self.parser = parser
+        self.labeller = None if labels is None else ModelLabeller(parser.model, labels)
 
 
 def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Block]]:
@@ -93,18 +111,30 @@ def _n_chars(numbered: Numbered) -> int:
 class Stream:
     """Parses streams with a model file: here, in `jobs` other processes, or on a cluster; a context manager.
 
-    The workers of a cluster are sent the model and the text, and need no files.
+    The workers of a cluster are sent the model and the text, and need no files. Relations are those of the
+    model's labeller over the table `labels`; without a table they are `root` and `dep`.
 
     Raises:
         ModelError: the model file cannot be used.
-        UsageError: no cluster can be reached at the scheduler's address.
+        UsageError: the model cannot do what is asked for, or no cluster can be reached at the scheduler's
+            address.
     """
 
     def __init__(
-        self, model: str, jobs: int = 1, sampling: Sampling | None = None, scheduler: str | None = None
+        self,
+        model: str,
+        jobs: int = 1,
+        sampling: Sampling | None = None,
+        scheduler: str | None = None,
+        how: How = GREEDY,
+        labels: LabelTable | None = None,
     ) -> None:
         self._parser = load(model)  # also with several jobs, so that a bad model file is found out here
-        self._sampling = sampling
+        self._parser.check(how, sampling)
+        self._engine = _LabellingParser(self._parser, labels)
+        self._wanted = Wanted(how, sampling)
+        self.n_unlabelled = 0
+        """Sentences that got no relations because they lack universal tags."""
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
@@ -115,18 +145,23 @@ class Stream:
         if scheduler is not None:
             client = self._resources.enter_context(connected(scheduler))
             # Not scattered: what a function gave is made again where the workers that had it have died.
-            parser = client.submit(_received, __version__, pickle.dumps(self._parser.model))
+            engine = client.submit(_received, __version__, pickle.dumps((self._parser.model, labels)))
             executor = client.get_executor(pure=False)
-            self._submit = lambda parcel: executor.submit(_parse_parcel, parser, sampling, parcel)
+            self._submit = lambda parcel: executor.submit(_parse_parcel, engine, self._wanted, parcel)
             self._parcel = PARCEL
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
             # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
             self._pool = pool = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, sampling)
+                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, labels)
             )
-            self._submit = lambda parcel: pool.submit(_work, parcel)
+            self._submit = lambda parcel: pool.submit(_work, self._wanted, parcel)
             self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
+
+    @property
+    def is_neural(self) -> bool:
+        """If the model draws trees."""
+        return self._parser.is_neural
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -147,7 +182,9 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
+        self._wanted = self._wanted._replace(verb_final=None)
         for parsed in self._parsed(blocks):
+            self.n_unlabelled += parsed.n_unlabelled
             self.unknown_tags.update(parsed.unknown_tags)
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
@@ -158,10 +195,10 @@ class Stream:
                 raise parsed.fault
 
     def _parsed(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
-        numbered = enumerate(windows(blocks))
+        numbered = enumerate(self._looked_at(windows(blocks)))
         if self._submit is None:
             for number, window in numbered:
-                yield _parse_window(self._parser, self._sampling, window, number)
+                yield _parse_window(self._engine, self._wanted, window, number)
             return
         pending: deque[Future[list[Parsed]]] = deque()
         fault = None
@@ -178,6 +215,14 @@ class Stream:
             yield from self._result(pending)
         if fault is not None:
             raise fault
+
+    def _looked_at(self, stream: Iterable[list[Block]]) -> Iterator[list[Block]]:
+        """The windows; the first one tells of the text what the labels ask if the model does not know."""
+        for window in stream:
+            if self._engine.labeller is not None and self._wanted.verb_final is None:
+                found = self._engine.labeller.verb_final_in(tags_of(block.lines) for block in window)
+                self._wanted = self._wanted._replace(verb_final=found)
+            yield window
 
     def _result(self, pending: deque[Future[list[Parsed]]]) -> list[Parsed]:
         with self._explaining():
@@ -198,30 +243,44 @@ class Stream:
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
 
 
-def _parse_parcel(parser: Parser, sampling: Sampling | None, parcel: list[Numbered]) -> list[Parsed]:
-    return [_parse_window(parser, sampling, window, number) for number, window in parcel]
+def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
+    return [_parse_window(engine, wanted, window, number) for number, window in parcel]
 
 
-def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block], number: int) -> Parsed:
-    parser = copy(parser)  # threads of a cluster's worker share it
+def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block], number: int) -> Parsed:
+    parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    tags, lean = parser.model.settings.data.tags, parser.model.symbols is None
+    how, sampling, _ = wanted
+    heads: Heads = "partial" if how.keep_heads else "optional"
+    tags = parser.model.settings.data.tags
+    lean = parser.is_lean and how == GREEDY and sampling is None and engine.labeller is None
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentences.append(sentence_of(block, tags=tags, on_repair=repairs.append, lean=lean))
+            sentence = sentence_of(block, heads, tags, repairs.append, lean=lean)
+            if how.keep_heads and (reason := parser.conflict(sentence)):
+                raise DataError(block.path, block.line, f"these heads cannot be kept: {reason}", KEPT)
+            sentences.append(sentence)
     except DataError as error:
         fault = error
     if sampling is None:
-        parts = [render(s, parse.heads) for s, parse in zip(sentences, parser.parse_all(sentences))]
+        trees = [[parse] for parse in parser.parse_all(sentences, how)]
     else:
+        trees = parser.sample_all(sentences, sampling, number)
+    flat = [(sentence, parse) for sentence, parses in zip(sentences, trees) for parse in parses]
+    relations = _relations(engine, wanted, flat)
+    if sampling is None:
+        parts = [with_tree(*pair, how, deprels) for pair, deprels in zip(flat, relations)]
+    else:
+        places = ((rank, len(parses)) for parses in trees for rank in range(1, len(parses) + 1))
+        n_best = sampling.n_best > 0
         parts = [
-            _rendered(sentence, parse, rank, len(parses), n_best=sampling.n_best > 0)
-            for sentence, parses in zip(sentences, parser.sample_all(sentences, sampling, number))
-            for rank, parse in enumerate(parses, 1)
+            one_of_several(*pair, place if n_best else None, deprels)
+            for pair, place, deprels in zip(flat, places, relations)
         ]
+    n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
         "".join(parts),
         len(sentences),
@@ -229,7 +288,17 @@ def _parse_window(parser: Parser, sampling: Sampling | None, window: list[Block]
         parser.unknown_tags,
         fault,
         _each_once(repairs),
+        n_unlabelled,
     )
+
+
+def _relations(
+    engine: _LabellingParser, wanted: Wanted, parsed: Sequence[tuple[Sentence, Parse]]
+) -> Sequence[Relations | None]:
+    if engine.labeller is None:
+        return [None] * len(parsed)
+    sentences, heads = [sentence for sentence, _ in parsed], [parse.heads for _, parse in parsed]
+    return engine.labeller.relations(sentences, heads, wanted.verb_final)
 
 
 def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
@@ -240,48 +309,23 @@ def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
     return tuple(first.values())
 
 
-def _rendered(sentence: Sentence, parse: Parse, rank: int, n_trees: int, n_best: bool) -> str:
-    """The sentence's block with this tree and its probabilities."""
-    assert parse.head_probs is not None
-    comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"] if n_best else []
-    misc = [f"HeadProb={probability:.2f}" for probability in parse.head_probs]
-    if rank > 1:
-        sentence = _renamed(sentence, f"-tree{rank}")
-    return render(with_notes(sentence, comments, misc), parse.heads)
+_worker: _LabellingParser | None = None
 
 
-def _renamed(sentence: Sentence, ending: str) -> Sentence:
-    """The sentence with an ending to its `sent_id`, and without beginnings of documents and paragraphs."""
-    if sentence.source is None:
-        return sentence
-    lines: list[str] = []
-    rows: list[int] = []
-    words = set(sentence.source.rows)
-    for row, line in enumerate(sentence.source.lines):
-        if _BEGINNING.match(line):
-            continue
-        if row in words:
-            rows.append(len(lines))
-        lines.append(f"{line.rstrip()}{ending}" if _SENT_ID.match(line) else line)
-    return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))
-
-
-_worker: tuple[Parser, Sampling | None] | None = None
-
-
-def _start_worker(model: str, sampling: Sampling | None) -> None:
+def _start_worker(model: str, labels: LabelTable | None) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
-    _worker = (load(model), sampling)
+    _worker = _LabellingParser(load(model), labels)
 
 
-def _work(parcel: list[Numbered]) -> list[Parsed]:
+def _work(wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
     assert _worker is not None
-    return _parse_parcel(*_worker, parcel)
+    return _parse_parcel(_worker, wanted, parcel)
 
 
-def _received(version: str, model: bytes) -> Parser:
-    """The parser of a pickled model, on a worker of a cluster."""
+def _received(version: str, pickled: bytes) -> _LabellingParser:
+    """The parser of a pickled model and table of labels, on a worker of a cluster."""
     if version != __version__:
         raise UsageError(f"the cluster's workers have dynet_vdgi {__version__}, not {version} as here")
-    return Parser(pickle.loads(model))
+    model, labels = pickle.loads(pickled)
+    return _LabellingParser(Parser(model), labels)

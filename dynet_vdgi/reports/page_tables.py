@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from dynet_vdgi.evaluation.attachment import Evaluation, SentenceTally, Tally, length_label, percent
+from dynet_vdgi.evaluation.attachment import (
+    LABEL_MEASURES,
+    Evaluation,
+    SentenceTally,
+    Tally,
+    length_label,
+    percent,
+)
 from dynet_vdgi.evaluation.tables import p_text
 from dynet_vdgi.reports.scored_runs import ScoredRuns
 
@@ -100,11 +107,28 @@ def differences(scored: ScoredRuns) -> PageTable | None:
     return PageTable("differences", caption, ["", *labels], rows, note, "figures")
 
 
+def labels(scored: ScoredRuns) -> PageTable | None:
+    """LAS and label accuracy of the systems that have relations; none where no system has."""
+    labelled = {name: each for name, each in scored.evaluations.items() if each.has_labels}
+    if not labelled:
+        return None
+    rows = [
+        (f"{name}: {title}", [PageCell(percent(value_of(tally))) for tally in each.by_length.values()])
+        for name, each in labelled.items()
+        for title, value_of in LABEL_MEASURES.values()
+    ]
+    columns = ["", *map(length_label, scored.comparison.intervals)]
+    note = "LAS: head and relation are right; labels: the relation is. Without subtypes of relations."
+    return PageTable("labels", "Relations in per cent by sentence length", columns, rows, note, "figures")
+
+
 def breakdowns(scored: ScoredRuns) -> list[PageTable]:
-    """DDA by length, by distance, and by rule, once for each rule table in use."""
+    """Relations, then DDA by length, by distance, and by rule, once for each rule table in use."""
     length = "DDA in per cent by band of sentence length"
     distance = "DDA in per cent by distance of a word to its gold head"
+    about_relations = labels(scored)
     tables = [
+        *([about_relations] if about_relations else []),
         _breakdown("by-length", length, "length", scored.evaluations),
         _breakdown("by-distance", distance, "distance", scored.evaluations),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.data.protocols import Protocol, scoring_protocol
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, paired
@@ -16,9 +17,11 @@ from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_baseline
 from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.names import near
 from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import NamedRules
 
 _BREAKDOWNS = ("length", "distance", "rule", "pair")
@@ -82,10 +85,13 @@ def score_runs(
         if not trees.sentences:
             message = f"no sentence is left under protocol {the_protocol.name}"
             raise DataError(files.shown(gold), None, message)
-        kept = {name: paired(sentences, heads, the_protocol)[1] for name, heads in parsed.items()}
+        both = {name: paired(sentences, trees, the_protocol) for name, trees in parsed.items()}
+        kept = {name: pair.heads for name, pair in both.items()}
         systems = {
-            name: trees.evaluate(heads, max_lens=max_lens, by=_BREAKDOWNS, rules=group.rules)
-            for name, heads in kept.items()
+            name: trees.evaluate(
+                pair.heads, pair.relations, max_lens=max_lens, by=_BREAKDOWNS, rules=group.rules
+            )
+            for name, pair in both.items()
         }
         for name, baseline in evaluate_baselines(
             trees, group.rules, max_lens=max_lens, by=_BREAKDOWNS
@@ -134,11 +140,12 @@ def _protocol(models: Mapping[str, ModelFile], name: str | None) -> Protocol:
     return scoring_protocol(theirs[0])
 
 
-def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[Heads]:
-    """The model's trees of the sentences, whose tags are from its column."""
+def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[Sentence]:
+    """The sentences, whose tags are from the model's column, with its trees and relations."""
     parser = Parser(model)
     tags = model.settings.data.tags
-    parses = parser.parse_all([conllu.sentence_of(block, "ignored", tags) for block in blocks])
+    sentences = [conllu.sentence_of(block, "ignored", tags) for block in blocks]
+    parses = parser.parse_all(sentences)
     for tag, count in parser.unknown_tags.items():
         _LOGGER.warning(
             "%s: tag %s (%d words) is unknown to the model: these words are parsed without tag information",
@@ -146,7 +153,9 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list
             tag,
             count,
         )
-    return [parse.heads for parse in parses]
+    labeller = ModelLabeller(model, load_labels())
+    verb_final = labeller.verb_final_in(sentence.upos or sentence.tags for sentence in sentences)
+    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_final)
 
 
 def _published(dataset: str) -> list[PublishedRow]:

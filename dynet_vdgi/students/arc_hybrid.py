@@ -260,6 +260,16 @@ def best_of_cheapest(
     return chosen
 
 
+@compiled
+def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
+    """How far the action is above the best other legal one; infinite where there is no other."""
+    margin = np.inf
+    for other in range(N_ACTIONS):
+        if other != action and is_legal(other, size, front, n):
+            margin = min(margin, scores[action] - scores[other])
+    return margin
+
+
 # ------------------------------------------------------------------------------------------- kernels
 @compiled
 def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int) -> None:
@@ -276,6 +286,47 @@ def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Int
             score(weights, buckets, scores)
             size, front = advance(state, best(scores, size, front, n), size, front, n)
         heads[first[k] : first[k + 1]] = state[HEADS, 1 : n + 1]
+
+
+@compiled
+def parse_with_margins(
+    tags: Ints,
+    first: Ints,
+    n_tags: int,
+    weights: Weights,
+    given: Ints,
+    heads: Ints,
+    margins: Floats,
+    levels: int,
+) -> None:
+    """As `parse_all`, and for each word its least sure decision: margins (N,), differences of scores.
+
+    Decisions about its head are the attachment, and every SHIFT while it was on top of the stack. `given`
+    (N,) heads, FREE where there is none, are kept, if they fit into a projective tree; of length 0: there
+    are none.
+    """
+    state, shift = new_state(first), shift_of(weights)
+    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
+    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    margins[:] = np.inf
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        n = end - start
+        begin(state, tags[start:end], n_tags, levels)
+        size, front = 0, 1
+        for _ in range(2 * n):
+            find_buckets(state, size, front, shift, atoms, buckets)
+            score(weights, buckets, scores)
+            if len(given):
+                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+            else:
+                action = best(scores, size, front, n)
+            top = state[STACK, size + 2]
+            if top:
+                at = start + top - 1
+                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
+            size, front = advance(state, action, size, front, n)
+        heads[start:end] = state[HEADS, 1 : n + 1]
 
 
 @compiled

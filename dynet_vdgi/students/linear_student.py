@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
@@ -13,6 +16,8 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.students.codes import LEVELS, Codes
 from dynet_vdgi.students.perceptron import PerceptronModel, train
+
+Floats = NDArray[np.float64]
 
 
 class Perceptron:
@@ -69,6 +74,11 @@ class Perceptron:
     def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
         """The tree of each sentence: projective, with one root."""
         return self.model.parse([told(sentence, self.vocabulary, self.codes) for sentence in sentences])
+
+    def with_margins(self, sentences: Iterable[Sentence]) -> list[tuple[tuple[int, ...], Floats]]:
+        """The same trees, each with the margins (n,) of its words, see `PerceptronModel.with_margins`."""
+        rows = [told(sentence, self.vocabulary, self.codes) for sentence in sentences]
+        return self.model.with_margins(rows)
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with these trees."""

@@ -29,6 +29,7 @@ LOG2_BUCKETS_AT_MOST = 26
 COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Kernel = Callable[..., Any]
 
 
@@ -55,6 +56,25 @@ class PerceptronModel:
         _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
         words, ends = heads.tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def with_margins(
+        self, sentences: Sequence[Sequence[int]], given: Sequence[Sequence[int]] | None = None
+    ) -> list[tuple[tuple[int, ...], Floats]]:
+        """The same, each with the margins (n,) of its words: how far the least sure decision about a head was
+        above its alternative, in units of scores; infinite where there was none.
+
+        With `given`, heads (n,) of each sentence, those that are not FREE stay; they must fit into a
+        projective tree.
+        """
+        tags, first = _packed(sentences)
+        _check_range(tags, self.n_tags, "tag")
+        kept, first_given = _packed(given or [])
+        if given is not None and not np.array_equal(first, first_given):
+            raise ValueError("tags and given heads differ in their numbers of sentences or words")
+        heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
+        _margin_kernel()(tags, first, self.n_tags, self.weights, kept, heads, margins, self.levels)
+        words, ends = heads.tolist(), first.tolist()
+        return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
@@ -127,12 +147,30 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
+    for which in range(settings.orders):
+        # The first order is what the seed alone gives.
+        seeds = [seed, which] if which else [seed]
+        total += _averaged(flat, gold, first, n_tags, settings, seeds, levels)
+    return PerceptronModel(n_tags, (total / settings.orders).astype(np.float32), levels)
+
+
+def _averaged(
+    flat: Ints,
+    gold: Ints,
+    first: Ints,
+    n_tags: int,
+    settings: PerceptronSettings,
+    seeds: Sequence[int],
+    levels: int,
+) -> NDArray[np.float64]:
+    """The weights (buckets, 3) of one perceptron, averaged over its actions."""
     n_buckets = 1 << settings.log2_buckets
     weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
     kernel, step = _train_kernel(), 0
     for epoch in range(1, settings.epochs + 1):
-        rng = np.random.default_rng([seed, epoch])
-        order = rng.permutation(len(tags))
+        rng = np.random.default_rng([*seeds, epoch])
+        order = rng.permutation(len(first) - 1)
         chance = rng.random(len(flat))
         if levels == 1:
             seen = np.where(chance < settings.unknown, UNKNOWN, flat)
@@ -141,7 +179,8 @@ def train(
             seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
         step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
-    return PerceptronModel(n_tags, (weights - totals / step).astype(np.float32), levels)
+    weights -= totals / step
+    return weights
 
 
 def code_of(coarse: int, fine: int) -> int:
@@ -176,6 +215,21 @@ def _parse_kernel() -> Kernel:
         nothing, first = _packed([])
         arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
     return arc_hybrid.parse_all
+
+
+@cache
+def _margin_kernel() -> Kernel:
+    """`arc_hybrid.parse_with_margins`, compiled."""
+    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
+
+    # isort: split
+    from dynet_vdgi.jit import announced
+
+    with announced("the perceptron's confidence"):
+        nothing, first = _packed([])
+        weights, margins = np.zeros((2, N_ACTIONS), np.float32), np.zeros(0)
+        arc_hybrid.parse_with_margins(nothing, first, 0, weights, nothing, nothing, margins, 1)
+    return arc_hybrid.parse_with_margins
 
 
 @cache

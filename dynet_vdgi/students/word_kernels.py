@@ -37,13 +37,14 @@ from dynet_vdgi.students.arc_hybrid import (
     best_of_cheapest,
     cost,
     is_legal,
+    margin_of,
     new_state,
     score,
     shift_of,
 )
 
-USED = (advance, best, best_of_cheapest, cost, is_legal, new_state, score, shift_of)
-TRANSITIONS = "6d4a5e3b67ecd841"
+USED = (advance, best, best_of_cheapest, cost, is_legal, margin_of, new_state, score, shift_of)
+TRANSITIONS = "39b585f48a0865df"
 
 N_PLACES = 13
 """What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
@@ -127,16 +128,6 @@ def find_features(
             buckets[found] = code >> down
             found += 1
     return found
-
-
-@compiled
-def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
-    """How far the action is above the best other legal one; infinite where there is no other."""
-    margin = np.inf
-    for other in range(N_ACTIONS):
-        if other != action and is_legal(other, size, front, n):
-            margin = min(margin, scores[action] - scores[other])
-    return margin
 
 
 @compiled

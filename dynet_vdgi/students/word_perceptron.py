@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, PackedRows
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.students.perceptron import N_ACTIONS
@@ -31,7 +31,6 @@ FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "words/"
-_FREE = -1  # head of a word that may have any
 
 
 @dataclass(eq=False)
@@ -180,7 +179,7 @@ def _flat_heads(trees: Sequence[Sentence]) -> Ints:
 
 
 def _given_heads(sentences: Sequence[Sentence]) -> Ints:
-    heads = (sentence.heads or (_FREE,) * len(sentence) for sentence in sentences)
+    heads = (sentence.heads or (FREE,) * len(sentence) for sentence in sentences)
     return np.array(list(chain.from_iterable(heads)), np.int64)
 
 

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.teachers import arc_features
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.chart import FREE
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, arc_probabilities, shift_for
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
@@ -27,7 +26,7 @@ from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, shar
 Floats = NDArray[np.float64]
 
 SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
-"""Words of the sentences that silver trees are put on, and of gold trees that are learnt from."""
+"""Words of sentences that are learnt from: of text, unless somebody says otherwise, and of gold trees."""
 
 CALIBRATION_SENTENCES = 500
 
@@ -39,6 +38,7 @@ class FewTrees:
     crf: ArcCrf = field(default_factory=ArcCrf)
     student: WordPerceptron = field(default_factory=WordPerceptron)
     trust: float = 20.0  # gold words that count as much as the unsupervised teacher
+    longest_text: int = LONGEST_TEXT  # words of sentences that silver trees are put on
     share: float = 1.0  # of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
 
@@ -66,7 +66,7 @@ class FewTrees:
         if unsupervised and len(unsupervised) != len(text):
             raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
         gold = [tree for tree in trees if SHORTEST <= len(tree) <= LONGEST_TREE]
-        places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= LONGEST_TEXT]
+        places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text]
         if not gold and not places:
             raise VdgiError("neither text nor trees to learn from")
         sentences = [text[k] for k in places]

@@ -17,14 +17,16 @@ from dynet_vdgi.config import ModelSettings, Settings, without_effect
 from dynet_vdgi.data import conllu, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError
 from dynet_vdgi.grammar.estimated_rules import estimated_in
+from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, DataFile, Provenance
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.names import did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -46,7 +48,7 @@ class Given:
         for name in self.names:
             yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.sentences:
-            if heads == "required" and sentence.heads is None:
+            if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
             yield _in_memory(sentence, tags)
 
@@ -65,18 +67,26 @@ def _in_memory(sentence: Sentence, tags: str) -> Sentence:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Texts by label of their language, empty for a text of one; gold trees; a model to start from."""
+    """Texts by label of their language, empty for a text of one; gold trees; what to start from.
+
+    `facts` are files of what is known of the languages, by their labels; `without` are parts of the rule
+    table that are left out. `treebanks`, by label, are trees of other languages.
+    """
 
     texts: Mapping[str, Given]
     trees: Given = Given()
     dev: Given = Given()
     init: str | None = None
     rules: RuleSet | None = None  # instead of the setting's
+    facts: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    treebanks: Mapping[str, Given] = field(default_factory=dict)
 
     def check(self, settings: Settings) -> None:
         """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
         names = [name for given in self.texts.values() for name in given.names]
-        if "-" in (*names, *self.trees.names, *self.dev.names):
+        others = [name for given in self.treebanks.values() for name in given.names]
+        if "-" in (*names, *self.trees.names, *self.dev.names, *others):
             raise UsageError(
                 "training reads its files more than once: save standard input (-) to a file first"
             )
@@ -85,7 +95,8 @@ class Inputs:
         for name, times in Counter(names).items():
             if times > 1:
                 logger.warning("%s is text of %d languages: its sentences count for each", name, times)
-        for name in set(names) & set(self.trees.names):
+        self._check_treebanks(settings)
+        for name in set(names) & set(self.trees.names) if not self.has_few_trees(settings) else ():
             logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
         if settings.is_neural and settings.train.select == "dev" and not self.dev:
             raise UsageError(
@@ -93,12 +104,77 @@ class Inputs:
             )
         if not settings.is_neural and not settings.has_teacher and not self.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+        if self.facts or self.without:
+            self._check_knowledge(settings)
 
-    def without_effect(self, settings: Settings) -> dict[str, str]:
-        """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`."""
+    def _check_knowledge(self, settings: Settings) -> None:
+        idle = self.without_effect(settings).get("rules")
+        for option, given in (("--without", self.without), ("--language-facts", self.facts)):
+            if given and idle:
+                raise UsageError(f"{option} would have no effect: {idle}")
+        with_text = [label for label, given in self.texts.items() if given]
+        for label in self.facts:
+            if label in with_text:
+                continue
+            if "" in with_text or not with_text:
+                text = "the text has no label" if with_text else "there is no text (--train)"
+                raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
+            which = (
+                f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
+            )
+            raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
+        if not self.facts:
+            return
+        informs_posterior = (
+            settings.is_neural and settings.learns_from_text and (settings.posterior.features == "potentials")
+        )
+        if informs_posterior and len(with_text) > 1:
+            raise UsageError(
+                "--language-facts: with posterior.features=potentials all texts are learnt from under one "
+                "prior, so there can be no facts about one of the languages"
+            )
+        if not settings.has_teacher and not informs_posterior:
+            raise UsageError(
+                "--language-facts would have no effect: without a teacher, rules are only counted; "
+                "choose a preset with a teacher, such as best"
+            )
+
+    def _check_treebanks(self, settings: Settings) -> None:
+        """Raises: UsageError, settings and other languages' treebanks do not go together."""
+        number = settings.transfer.trees
+        if self.treebanks and not settings.takes_few_trees:
+            raise UsageError(
+                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+            )
+        if self.treebanks and not number:
+            raise UsageError(
+                "--treebank starts from trees of other languages, and the model says so: "
+                "add --preset transfer (or --set transfer.trees=400)"
+            )
+        if number and settings.takes_few_trees and not self.treebanks:
+            raise UsageError(
+                f"transfer.trees={number}, as in the preset transfer, starts from treebanks of other "
+                "languages: name each with --treebank LABEL FILE"
+            )
+        if self.treebanks and len(self.texts) > 1:
+            raise UsageError("--treebank starts a parser of one language: name its text with --train")
+
+    def has_few_trees(self, settings: Settings) -> bool:
+        """If `training.few_trees` learns from these inputs: trees, and text of one language or none."""
+        return bool(self.trees or self.treebanks) and settings.takes_few_trees and len(self.texts) <= 1
+
+    def without_effect(self, settings: Settings, *, has_text: bool | None = None) -> dict[str, str]:
+        """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`.
+
+        `has_text`, where it is known already: a file of trees may hold sentences without.
+        """
+        few_trees = self.has_few_trees(settings)
+        if has_text is None:
+            has_text = few_trees or any(self.texts.values())
         return without_effect(
             settings,
-            has_text=any(self.texts.values()),
+            has_text=has_text,
+            few_trees=few_trees,
             has_dev=bool(self.dev),
             has_init=bool(self.init),
             in_a_run=True,
@@ -110,10 +186,12 @@ class Inputs:
         by_role: dict[str, Sequence[str]] = {
             **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
             "trees": self.trees.names,
+            **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
             "dev": self.dev.names,
             "init": [self.init] if self.init else [],
             "vectors": [words.vectors] if words and words.vectors else [],
             "clusters": [words.clusters] if words and words.clusters else [],
+            **{f"facts {label}".rstrip(): [name] for label, name in self.facts.items()},
         }
         return tuple(
             DataFile(role, Path(name).name, files.sha256(name))
@@ -130,6 +208,7 @@ class Preparation:
     settings: Settings
     dropped: list[str] = field(default_factory=list)
     gold_trees: list[str] = field(default_factory=list)
+    kind: str = ""  # of the learner
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as it is known before learning."""
@@ -140,13 +219,18 @@ class Preparation:
             command=tuple(command),
             preset=preset,
             seed=settings.seed,
-            kind=settings.kind,
+            kind=self.kind,
             protocol=f"{protocol.name}: {protocol.description}",
             gold_trees=tuple(self.gold_trees),
             data=inputs.files(settings),
             trained_on=_amount(every),
             dropped=tuple(self.dropped),
             languages={label: _amount(text) for label, text in material.texts.items() if label},
+            facts=tuple(
+                f"{label}: {name} = {fact}".removeprefix(": ")
+                for label, facts in material.facts.items()
+                for name, fact in facts.items()
+            ),
         )
 
 
@@ -164,6 +248,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     dropped: list[str] = []
     gold_trees: list[str] = []
     rules = _rules(inputs, settings, gold_trees)
+    facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
     protocol = protocol_named(settings.data.protocol)
     texts, trees, dev = dict[str, list[Sentence]](), NOTHING, NOTHING
     max_len = settings.data.max_len
@@ -175,9 +260,19 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
             dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
             if protocol.projective_only and any(s.heads is not None for s in part.sentences):
                 gold_trees.append("training: sentences with crossing arcs left out")
-    if inputs.trees:  # only projective trees have derivations
+    if inputs.trees and inputs.has_few_trees(settings):
+        trees, treeless = _partial_trees(inputs.trees, settings)
+        dropped += map(str, trees.dropped)
+        if not texts and treeless:
+            texts[""] = [s for s in (*trees.sentences, *treeless) if len(s) <= max_len]
+            logger.info("training: %d sentences, all those of --trees", len(texts[""]))
+    elif inputs.trees:  # only projective trees have derivations
         trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True)
         dropped += map(str, trees.dropped)
+    treebanks = {
+        label: _read(given, settings, None, min_len=1, role=f"{label} treebank", heads="required").sentences
+        for label, given in inputs.treebanks.items()
+    }
     if inputs.dev:
         longest = settings.train.dev_max_len
         dev = _read(inputs.dev, settings, longest, min_len=1, role="dev", heads="required")
@@ -189,8 +284,33 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     else:
         vocabulary, vectors = _vocabulary(sentences, settings)
         settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
-    material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start)
-    return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)))
+    material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start, facts=facts)
+    material = replace(material, treebanks=treebanks)
+    kind = "words" if inputs.has_few_trees(settings) else settings.kind
+    return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)), kind)
+
+
+def _partial_trees(given: Given, settings: Settings) -> tuple[treebank.Prepared, list[Sentence]]:
+    """The trees, of which heads may be FREE, and the sentences that have no head at all; says how many.
+
+    Raises: DataError, no sentence has a head.
+    """
+    from dynet_vdgi.training.few_trees import LONGEST_TREE
+
+    found = _read(given, settings, LONGEST_TREE, min_len=2, role="tree", heads="partial")
+    has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
+    trees = [s for s, has in zip(found.sentences, has_tree) if has]
+    treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
+    n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
+    if n_free:
+        logger.info("  %d words of these trees have no head: it is not learnt from", n_free)
+    if treeless:
+        logger.info("  %d sentences have no tree", len(treeless))
+    if not trees:
+        raise DataError(
+            str(given), None, "no sentence has a tree", "give heads to some, or name the file with --train"
+        )
+    return replace(found, sentences=trees), treeless
 
 
 def _with_vector_dim(settings: Settings, dim: int) -> Settings:
@@ -201,6 +321,7 @@ def _with_vector_dim(settings: Settings, dim: int) -> Settings:
 def _rules(inputs: Inputs, settings: Settings, gold_trees: list[str]) -> RuleSet:
     """The rules, their expectations counted in the training text's trees if the settings say so."""
     rules = inputs.rules or load_rules(rules_path(settings.rules))
+    rules = rules.without(*inputs.without) if inputs.without else rules
     if not (settings.is_neural and settings.learns_from_text):
         return rules
     if settings.posterior.features == "potentials" and rules.table is None:
@@ -277,7 +398,7 @@ def _initial(
 def _read(
     given: Given,
     settings: Settings,
-    max_len: int,
+    max_len: int | None,
     *,
     min_len: int,
     role: str,

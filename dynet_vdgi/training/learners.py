@@ -7,14 +7,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, PerceptronSettings, Settings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.material import Material
-from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.training.word_learner import label_arrays, learn_words
 
 if TYPE_CHECKING:
     from dynet_vdgi.students.linear_student import Perceptron
@@ -72,12 +75,30 @@ def learn_perceptron(
         settings,
         material.vocabulary,
         material.rules,
-        student.model.arrays(),
+        {
+            **student.model.arrays(),
+            **_calibration(material, student),
+            **label_arrays(material.trees, material.prior),
+        },
         symbols=student.codes.to_json() if student.codes else None,
+        text=material.prior.text.to_json() if material.prior and not student.codes else None,
     )
     if folder:
         save_model(folder / MODEL_NAME, model)
     return model
+
+
+def _calibration(material: Material, student: Perceptron) -> Arrays:
+    """What makes margins probabilities, for the model file; nothing where no teacher voted."""
+    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration, arc_probabilities
+
+    if not material.votes:
+        return {}
+    sentences, marginals = zip(*material.votes)
+    found = student.with_margins(sentences)
+    margins = np.concatenate([of_words for _, of_words in found])
+    said = arc_probabilities(marginals, [heads for heads, _ in found])
+    return Calibration.fit(margins, said, SHIFT_WITHOUT_TREES).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
@@ -118,5 +139,9 @@ def learn_neural(
     return trainer.model_file(complete=True)
 
 
-LEARNERS: dict[str, Learner] = {"perceptron": learn_perceptron, "neural": learn_neural}
-"""By `parser.kind`."""
+LEARNERS: dict[str, Learner] = {
+    "perceptron": learn_perceptron,
+    "neural": learn_neural,
+    "words": learn_words,
+}
+"""By `parser.kind`; `words` is the perceptron that learns from few trees."""

@@ -11,6 +11,7 @@ from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, wit
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import DataFile, ModelFile, differences
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.presets import refuse
@@ -20,6 +21,9 @@ from dynet_vdgi.training.learners import LEARNERS
 from dynet_vdgi.training.teaching import teach
 
 logger = logging.getLogger("dynet_vdgi")
+
+CALIBRATION_SENTENCES = 500
+"""Confidence is learnt from so many, see `parsing.confidence`."""
 
 FEW = 50
 """Training on fewer sentences is warned of."""
@@ -56,6 +60,7 @@ def run(
         _check_folder(out, resume)
     prepared = prepare(inputs, settings)
     settings = prepared.settings
+    refuse(said, inputs.without_effect(settings, has_text=bool(prepared.material.sentences)))
     _warn(prepared)
     provenance = prepared.provenance(inputs, preset, command)
     if dry_run:
@@ -71,16 +76,30 @@ def run(
         if out:
             with files.atomic_writer(out / SETTINGS_NAME) as handle:
                 handle.write(settings.to_toml())
-    material = prepared.material
-    if settings.has_teacher and material.sentences:
-        chooses = settings.is_neural and settings.train.select == "teacher"
-        teaching_log = RunLog() if checkpoint else log  # a resumed run has these rows already
-        material = teach(material, settings.teacher, with_marginals=chooses, log=teaching_log)
-    model = LEARNERS[settings.kind](material, settings, provenance, out, checkpoint)
+    # A resumed run has the rows of its teacher already.
+    material = _taught(prepared, RunLog() if checkpoint else log)
+    model = LEARNERS[prepared.kind](material, settings, provenance, out, checkpoint)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
         logger.info("model: %s", out / MODEL_NAME)
     return model
+
+
+def _taught(prepared: Preparation, log: RunLog) -> Material:
+    """The material with what its teacher, if there is one, makes of the text for this kind of parser."""
+    material, settings = prepared.material, prepared.settings
+    if not settings.has_teacher or not material.sentences:
+        return material
+    chooses = settings.is_neural and settings.train.select == "teacher"
+    mixes = prepared.kind == "words"
+    return teach(
+        material,
+        settings.teacher,
+        with_trees=not mixes,
+        with_marginals=chooses or mixes,
+        n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
+        log=log,
+    )
 
 
 def _warn(prepared: Preparation) -> None:
@@ -89,9 +108,10 @@ def _warn(prepared: Preparation) -> None:
     if n_sentences < FEW:
         message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
         logger.warning(message, n_sentences)
-    if "rules" in without_effect(settings, has_text=bool(material.sentences)):
+    few_trees, text = prepared.kind == "words", material.sentences or material.trees
+    if "rules" in without_effect(settings, has_text=bool(material.sentences), few_trees=few_trees):
         return
-    counts = Counter(tag for sentence in material.sentences for tag in sentence.tags)
+    counts = Counter(tag for sentence in text for tag in sentence.tags)
     for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
         logger.warning("%s", line)
     if settings.is_neural and settings.learns_from_text:

@@ -11,12 +11,16 @@ from typing import Any
 from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Floats, Material
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.teachers.common import Teacher
 
 logger = logging.getLogger("dynet_vdgi")
+
+LONGEST_VOTER = 40
+"""Words of sentences that votes are asked about."""
 
 
 def teacher_of_kind(settings: TeacherSettings) -> Teacher:
@@ -34,25 +38,45 @@ def teacher_of_kind(settings: TeacherSettings) -> Teacher:
     raise ConfigError("config: 'teacher.kind' is none")
 
 
-def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool, log: RunLog) -> Material:
+def teach(
+    material: Material,
+    settings: TeacherSettings,
+    *,
+    with_trees: bool = True,
+    with_marginals: bool,
+    n_votes: int = 0,
+    log: RunLog,
+) -> Material:
     """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
+
+    `n_votes`: of so many sentences of all texts together, none longer than LONGEST_VOTER, they say it
+    besides.
 
     The log says what was measured in each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
     priors: list[Prior] = []
     marginals: list[Floats] = []
+    votes: list[tuple[Sentence, Floats]] = []
+    n_texts = sum(map(bool, material.texts.values()))
     for language, text in material.texts.items():
         if not text:
             continue
         start = time.process_time()
-        prior = Prior.of_text(material.rules, text)
+        facts = material.facts.get(language, {})
+        prior = Prior.of_text(material.rules, text, facts)
         log.append(_text_row(language, text, prior))
+        for message in idle_facts(material.rules, text, facts):
+            logger.warning("%s%s", f"{language}: " if language else "", message)
         teacher = teacher_of_kind(settings).fit(text, prior)
-        trees.append(teacher.predict(text))
+        if with_trees:
+            trees.append(teacher.predict(text))
         priors.append(prior)
         if with_marginals:
             marginals += teacher.marginals(text)
+        if n_votes:
+            voters = [s for s in text if len(s) <= LONGEST_VOTER][: n_votes // n_texts]
+            votes += zip(voters, teacher.marginals(voters))
         seconds = time.process_time() - start
         for number, row in enumerate(teacher.log_rows(), 1):
             log.append({"phase": "teacher", "language": language, "iteration": number, **row})
@@ -62,21 +86,32 @@ def teach(material: Material, settings: TeacherSettings, *, with_marginals: bool
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
     only = priors[0] if len(priors) == 1 else None
-    return replace(material, taught=balanced(trees), marginals=marginals, prior=only)
+    return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
-    """What the prior found in a text."""
-    table, statistics = prior.rules.table, prior.statistics
-    sides = {tag: round(statistics.asymmetry(tag), 3) for tag in (table.edge_statistics if table else ())}
-    return {
+    """What the prior found in a text, with facts and without."""
+    statistics, told = prior.statistics, prior.text.told
+    row: dict[str, Any] = {
         "phase": "text",
         "language": language,
         "sentences": len(text),
         "words": sum(map(len, text)),
         "is_verb_final": statistics.is_verb_final,
         "is_mirrored": statistics.is_mirrored,
-        "sides": sides,
+        **_measured(prior),
+    }
+    if told:
+        row["facts"] = {name: [fact.value, fact.cases] for name, fact in told.items()}
+        row["text_alone"] = _measured(Prior.of_text(prior.rules, text))
+    return row
+
+
+def _measured(prior: Prior) -> dict[str, dict[str, float]]:
+    tags = prior.rules.table.edge_statistics if prior.rules.table else ()
+    return {
+        "sides": {tag: round(prior.statistics.asymmetry(tag), 3) for tag in tags},
+        "measures": {name: round(value, 3) for name, value in prior.text.measures.items()},
     }
 
 

@@ -348,7 +348,8 @@ def _features(settings: Settings, data: Material) -> Features:
     tags = data.vocabulary.tags
     if settings.posterior.features == "counts":
         return RuleCounts(data.rules, tags)
-    return Potentials(Prior.of_text(data.rules, data.sentences), tags)
+    facts = next(iter(data.facts.values()), None)  # of the only text
+    return Potentials(Prior.of_text(data.rules, data.sentences, facts), tags)
 
 
 def _gold_trees(settings: Settings, data: Material) -> list[str]:

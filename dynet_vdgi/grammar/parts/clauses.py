@@ -36,11 +36,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.markers import case_of, last_morph
+from dynet_vdgi.grammar.parts.markers import case_of
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import Floats, View, last_morph
 
 NOUNS = ("NOUN", "PROPN")
 

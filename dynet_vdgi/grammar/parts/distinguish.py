@@ -2,11 +2,14 @@
 
     distinguish = VERB AUX ; by VerbForm          VERB with VerbForm=Part is the symbol VERB+Part
     distinguish = PRON[PronType=Rel] ; as Rel     ... is PRON+Rel
+    read = ADJ[VerbForm=Part] ; as VERB           is read as VERB, and the symbol is VERB+ADJ
 
 Words that a part reads as another tag keep the symbol of that tag.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import features_of
@@ -14,6 +17,9 @@ from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import MARK
 from dynet_vdgi.grammar.views import NOTHING, View
+
+ENOUGH = 0.5
+"""A line with a condition counts, for `read`, where the condition is true rather than not."""
 
 
 def _read(view: View, setting: Setting, text: Text) -> None:
@@ -36,7 +42,16 @@ def _symbol(tag: str, feats: str, setting: Setting) -> str:
     return MARK.join((tag, *found)) if found else ""
 
 
+def _read_as(view: View, setting: Setting, text: Text) -> None:
+    if setting.weight > ENOUGH:
+        (tag,) = setting.names("as")
+        for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
+            view.symbols[word] = tag + MARK + view.read[word]
+            view.read[word] = tag
+
+
 KINDS = (
+    Kind("read", Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False), read=_read_as),
     Kind(
         "distinguish",
         Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),

@@ -27,7 +27,7 @@ from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import Floats, View, last_morph
 
 MOST = 1.5
 FARTHEST = 3
@@ -41,11 +41,6 @@ def case_of(feats: str) -> str:
     return ",".join(sorted(features_of(feats).get("Case", ())))
 
 
-def last_morph(xpos: str) -> str:
-    """What follows the last + of an XPOS; "" without one."""
-    return xpos.rpartition("+")[2] if "+" in xpos else ""
-
-
 def marker_of(view: View, word: int, setting: Setting, has_prepositions: bool) -> tuple[str, int, int]:
     """A nominal's marker, and the first and last word of what it marks."""
     tags, over = view.tags, setting.group("over").plain
@@ -56,11 +51,15 @@ def marker_of(view: View, word: int, setting: Setting, has_prepositions: bool) -
         if place >= 0 and tags[place] == "ADP":
             return "P:" + view.forms[place], place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
-        return "P:" + view.forms[word + 1], word, word + 1
-    case = case_of(view.feats[word])
+        end = word + 1
+        while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one decides
+            end += 1
+        return "P:" + view.forms[end], word, end
+    end = view.run_ends.get(word, word)
+    case = case_of(view.feats[end])
     if case:
-        return "C:" + case, word, word
-    return "X:" + last_morph(view.xpos[word]), word, word
+        return "C:" + case, word, end
+    return "X:" + last_morph(view.xpos[end]), word, end
 
 
 def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]) -> float:
@@ -79,7 +78,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     after: dict[str, Counter[str]] = defaultdict(Counter)
     for view in views:
         for word, tag in enumerate(view.tags):
-            if tag in nominals:
+            if tag in nominals and word not in view.runs:
                 marker, start, end = marker_of(view, word, setting, has_prepositions)
                 before[marker][view.tags[start - 1] if start else EDGE] += 1
                 after[marker][view.tags[end + 1] if end + 1 < view.n else EDGE] += 1
@@ -102,9 +101,9 @@ def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     known, nominals = setting.cache, setting.groups[0].tags
     has_prepositions = text.order.asymmetry("ADP") >= 0
     for word, tag in enumerate(view.tags):
-        if tag in nominals:
+        if tag in nominals and word not in view.runs:
             marker, _, _ = marker_of(view, word, setting, has_prepositions)
-            key = marker, view.feats[word]
+            key = marker, view.feats[view.run_ends.get(word, word)]
             score = known.get(key)
             if score is None:
                 score = known[key] = _score(*key, setting, text)

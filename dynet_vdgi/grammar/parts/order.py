@@ -59,6 +59,10 @@ def _add_from_previous(view: View, setting: Setting, text: Text, roots: Floats, 
 
 KINDS = (
     Kind("after verb", Syntax(("words", "verbs", "words between")), add=_add_after_verb),
-    Kind("left of head", Syntax(("words", "heads"), {"conjunction": "tags"}), add=_add_left_of_head),
+    Kind(
+        "left of head",
+        Syntax(("words", "heads"), {"conjunction": "tags"}, repeatable=True),
+        add=_add_left_of_head,
+    ),
     Kind("from previous", Syntax(("words",)), add=_add_from_previous),
 )

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Setting, Syntax
@@ -29,6 +30,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View
 
 NOUNS = ("NOUN", "PROPN")
+NOT_TOLD = Fact(0.0, 0.0)
 
 
 def _clauses(view: View, cut: Group) -> Iterator[tuple[int, int]]:
@@ -95,7 +97,9 @@ def _adjectives_first(views: Sequence[View], setting: Setting, text: Text) -> bo
     pairs: Counter[tuple[str, str]] = Counter()
     for view in views:
         pairs.update(zip(view.tags, view.tags[1:]))
-    return pairs["ADJ", "NOUN"] > pairs["NOUN", "ADJ"]
+    before, after = pairs["ADJ", "NOUN"], pairs["NOUN", "ADJ"]
+    told = text.told.get("adjectives", NOT_TOLD)
+    return told.beside(before / max(1, before + after), before + after) > 0.5
 
 
 # ------------------------------------------------------------------------------------------- copulas

@@ -31,6 +31,7 @@ def choose(
     *,
     confidences: Sequence[Sequence[float]] | None = None,
     corrected: Iterable[Sentence] = (),
+    among: Iterable[int] | None = None,
     shortest: int = SHORTEST,
     longest: int = LONGEST,
 ) -> list[int]:
@@ -38,7 +39,7 @@ def choose(
 
     `confidences` holds a number (n,) for each word of each sentence; without it, as for the first batch, only
     the tags count. `corrected` are sentences that have trees already. Only sentences of shortest to longest
-    words are chosen.
+    words are chosen, and only those whose indices are `among` these (None: all).
 
     Raises:
         ValueError: confidences do not go with the pool.
@@ -55,7 +56,8 @@ def choose(
 
     # A sentence's worth only falls as others are chosen, so the best of the heap is the best of all if its
     # worth, computed anew, is still not below the next one's.
-    heap = [(-worth(k), k) for k, sentence in enumerate(pool) if shortest <= len(sentence) <= longest]
+    candidates = range(len(pool)) if among is None else among
+    heap = [(-worth(k), k) for k in candidates if shortest <= len(pool[k]) <= longest]
     heapq.heapify(heap)
     chosen: list[int] = []
     while heap and len(chosen) < count:

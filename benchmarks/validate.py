@@ -1,0 +1,124 @@
+"""What the validator of Universal Dependencies says about parses of the treebanks in a list.
+
+For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole
+file, and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file as
+it is. What it says up to level 2, the format of UD, is an error of ours unless it says the same about the
+file. Level 3 is about the use of relations; its errors are counted by kind.
+
+    python benchmarks/validate.py --list benchmarks/lists/ud2.csv --data DIR --out parses
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from measuring import conditions, print_conditions, print_table
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.data import conllu
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing.files import parse_files
+from dynet_vdgi.parsing.stream import Stream
+
+INCIDENT = re.compile(r"\[L(\d) \w+ ([\w-]+)\]")
+LEVEL = 3
+
+Incidents = Counter[tuple[int, str]]
+
+
+def incidents(validator: str, path: str) -> Incidents:
+    """How often the validator says what, by level and kind."""
+    command = [validator, "--lang", "ud", "--level", str(LEVEL), "--no-warnings", "--max-err", "0", path]
+    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    found = Counter((int(level), kind) for level, kind in INCIDENT.findall(said.stdout))
+    if not found and said.returncode:
+        raise SystemExit(f"{validator} failed: {said.stdout[-500:]}")
+    return found
+
+
+def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
+    """The path of a parse of the file; a parser that is there already is used again."""
+    run, output = folder / test.stem, str(folder / test.name)
+    if not (run / "model.vdgi").exists():
+        text = [sentence for sentence, _ in zip(conllu.read(test, heads="ignored"), range(n_sentences))]
+        vdgi.train(text, out=run)
+    with Stream(str(run / "model.vdgi"), labels=load_labels(labels)) as stream:
+        parse_files(stream, [str(test)], output)
+    return output
+
+
+def words(path: str) -> int:
+    """How many there are in a file."""
+    return sum(len(sentence) for sentence in conllu.read(path))
+
+
+def below(level: int, found: Incidents) -> Incidents:
+    """Those up to a level."""
+    return Counter({key: count for key, count in found.items() if key[0] <= level})
+
+
+def shown(found: Iterable[tuple[tuple[int, str], int]]) -> str:
+    """Kinds with their numbers."""
+    return ", ".join(f"{kind} {count}" for (_, kind), count in found)
+
+
+def main() -> None:
+    """Parses, validates, prints."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", required=True, help="CSV with the columns language and test")
+    parser.add_argument("--data", required=True, type=Path, help="folder of the treebanks")
+    parser.add_argument("--validator", default="udvalidate", help="the program (default: %(default)s)")
+    parser.add_argument("--out", required=True, type=Path, help="folder for parsers and parses")
+    parser.add_argument("--sentences", type=int, default=200, help="to learn from (default: %(default)s)")
+    parser.add_argument("--labels", default="ud2", help="table of labels (default: %(default)s)")
+    parser.add_argument("--language", nargs="*", help="only these")
+    arguments = parser.parse_args()
+    measured = conditions()
+    totals, gold_totals, rows, n_words = Counter(), Counter(), [], 0
+    with open(arguments.list, encoding="utf-8", newline="") as handle:
+        listed = [
+            row
+            for row in csv.DictReader(handle)
+            if row["language"] in (arguments.language or row["language"])
+        ]
+    for row in listed:
+        test = arguments.data / row["test"]
+        output = parsed(test, arguments.out, arguments.sentences, arguments.labels)
+        ours, theirs = incidents(arguments.validator, output), incidents(arguments.validator, str(test))
+        added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
+        size = words(output)
+        level3, gold3 = (
+            Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs)
+        )
+        totals += level3
+        gold_totals += gold3
+        n_words += size
+        per_100 = [f"{100 * found.total() / size:.2f}" for found in (level3, gold3)]
+        rows.append([row["language"], str(size), str(added.total()), *per_100])
+        print(row["language"], shown(added.items()) or "level 2: nothing added", flush=True)
+    print_conditions(measured)
+    header = [
+        "",
+        "words",
+        "errors up to level 2 that the file does not have",
+        "level 3, per 100 words",
+        "in the file",
+    ]
+    print_table("The validator on parses, and on the files as they are", header, rows)
+    kinds = [
+        [kind, str(count), f"{100 * count / n_words:.2f}", f"{100 * gold_totals[3, kind] / n_words:.2f}"]
+        for (_, kind), count in totals.most_common()
+    ]
+    print_table("Level 3 by kind", ["", "in parses", "per 100 words", "per 100 words in the files"], kinds)
+
+
+if __name__ == "__main__":
+    main()

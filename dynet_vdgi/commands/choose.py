@@ -1,0 +1,70 @@
+"""Choose the sentences of a text that are worth correcting next.
+
+A sentence is worth the more, the more of its pairs of neighbouring tags are frequent in the text, have not
+been seen in what is chosen or corrected already, and are parsed with doubt. The sentences are written in the
+order of choosing, each with the model's tree, its relations, and HeadConf= in MISC: how probable it is that
+the head is right, from 0 to 1. Correct HEAD and DEPREL, train with --trees, and choose again with the better
+model: ten or twenty sentences at a time are more useful than many at once. Only sentences of 4 to 25 words
+without punctuation are chosen.
+
+  vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
+  vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
+  vdgi choose runs/my2 my.conllu -n 20 --covered corrected-1.conllu -o to-correct-2.conllu
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+from dynet_vdgi.data import conllu, files
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import count
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi choose`."""
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="CoNLL-U; heads in it are not read")
+    parser.add_argument(
+        "-n", "--number", type=int, default=20, metavar="N", help="sentences (default: %(default)s)"
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: standard output")
+    parser.add_argument(
+        "--covered",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="CoNLL-U of sentences that were corrected before: not chosen again",
+    )
+    parser.add_argument(
+        "--labels",
+        default="ud2",
+        metavar="TABLE",
+        help="relations, as in vdgi parse: a table of labels, or none (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi choose`."""
+    names, covered = files.expand(arguments.text), files.expand(arguments.covered)
+    if [*names, *covered].count(files.STANDARD) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    if arguments.number < 1:
+        raise UsageError(f"-n {arguments.number}: must be at least 1")
+    from dynet_vdgi.labels.label_table import named_table
+    from dynet_vdgi.parsing.next_sentences import to_correct
+    from dynet_vdgi.parsing.parser import load
+
+    labels, parser = named_table(arguments.labels), load(arguments.model)
+    tags = parser.model.settings.data.tags
+    text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]
+    blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
+    with files.atomic_writer(arguments.output) as handle:
+        handle.writelines(blocks)
+    logger.info("%s of %s chosen", len(blocks), count(len(text), "sentence"))
+    if len(blocks) < arguments.number:
+        logger.warning("there were no more: %s asked for", count(arguments.number, "sentence"))

@@ -1,0 +1,50 @@
+"""Show what gold trees changed about a rule table.
+
+`vdgi rules learn` lists kinds of arcs (tag of the head, side, tag of the dependent), those that the trees
+changed most first: how many the trees have, how many the table expected there, what the table adds to such an
+arc and what the trees added. It is the CRF that `vdgi train --trees` learns; trees may lack heads (_). The
+list is for reading, not a rule table; it may show which line a table should get.
+
+  vdgi rules learn corrected.conllu -o learnt.txt
+  vdgi rules learn corrected.conllu --text my.conllu --rules my-rules.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from dynet_vdgi.data import conllu, files
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi rules learn`."""
+    parser.add_argument("trees", nargs="+", metavar="TREES", help="CoNLL-U files with gold trees")
+    parser.add_argument(
+        "--text",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="tagged text in which the table measures the language (default: the trees' own sentences)",
+    )
+    parser.add_argument("--rules", default="best", metavar="FILE", help="rule table (default: best)")
+    parser.add_argument(
+        "--tags",
+        default="upos",
+        choices=conllu.TAG_COLUMNS,
+        help="column of the table's tags (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="where to write (default: standard output)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi rules learn`."""
+    from dynet_vdgi.bundled import rules_path
+    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.training.learnt_rules import learnt_page
+
+    rules = load_rules(rules_path(arguments.rules))
+    trees, text = files.expand(arguments.trees), files.expand(arguments.text)
+    with files.atomic_writer(arguments.output) as handle:
+        handle.write(learnt_page(trees, text, rules, arguments.tags))

@@ -1,0 +1,44 @@
+"""Show a rule table, or what it measures in a text.
+
+The table is printed as it stands in its file. With --text, what it measures in a text is printed instead: on
+which sides of their heads words stand, measures, and what its parts find, such as copulas and markers.
+
+  vdgi rules show best
+  vdgi rules show my-rules.txt --without "following conjunct"
+  vdgi rules show best --text my.conllu --language-facts facts.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from dynet_vdgi.commands.rules_explain import add_text_options, prior_of
+from dynet_vdgi.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi rules show`."""
+    parser.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file")
+    parser.add_argument(
+        "--text",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="print what is measured in this text instead; its trees are not read",
+    )
+    add_text_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi rules show`."""
+    from dynet_vdgi.commands.rules_explain import rules_of, sentences_of
+
+    rules = rules_of(arguments)
+    if arguments.text:
+        print(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told)
+        return
+    if arguments.language_facts:
+        raise UsageError("--language-facts needs a text beside which the facts count: add --text FILE")
+    if arguments.tags != "upos":
+        raise UsageError(f"--tags {arguments.tags} has no effect without a text: add --text FILE")
+    print(rules.text.rstrip("\n"))

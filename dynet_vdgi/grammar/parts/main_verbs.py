@@ -1,0 +1,86 @@
+"""Which verbs are heads of others, where sentences end with their main verb and clauses stand before it.
+
+    main verb = 2 VERB ; aux AUX ; arcs 0.5
+
+Forms that stand alone in their sentences are main verbs there; forms that only come beside other verbs
+depend on them. A form is what FEATS or the last morph say of a verb, and the last two letters of the verb
+or of the last auxiliary behind it. Its score is the log of how often it is the only verb of a sentence,
+against how often verbs are, from -1.5 to 1.5, the mean of what is known of the form. The score times the
+number is added to root arcs, and `arcs` times the difference of two verbs' scores to arcs between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.patterns import features_of
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import Floats, View
+
+MOST = 1.5
+FEW = 3.0  # so many cases make half of what there is to believe
+LETTERS = 2
+SHOWN_BY = ("VerbForm", "Mood", "Aspect", "Tense", "Case", "Morph")
+
+
+def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
+    """What shows of a verb's form."""
+    auxiliaries = setting.group("aux").tags
+    end = verb
+    while end + 1 < view.n and view.tags[end + 1] in auxiliaries and not view.gaps[end + 1]:
+        end += 1
+    last = view.forms[end]
+    forms = [("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])]
+    feats = features_of(view.feats[verb])
+    shown = [f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats]
+    return [*forms, "|".join(shown)] if shown else forms
+
+
+def _verbs(view: View, setting: Setting) -> list[int]:
+    verbs = setting.groups[0].tags
+    return [word for word, tag in enumerate(view.tags) if tag in verbs]
+
+
+def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
+    alone: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    n_alone = n_verbs = 0
+    for view in views:
+        verbs = _verbs(view, setting)
+        n_verbs += len(verbs)
+        n_alone += len(verbs) == 1
+        for verb in verbs:
+            forms = forms_of(view, verb, setting)
+            every.update(forms)
+            if len(verbs) == 1:
+                alone.update(forms)
+    if not n_alone or n_alone == n_verbs:
+        return {}
+    average = n_alone / n_verbs
+    return {
+        form: round(math.log((alone[form] + FEW * average) / (count + FEW) / average), 4)
+        for form, count in sorted(every.items())
+        if count > 1
+    }
+
+
+def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    verbs = _verbs(view, setting)
+    if len(verbs) < 2:
+        return
+    found, scores = text.found[setting.name], np.zeros(len(verbs))
+    for k, verb in enumerate(verbs):
+        known = [found[form] for form in forms_of(view, verb, setting) if form in found]
+        if known:
+            scores[k] = setting.weight * max(-MOST, min(MOST, sum(known) / len(known)))
+    roots[verbs] += scores
+    arcs[np.ix_(verbs, verbs)] += setting.number("arcs", 1.0) * (scores[:, None] - scores)
+
+
+KINDS = (Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),)

@@ -1,0 +1,80 @@
+"""Runs of nominals without particles between them, where the morphs of XPOS say what has a particle.
+
+    flat run = 5 NOUN PROPN NUM PRON | NOUN PROPN NUM ADV ; bare NNG NNP ; particle JKS JKO
+
+A word of the first group whose XPOS ends, after its last +, with one of `bare` goes on in the next word, if
+that is of the second group. The first word of such a run is the head of the others; the particle at the end
+of a run is that of its first word. Counts as far as nominals of the text have one of the particles.
+
+    name end = 8 PROPN
+
+Of words of the group one after the other, without punctuation between them, the last is the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import Floats, View, last_morph
+
+ENOUGH = 0.1
+"""Share of nominals with particles at which the part counts in full."""
+
+
+def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
+    nominals, particles = setting.groups[0].tags, setting.names("particle")
+    found = [
+        last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals
+    ]
+    return round(min(1.0, sum(found) / max(1, len(found)) / ENOUGH), 4)
+
+
+def _read(view: View, setting: Setting, text: Text) -> None:
+    if not text.found[setting.name]:
+        return
+    before, after = setting.groups
+    bare = setting.names("bare")
+    first = 0
+    for word in range(1, view.n):
+        goes_on = (
+            (last_morph(view.xpos[word - 1]) or view.xpos[word - 1]) in bare
+            and not view.gaps[word]
+            and before.has(view.tags[word - 1], view.feats[word - 1])
+            and after.has(view.tags[word], view.feats[word])
+        )
+        if not goes_on:
+            first = word
+            continue
+        view.runs[word] = first
+        view.run_ends[first] = word
+        view.symbols[word] += "+flat"
+
+
+def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    weight = setting.weight * text.found[setting.name]
+    for word, first in view.runs.items():
+        arcs[first, word] += weight
+
+
+def _add_ends(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+    names, start = view.flags(setting.groups[0]), 0
+    for word in range(1, view.n + 1):
+        if word == view.n or not names[word] or not names[word - 1] or view.gaps[word]:
+            if names[start] and word - start > 1:
+                arcs[word - 1, start : word - 1] += setting.weight
+            start = word
+
+
+KINDS = (
+    Kind("name end", Syntax(("names",)), add=_add_ends),
+    Kind(
+        "flat run",
+        Syntax(("nominals", "what follows"), {"bare": "names", "particle": "names"}),
+        _measure,
+        _read,
+        _add,
+    ),
+)

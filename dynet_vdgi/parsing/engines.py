@@ -1,0 +1,172 @@
+"""What parses with the parameters of a model file, for each kind of model; sentences have no punctuation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.parsing.arena import Arena, SampledTrees
+from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.students.perceptron import PerceptronModel
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+
+if TYPE_CHECKING:
+    from dynet_vdgi.teachers.arc_crf import ArcCrf
+
+Floats = NDArray[np.float64]
+Tree = tuple[int, ...]
+
+
+class Engine(Protocol):
+    """A parser in linear time."""
+
+    is_lean: bool
+    """If forms and tags are all that it looks at."""
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
+        """Projective trees with one root."""
+
+    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
+        """The same, each with how sure every head is (n,), in units that a calibration knows.
+
+        With `keep_heads` heads that are there, not FREE, stay; they must fit into a projective tree.
+
+        Raises:
+            UsageError: this kind of parser cannot.
+        """
+
+
+class NeuralEngine:
+    """The encoder of a neural model."""
+
+    is_lean = True
+
+    def __init__(self, model: ModelFile) -> None:
+        self._arena = Arena(model.parameters, model.settings.model)
+        self._vocabulary = model.vocabulary
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
+        return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
+
+    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
+        raise UsageError("a neural model cannot do that")
+
+    def draw(
+        self, sentences: Sequence[Sentence], n_samples: int, rng: np.random.Generator
+    ) -> list[SampledTrees]:
+        """Trees drawn from the model's distribution."""
+        encoded = [self._vocabulary.encode(s.forms, s.tags) for s in sentences]
+        return self._arena.draw(encoded, n_samples, rng)
+
+
+class SymbolEngine:
+    """A perceptron that is told of tags, or of what a rule table makes of words."""
+
+    def __init__(self, model: ModelFile) -> None:
+        self._parser = PerceptronModel.from_arrays(model.parameters)
+        self._vocabulary = model.vocabulary
+        self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
+        self.is_lean = self._codes is None
+        if self._codes is None and self._parser.n_tags != len(model.vocabulary.tags):
+            raise ModelError(
+                f"the perceptron has {self._parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
+            )
+        self._parser.parse([])  # compiles now: processes started after this find the code on disk
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
+        return self._parser.parse(self._rows(sentences))
+
+    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
+        given = [s.heads or (FREE,) * len(s) for s in sentences] if keep_heads else None
+        return self._parser.with_margins(self._rows(sentences), given)
+
+    def _rows(self, sentences: Sequence[Sentence]) -> list[Sequence[int]]:
+        if self._codes is not None:
+            return [self._codes(sentence) for sentence in sentences]
+        return [self._vocabulary.encode(s.forms, s.tags).tags for s in sentences]
+
+
+class WordEngine:
+    """The parser of words, FEATS and punctuation that `training.few_trees` learns."""
+
+    is_lean = False
+
+    def __init__(self, model: ModelFile) -> None:
+        self._parser = WordPerceptron.from_arrays(model.parameters)
+        self._parser.predict([])  # compiles now
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
+        return [tree.heads or () for tree in self._parser.predict(sentences)]
+
+    def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
+        found = self._parser.predict_with_margins(sentences, keep_heads=keep_heads)
+        return [(tree.heads or (), margins) for tree, margins in found]
+
+
+class Engines:
+    """All that a model file can do; what is rarely asked for is made when it is.
+
+    Raises:
+        ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
+    """
+
+    def __init__(self, model: ModelFile) -> None:
+        self._model = model
+        self.linear: Engine = ENGINES[model.provenance.kind](model)
+
+    @property
+    def neural(self) -> NeuralEngine | None:
+        """What draws trees, if the model is neural."""
+        return self.linear if isinstance(self.linear, NeuralEngine) else None
+
+    @cached_property
+    def exact(self) -> ArcCrf:
+        """The distribution over trees that the parser learnt from; without gold trees the rule table's own.
+
+        Raises:
+            UsageError: the model knows of none.
+        """
+        base = None if self.neural else self._model.base
+        if base is None:
+            raise UsageError(
+                "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
+                "perceptron, need one that this version trained with the text of one language or with --trees"
+            )
+        from dynet_vdgi.teachers.arc_crf import ArcCrf  # needs numba, which neural models do without
+
+        if self._model.provenance.kind == "words":
+            return ArcCrf.from_arrays(self._model.parameters, base)
+        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What makes margins probabilities.
+
+        Raises:
+            UsageError: the model has none.
+        """
+        if any(name.startswith(CONFIDENCE) for name in self._model.parameters):
+            return Calibration.from_arrays(self._model.parameters)
+        why = (
+            "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
+        )
+        if self.neural:
+            why = "is neural: use --probs, or train with --preset best"
+        raise UsageError(f"this model cannot say how sure it is, since it {why}")
+
+
+ENGINES: dict[str, Callable[[ModelFile], Engine]] = {
+    "neural": NeuralEngine,
+    "perceptron": SymbolEngine,
+    "words": WordEngine,
+}
+"""By the kind of the model."""

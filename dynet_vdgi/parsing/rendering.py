@@ -1,0 +1,65 @@
+"""The text of parsed sentences: their own lines with a tree, its relations, and what is known about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.parsing.parser import How, Parse
+from dynet_vdgi.parsing.relations import Relations
+
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*\S")
+_OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|choice\s*=)")
+"""Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
+
+
+def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations | None) -> str:
+    """The sentence's block with its tree, and how sure it is; relations of heads that were kept stay, too.
+
+    `relations` (n,) are those of the tree; None: `root` and `dep`.
+    """
+    deprels = relations
+    if how.keep_heads and sentence.heads and sentence.deprels:
+        found = relations or ["dep" if head else "root" for head in parse.heads]
+        given = zip(sentence.heads, sentence.deprels, found)
+        deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
+    if parse.confidence is not None:
+        notes = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence]
+        sentence = with_notes(sentence, (), notes, replaced="HeadConf")
+    return render(sentence, parse.heads, deprels)
+
+
+def one_of_several(
+    sentence: Sentence, parse: Parse, place: tuple[int, int] | None, relations: Relations | None
+) -> str:
+    """The sentence's block with this tree and its probabilities.
+
+    `place` is which of how many trees it is, where several were asked for.
+    """
+    assert parse.head_probs is not None
+    comments = []
+    if place is not None:
+        rank, n_trees = place
+        comments = [f"# tree = {rank} of {n_trees}", f"# tree_prob = {parse.tree_prob:.3f}"]
+        if rank > 1:
+            sentence = on_its_own(sentence, f"-tree{rank}")
+    misc = ["" if share is None else f"HeadProb={share:.2f}" for share in parse.head_probs]
+    return render(with_notes(sentence, comments, misc), parse.heads, relations)
+
+
+def on_its_own(sentence: Sentence, ending: str = "") -> Sentence:
+    """The sentence without comments about its place in the text, and with an ending to its `sent_id`."""
+    if sentence.source is None:
+        return sentence
+    lines: list[str] = []
+    rows: list[int] = []
+    words = set(sentence.source.rows)
+    for row, line in enumerate(sentence.source.lines):
+        if _OF_THE_TEXT.match(line):
+            continue
+        if row in words:
+            rows.append(len(lines))
+        lines.append(f"{line.rstrip()}{ending}" if _SENT_ID.match(line) else line)
+    return replace(sentence, source=replace(sentence.source, lines=tuple(lines), rows=tuple(rows)))

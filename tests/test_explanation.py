@@ -1,0 +1,255 @@
+"""What each part of a rule table gives to the arcs of a sentence, and the verbs that tell it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.explanation import PartByPart, alternatives
+from dynet_vdgi.grammar.findings import table_line
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules, parse_rules
+
+DEMO = resources() / "demo" / "demo-ud-test.conllu"
+TABLES = sorted(path.stem for path in (resources() / "rules").glob("*.txt"))
+
+
+def demo(count: int = 60) -> list[Sentence]:
+    text = list(conllu.read(str(DEMO), heads="ignored"))[:count]
+    return treebank.prepare(text, STANDARD).sentences
+
+
+CONJUNCTIONS_FIRST = [Sentence.of_tags(["CONJ", "VERB", "NOUN"])] * 50
+
+
+def backwards(sentence: Sentence) -> Sentence:
+    columns = {name: getattr(sentence, name)[::-1] for name in ("forms", "tags", "feats", "xpos", "gaps")}
+    return Sentence(**columns)
+
+
+# ------------------------------------------------------------------------------------------- additions
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_additions_sum_to_the_potentials(name, is_mirrored):
+    text = [backwards(s) for s in [*demo(), *CONJUNCTIONS_FIRST]] if is_mirrored else demo()
+    prior = Prior.of_text(load_rules(rules_path(name)), text)
+    pieces = PartByPart(prior)
+    for sentence in text:
+        additions = pieces.additions(sentence)
+        total = sum(additions.values(), np.zeros((len(sentence) + 1, len(sentence) + 1)))
+        np.testing.assert_allclose(total[:, 1:], prior.potentials(sentence)[:, 1:], atol=1e-9)
+    assert prior.statistics.is_mirrored == (is_mirrored and name in ("best", "best-tags", "text"))
+
+
+def test_each_part_adds_what_it_says():
+    rules = parse_rules(
+        "[links] (a)\nrule strength = 2\nROOT VERB 1\nVERB NOUN 1\nVERB ADV 1\n"
+        "[names] (b)\nNOUN += PROPN\n"
+        "[joined] (b)\nconjunct = 3 NOUN\n"  # the conjunction comes only with the next part
+        "[kinds] (b)\nconjunction = CONJ\n"
+        "[order] (d)\nexcept VERB ADV 0 left\n"
+        "[near] (b)\nshort arcs = 0.5\nfrom previous = 1 ADV\n"
+    )
+    sentence = Sentence.of_tags(["ADV", "VERB", "NOUN", "CONJ", "NOUN", "PROPN", "ADV"])
+    found = PartByPart(Prior(rules)).additions(sentence)
+    assert list(found) == ["links", "names", "kinds", "order", "near"]  # [joined] alone joins nothing
+    assert found["links"][2, 3] == 2
+    assert found["links"][2, 6] == 0
+    assert found["names"][2, 6] == 2
+    assert found["kinds"][3, 5] == 3
+    assert (found["links"][2, 1], found["order"][2, 1]) == (2, -2)
+    assert found["near"][6, 7] == 1
+    assert found["near"][2, 7] == -0.5 * 4
+
+
+def test_a_file_without_parts_is_rules_and_distance():
+    found = PartByPart(Prior(parse_rules("ROOT VERB .5\nVERB NOUN .5"), short=0.1)).additions(
+        Sentence.of_tags(["VERB", "ADV", "NOUN"])
+    )
+    assert found["rules"][1, 3] == 1.0
+    assert found["short arcs"][1, 3] == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_readings_name_word_part_and_tag(is_mirrored):
+    rules = parse_rules(
+        "[turn] (c)\nreading order = CONJ\n[links] (a)\nrule strength = 1\nROOT VERB 1\n"
+        "[copulas] (d)\nnominal predicate = 1 AUX | NOUN ; as VERB\n"
+        "[symbols] (b)\ndistinguish = DET ; as Art"
+    )
+    tags = ["DET", "PRON", "AUX", "NOUN"]
+    text = [Sentence(("x",) * 3, ("CONJ", "NOUN", "NOUN"), feats=("A=B",) * 3)] * 30
+    sentence = Sentence(("x",) * 4, tuple(tags), feats=("A=B",) * 4)
+    if is_mirrored:
+        text, sentence = [backwards(s) for s in text], backwards(sentence)
+    prior = Prior.of_text(rules, text)
+    assert prior.statistics.is_mirrored == is_mirrored
+    found = {(r.word, r.part, str(r)) for r in PartByPart(prior).readings(sentence)}
+    words = (1, 4) if is_mirrored else (4, 1)
+    assert found == {(words[0], "copulas", "read as VERB"), (words[1], "symbols", "symbol DET+Art")}
+
+
+def test_the_alternative_is_in_the_best_tree_without_the_arc():
+    potentials = np.zeros((4, 4))
+    potentials[0, 1], potentials[1, 2], potentials[2, 3], potentials[1, 3] = 5.0, 3.0, 2.0, 1.0
+    found = alternatives(potentials, (0, 1, 2))
+    assert [(a.word, a.head) for a in found] == [(1, 0), (2, 1), (3, 2)]
+    assert found[2].other == 1
+    assert found[1].other == 3
+    assert alternatives(np.zeros((2, 2)), (0,))[0].other == -1
+
+
+# ------------------------------------------------------------------------------------------- tables
+def test_tables_grow_part_by_part_to_the_whole():
+    rules = load_rules(rules_path("best"))
+    grown = list(rules.growing())
+    assert [part for part, _ in grown] == list(rules.parts)
+    assert grown[-1][1].meaning == rules.meaning
+    assert len(grown[0][1].rules) < len(rules.rules)
+
+
+def test_a_table_without_a_part_says_so():
+    rules = load_rules(rules_path("best"))
+    less = rules.without("following conjunct", "agreement")
+    assert less.left_out == ["following conjunct", "agreement"]
+    assert rules.left_out == []
+    assert parse_rules(less.text).meaning == less.meaning
+    assert less.text.count("\n") == rules.text.count("\n")
+    assert {part.name for part in rules.parts} - {part.name for part in less.parts} == set(less.left_out)
+
+
+def test_ablations_leave_out_what_can_be_left_out():
+    rules = parse_rules("[a] (b)\nconjunct = 1 NOUN\n[b] (b)\nconjunction = CONJ\n[c] (b)\nshort arcs = 1")
+    assert [part.name for part, _ in rules.ablations()] == ["a", "c"]
+
+
+def test_settings_know_their_part():
+    rules = load_rules(rules_path("best"))
+    assert rules.table is not None
+    names = {setting.name: rules.part_at(setting.line).name for setting in rules.table.settings}
+    assert names["relative clause"] == "relative clauses"
+    assert names["copula"] == "copulas"
+
+
+# ------------------------------------------------------------------------------------------- verbs
+def test_list_has_a_line_for_each_table(vdgi):
+    lines = vdgi.good("rules", "list").out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == TABLES
+    best = load_rules(rules_path("best"))
+    assert table_line("best", best) in lines
+    assert f"best: {len(best.parts)} parts, 1 (a), " in table_line("best", best)
+    assert "nouns-before-verbs" in table_line("best", best)
+    assert "without parts" in table_line("ud", load_rules(rules_path("ud")))
+
+
+def test_show_prints_a_table(vdgi):
+    assert vdgi.good("rules", "show", "best").out.strip() == load_rules(rules_path("best")).text.strip()
+    without = vdgi.good("rules", "show", "best", "--without", "agreement").out
+    assert "# left out: agreement\n" in without
+    assert "\nagreement =" not in without
+
+
+def test_show_tells_what_is_measured_in_a_text(vdgi, tmp_path: Path):
+    (tmp_path / "facts.txt").write_text("objects = before\n")
+    arguments = ("rules", "show", "best", "--text", DEMO)
+    plain = vdgi.good(*arguments).out
+    told = vdgi.good(*arguments, "--language-facts", tmp_path / "facts.txt").out
+    assert plain.startswith("200 sentences, 1,714 words without punctuation; FEATS; traces of removed")
+    for line in (r"  ADP +0\.\d+$", r"  nouns-before-verbs +0\.00$", r"  \[markers\] markers.*: P:wi \+2"):
+        assert re.search(line, plain, re.M), line
+    assert re.search(r"adnominal: if nouns-before-verbs, which is 0\.00$", plain, re.M)
+    assert "text alone" not in plain
+    assert "  objects = 1 ; cases 200\n" in told
+    assert re.search(r"  nouns-before-verbs +0\.50 +\(text alone: 0\.00\)$", told, re.M)
+
+
+def test_explain_tells_measures_score_tree_and_parts(vdgi):
+    whole = vdgi.good("rules", "explain", DEMO).out
+    assert re.search(
+        r"^rules alone: \d\d\.\d % of heads as in the trees of 200 sentences, which were not", whole, re.M
+    )
+    assert whole.count("by the rules alone\n") == 3
+    one = vdgi.good("rules", "explain", DEMO, "--sentence", "demo-test-0002").out
+    assert "sentence 2 (demo-test-0002), by the rules alone\n" in one
+    assert vdgi.good("rules", "explain", DEMO, "--sentence", "2").out == one
+    tables = one[one.index("\n1 Këkalk NOUN") :].strip().split("\n\n")
+    assert len(tables) == 5
+    for lines in tables:
+        rows = [re.findall(r"[+-]\d+\.\d\d", line) for line in lines.splitlines()[2:]]
+        *parts, total = [[float(number) for number in row] for row in rows]
+        assert np.sum(parts, axis=0) == pytest.approx(total, abs=0.03)
+    less = vdgi.good("rules", "explain", DEMO, "--sentence", "2", "--without", "markers").out
+    assert "[markers]" in one
+    assert "[markers]" not in less
+
+
+def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
+    text = tmp_path / "plain.conllu"
+    text.write_text(
+        "1\t.\t_\tPUNCT"
+        + "\t_" * 6
+        + "\n\n1\ta\t_\tNOUN"
+        + "\t_" * 6
+        + "\n2\tb\t_\tVERB"
+        + "\t_" * 6
+        + "\n\n"
+    )
+    out = vdgi.good("rules", "explain", text, "--rules", "ud", "--sentence", "2").out
+    assert "rules alone: not scored, as the text has no trees to compare with" in out
+    assert "the rules have no parts: nothing is measured" in out
+    assert re.search(r"^1 a NOUN\n  head +2 b VERB +ROOT\n", out, re.M)
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("rules foo", 2, "vdgi rules: error: no task 'foo' (there are: list, show, explain, estimate"),
+        ("rules explian x", 2, "no task 'explian'; did you mean 'explain'? (there are:"),
+        ("rules show bets", 4, "no rules 'bets'; did you mean 'best'?"),
+        ("rules show best --without agreemnt", 4, "no part 'agreemnt'; did you mean 'agreement'?"),
+        ("rules show best --without measures", 4, "another part cannot do without what was left out"),
+        ("rules show best --language-facts x", 2, "--language-facts needs a text"),
+        ("rules show best --tags xpos", 2, "--tags xpos has no effect without a text"),
+        ("rules explain DEMO --sentence dem-test-0002", 2, "did you mean 'demo-test-0002'?"),
+        ("rules explain DEMO --sentence 201", 2, "--sentence 201: no sentence with words has this number"),
+        ("rules explain DEMO --width 10", 2, "--width 10: at least 40 columns"),
+        ("rules explain nowhere.conllu", 2, "no such file: 'nowhere.conllu'"),
+        (
+            "train --train DEMO --out OUT --without agreemnt",
+            4,
+            "no part 'agreemnt'; did you mean 'agreement'?",
+        ),
+        ("train --train DEMO --out OUT --rules ud --without x", 4, "no part 'x' (there are: none)"),
+        ("train --trees DEMO --preset supervised --out OUT --without x", 2, "--without would have no effect"),
+    ],
+)
+def test_what_is_refused(vdgi, tmp_path: Path, arguments, status, message):
+    places = {"DEMO": str(DEMO), "OUT": str(tmp_path / "run")}
+    result = vdgi(*(places.get(word, word) for word in arguments.split()))
+    assert result.status == status, result.err
+    assert message in result.err
+    assert result.out == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
+    from dynet_vdgi import model_file
+
+    quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
+    quick += ["--set", "parser.log2_buckets=10", "--train", str(DEMO), "--out", str(tmp_path / "run")]
+    vdgi.good("train", *quick, "--without", "following conjunct", "--without", "names")
+    rules = model_file.load(tmp_path / "run" / "model.vdgi").rules
+    assert rules.left_out == ["following conjunct", "names"]
+    assert rules.meaning == load_rules(rules_path("best")).without("names", "following conjunct").meaning
+    out = vdgi.good("info", tmp_path / "run").out
+    assert re.search(r"^rules without +\[following conjunct\], \[names\]$", out, re.M)
+    resumed = vdgi("train", *quick, "--resume")
+    assert "its rules differ from those asked for now" in resumed.err

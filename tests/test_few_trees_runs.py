@@ -1,0 +1,352 @@
+"""`vdgi train --trees` and `--treebank`: what is read, refused, learnt and told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from shell import Vdgi, last_line
+
+import dynet_vdgi
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.config import DmvSettings, PerceptronSettings
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.conllu_writing import write
+from dynet_vdgi.data.punctuation import heads_without, is_projective
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.errors import ConfigError, DataError, UsageError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.students.linear_student import Perceptron
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.training.few_trees import FewTrees
+from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.run import run
+
+DEMO = resources() / "demo"
+TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))
+GOLD = TEXT[:12]
+
+
+def blanked(sentence: Sentence, *words: int) -> Sentence:
+    """The sentence, some words of which have no head."""
+    heads = [FREE if word in words else head for word, head in enumerate(sentence.heads or (), 1)]
+    return replace(sentence, heads=tuple(heads))
+
+
+def written(path: str, sentences: Sequence[Sentence]) -> str:
+    """A file of sentences in which FREE heads and their relations are `_`."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        for sentence in sentences:
+            for word, form in enumerate(sentence.forms, 1):
+                head = (sentence.heads or (FREE,) * len(sentence))[word - 1]
+                arc = "_\t_" if head == FREE else f"{head}\t{'dep' if head else 'root'}"
+                print(f"{word}\t{form}\t_\t{sentence.tags[word - 1]}\t_\t_\t{arc}\t_\t_", file=file)
+            print(file=file)
+    return path
+
+
+def learnt(
+    trees: Sequence[Sentence] = (), text: Sequence[Sentence] = TEXT, *said: str, out: Path | None = None
+) -> ModelFile:
+    """A model of the default preset."""
+    texts = {"": Given(sentences=tuple(text))} if text else {}
+    settings = load_settings("best", said)
+    names = [name.partition("=")[0] for name in said]
+    model = run(Inputs(texts, Given(sentences=tuple(trees))), settings, said=names, out=out)
+    assert model is not None
+    return model
+
+
+@pytest.fixture(scope="module")
+def few() -> ModelFile:
+    """Learnt from text and trees, the first two of which lack a head."""
+    return learnt([blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:]])
+
+
+# ------------------------------------------------------------------------------------------- partial trees
+def file_of(folder: Path, *heads: str) -> str:
+    """A file with a sentence of these heads."""
+    lines = [f"{k}\ta\t_\tNOUN\t_\t_\t{head}\tdep\t_\t_" for k, head in enumerate(heads, 1)]
+    (folder / "one.conllu").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    return str(folder / "one.conllu")
+
+
+def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    (sentence,) = read(file_of(tmp_path, "2", "_", "2"), heads="partial")
+    assert sentence.heads == (2, FREE, 2)
+    assert sentence.deprels == ("dep",) * 3
+    repairs: list[DataError] = []
+    (other,) = read(tmp_path / "one.conllu", on_repair=repairs.append)
+    assert other.heads is None
+    assert "is filled for some words" in str(repairs[0])
+    with pytest.raises(DataError, match="HEAD\\) is missing for 1 of 3 words"):
+        list(read(tmp_path / "one.conllu", heads="required"))
+    (whole,) = read(file_of(tmp_path, "2", "0"), heads="partial")
+    assert whole.heads == (2, 0)
+    (empty,) = read(file_of(tmp_path, "_", "_"), heads="partial")
+    assert empty.heads is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "fault"),
+    [
+        (("2", "1", "_"), ":1: cycle of heads through words 1, 2"),
+        (("9", "_", "_"), ":1: HEAD 9 is outside the sentence"),
+        (("0", "0", "_"), ":2: 2 roots: words 1, 2"),
+        (("2", "3"), ":2: HEAD 3 is outside"),
+        (("2", "1"), ":1: no root"),
+    ],
+)
+def test_faults_of_partial_trees_are_told_with_their_line(
+    tmp_path: Path, heads: tuple[str, ...], fault: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        list(read(file_of(tmp_path, *heads), heads="partial"))
+    assert fault in str(caught.value)
+
+
+def test_words_without_a_head_climb_to_none() -> None:
+    assert heads_without((3, 1, FREE, 3), (1, 2, 4)) == (FREE, 1, FREE)
+    assert heads_without((2, 0, FREE), (1, 3)) == (FREE, FREE)
+    assert heads_without((2, 3, FREE), (1, 3)) == (2, FREE)
+    assert is_projective((FREE, 4, FREE, 0))
+    assert not is_projective((3, 4, FREE, FREE))
+
+
+# ------------------------------------------------------------------------------------------- models
+def test_without_trees_the_weights_are_those_of_the_perceptron() -> None:
+    model = learnt()
+    bare = [without_punctuation(sentence)[0] for sentence in TEXT]
+    text = [sentence for sentence in bare if 2 <= len(sentence) <= 40]
+    prior = Prior.of_text(load_rules(rules_path("best")), text)
+    taught = Dmv(DmvSettings()).fit(text, prior).predict(text)
+    parser = Perceptron(PerceptronSettings(), seed=1).fit(taught, model.vocabulary, prior)
+    own = {name: array for name, array in model.parameters.items() if name.startswith("linear/")}
+    assert tiny.same_arrays(own, parser.model.arrays())
+    added = {name.partition("/")[0] for name in model.parameters} - {"linear"}
+    assert added == {"confidence", "labels"}
+    assert model.parameters["labels/buckets"].size == 0
+
+
+def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
+    text = [without_punctuation(sentence)[0] for sentence in TEXT]
+    trees = [without_punctuation(s)[0] for s in (blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:])]
+    prior = Prior.of_text(load_rules(rules_path("best")), text)
+    votes = Dmv(DmvSettings()).fit(text, prior).marginals(text)
+    expected = FewTrees().fit(text, trees, prior, votes)
+    for part in (expected.student, expected.crf, expected.calibration):
+        assert part is not None
+        for name, array in part.arrays().items():
+            assert np.array_equal(few.parameters[name], array), name
+    assert few.provenance.kind == "words"
+    n_words = sum(map(len, trees))
+    assert few.provenance.gold_trees == (f"training: 12 trees learnt from, 2 of {n_words} heads free",)
+    assert few.parameters["labels/buckets"].size > 0
+
+
+def test_trees_of_any_length_are_learnt_from(caplog: pytest.LogCaptureFixture) -> None:
+    long, longest = (Sentence(("a",) * n, ("NOUN",) * n, (0, *range(1, n))) for n in (60, 81))
+    with caplog.at_level("INFO", "dynet_vdgi"):
+        model = learnt([*GOLD, long, longest])
+    assert "training: 13 trees learnt from" in model.provenance.gold_trees
+    assert "longer than 80 words: 1 sentence, 81 words" in model.provenance.dropped
+    assert "  dropped longer than 80 words: 1 sentence, 81 words" in caplog.messages
+
+
+def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
+    written("gold.conllu", GOLD)
+    vdgi.good("train", "--trees", "gold.conllu", "--out", "run")
+    parser = dynet_vdgi.load("run")
+    right = [a == b for s in GOLD for a, b in zip(parser.parse(s.forms, s.tags), s.heads or ())]
+    assert np.mean(right) > 0.9
+    status, _, err = vdgi("parse", "run", "gold.conllu", "--confidence")
+    assert status == 2
+    assert "cannot say how sure it is, since it was trained without text" in err
+    assert "train it again, with --train TEXT" in err
+    with_rules = learnt(GOLD, (), "rules=strict")
+    assert not tiny.same_arrays(with_rules.parameters, parser.model.parameters)
+
+
+def test_sentences_without_a_tree_are_text_where_there_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    mixed = [*GOLD, *(replace(s, heads=None) for s in TEXT[12:])]
+    with caplog.at_level("INFO", "dynet_vdgi"):
+        model = learnt(mixed, ())
+    assert "  68 sentences have no tree" in caplog.messages
+    assert "training: 80 sentences, all those of --trees" in caplog.messages
+    both = learnt(GOLD)
+    assert tiny.same_arrays(model.parameters, both.parameters)
+    learnt(mixed, (), "teacher.iterations=3")  # which has an effect, as there is text
+
+
+@pytest.mark.parametrize(
+    ("said", "trees", "text", "reason"),
+    [
+        ("parser.epochs=3", GOLD, TEXT, "the parser that learns from a few trees has fixed numbers"),
+        ("parser.log2_buckets=9", GOLD, (), "the parser that learns from a few trees has fixed numbers"),
+        ("teacher.iterations=3", GOLD, (), "there is no text to learn from, only trees"),
+        ("data.max_len=9", GOLD, (), "there is no text to learn from, only trees"),
+    ],
+)
+def test_settings_without_effect_are_refused(
+    said: str, trees: Sequence[Sentence], text: Sequence[Sentence], reason: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        learnt(trees, text, said)
+    name = said.partition("=")[0]
+    assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
+
+
+def test_the_seed_counts() -> None:
+    models = [learnt(GOLD, (), f"seed={seed}") for seed in (1, 2)]
+    assert not tiny.same_arrays(models[0].parameters, models[1].parameters)
+
+
+def test_parsers_of_whole_trees_refuse_others() -> None:
+    settings, trees = load_settings("best", ["teacher.kind=none"]), Given(sentences=(blanked(GOLD[0], 1),))
+    with pytest.raises(DataError, match="<memory>: a sentence has no heads"):
+        run(Inputs({}, trees), settings)
+
+
+def test_no_tree_at_all_is_an_error() -> None:
+    with pytest.raises(DataError, match="no sentence has a tree"):
+        learnt([replace(sentence, heads=None) for sentence in GOLD])
+
+
+def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, folder: Path) -> None:
+    written("gold.conllu", TEXT[:60])
+    result = vdgi.good("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run")
+    assert "twice" not in result.err
+    vdgi.good("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run", "--resume")
+    again = vdgi("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run")
+    assert again.status == 2
+    other = ["--train", "gold.conllu", "--out", "run", "--resume"]
+    assert "its data differ" in vdgi("train", *other).err
+    rows = RunLog(Path("run") / "log.jsonl").rows()
+    assert rows[-1]["trees"] == 60
+
+
+def test_a_finished_run_is_not_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = str(tmp_path / "gold.conllu")
+    write(GOLD, path)
+    before = (tmp_path / "run" / "model.vdgi", dynet_vdgi.train(trees=path, out=tmp_path / "run"))[0].stat()
+    with caplog.at_level("INFO", "dynet_vdgi"):
+        dynet_vdgi.train(trees=path, out=tmp_path / "run", resume=True)
+    assert "finished already" in caplog.text
+    assert (tmp_path / "run" / "model.vdgi").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> None:
+    model_file.save(tmp_path / "few.vdgi", few)
+    one, other = dynet_vdgi.load(tmp_path / "few.vdgi"), dynet_vdgi.Parser(few)
+    assert one.confidences(TEXT) == other.confidences(TEXT)
+    assert one.exact(TEXT) == other.exact(TEXT)
+    assert one.labeller.predict(GOLD) == other.labeller.predict(GOLD)
+    assert (tmp_path / "few.vdgi").stat().st_size < 2_000_000
+
+
+# ------------------------------------------------------------------------------------------- other languages
+@pytest.fixture
+def languages(folder: Path) -> list[str]:
+    """Files of a text, and of treebanks of two other languages: a mirror image, and one like the text."""
+    mirror = [
+        replace(
+            s,
+            forms=s.forms[::-1],
+            tags=s.tags[::-1],
+            feats=(),
+            heads=tuple(len(s) + 1 - h if h else 0 for h in (s.heads or ())[::-1]),
+        )
+        for s in TEXT[:40]
+    ]
+    names = ("text.conllu", "back.conllu", "like.conllu")
+    for name, part in zip(names, (TEXT[:60], mirror, TEXT[40:])):
+        written(name, part)
+    return list(names)
+
+
+def test_other_treebanks_are_a_start_and_named(vdgi: Vdgi, languages: list[str]) -> None:
+    text, back, like = languages
+    treebanks = ["--preset", "transfer", "--treebank", "back", back, "--treebank", "like", like]
+    result = vdgi.good("train", "--train", text, *treebanks, "--out", "run")
+    model = model_file.load("run/model.vdgi")
+    assert model.provenance.kind == "words"
+    found = model.provenance.treebanks
+    assert [found[label].trees for label in ("back", "like")] == [40, 40]
+    assert found["like"].share > 0.7
+    assert found["back"].share + found["like"].share == pytest.approx(1)
+    assert "no tree of this language" in last_line(result.err.partition("model:")[0])
+    out = vdgi.good("info", "run").out
+    assert re.search(r"^treebank +like: 40 trees, mixing weight 0\.", out, re.MULTILINE)
+    assert "no tree of this language" in out
+    assert re.search(r"^treebank back +back.conllu  sha256 ", out, re.MULTILINE)
+    with_trees = ["--trees", like, "--set", "transfer.trees=10"]
+    vdgi.good("train", "--train", text, *treebanks, *with_trees, "--out", "both")
+    told = model_file.load("both/model.vdgi").provenance
+    assert told.treebanks["like"].trees == 10
+    assert "no tree of this language" not in told.gold_trees
+    assert told.gold_trees[0] == "training: 40 trees learnt from"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--treebank", "fr", "like.conllu"], "add --preset transfer"),
+        (["--preset", "transfer"], "name each with --treebank LABEL FILE"),
+        (
+            ["--preset", "paper", "--treebank", "fr", "like.conllu"],
+            "--treebank starts a perceptron with a DMV as its teacher",
+        ),
+        (["--preset", "transfer", "--treebank", "like.conllu"], "a label comes before the files"),
+        (["--preset", "transfer", "--treebank", "fr"], "name the files of its text after the label"),
+        (["--preset", "transfer", "--treebank", "fr", "-"], "save standard input"),
+    ],
+)
+def test_treebanks_and_the_preset_go_together(
+    vdgi: Vdgi, languages: list[str], options: list[str], reason: str
+) -> None:
+    status, _, err = vdgi("train", "--train", languages[0], *options, "--out", "run")
+    assert status == 2
+    assert reason in err
+    assert not Path("run").exists()
+
+
+def test_treebanks_from_python(languages: list[str]) -> None:
+    text, _, like = languages
+    parser = dynet_vdgi.train(text, "transfer", treebanks={"like": like}, trees=GOLD)
+    assert parser.model.provenance.treebanks["like"].share == 1
+    with pytest.raises(UsageError, match="of one language"):
+        dynet_vdgi.train({"a": text, "b": text}, "transfer", treebanks={"like": like})
+
+
+# ------------------------------------------------------------------------------------------- rules learn
+def test_what_trees_change_about_a_table_is_shown(vdgi: Vdgi, folder: Path) -> None:
+    table = Path("odd.txt")
+    table.write_text("ROOT NOUN 1\nNOUN VERB 1\n", encoding="utf-8")
+    trees = [Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0))] * 10
+    trees.append(Sentence(("a", "b", "c"), ("ADV", "NOUN", "VERB"), (FREE, 3, 0)))
+    written("gold.conllu", trees)
+    out = vdgi.good("rules", "learn", "gold.conllu", "--rules", "ud").out
+    rows = {tuple(line.split()[:3]): line.split()[3:] for line in out.splitlines() if line[0] != "#"}
+    gold = rows["VERB", "left", "NOUN"]
+    assert int(gold[0]) == 11
+    assert float(gold[3]) > 0
+    assert float(rows["NOUN", "right", "VERB"][3]) < 0
+    assert ("VERB", "left", "ADV") not in rows  # nobody said its head
+    assert out.startswith("# What 11 trees changed")
+    written("text.conllu", TEXT[:20])
+    vdgi.good("rules", "learn", "gold.conllu", "--text", "text.conllu", "-o", "learnt.txt")
+    assert Path("learnt.txt").read_text(encoding="utf-8").count("\n") > 7
+    written("bare.conllu", [replace(GOLD[0], heads=None)])
+    assert "no sentence has a tree" in vdgi("rules", "learn", "bare.conllu").err

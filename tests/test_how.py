@@ -1,0 +1,286 @@
+"""Other trees than the greedy one: confidence, exact trees, n-best lists, heads that are kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import brute_force
+import numpy as np
+import pytest
+from shell import Vdgi
+
+import dynet_vdgi
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.conllu_writing import render, with_notes
+from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.parsing.keep import KeepError
+from dynet_vdgi.parsing.parser import How
+from dynet_vdgi.students import arc_hybrid
+from dynet_vdgi.students.perceptron import PerceptronModel
+
+DEMO = resources() / "demo"
+TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))
+NEW = tuple(islice(read(DEMO / "demo-ud-test.conllu"), 20))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Model files: without trees, and with a few."""
+    folder = tmp_path_factory.mktemp("how")
+    parsers = {
+        "perceptron": dynet_vdgi.train(TEXT),
+        "tags": dynet_vdgi.train(TEXT, "best-tags"),
+        "words": dynet_vdgi.train(TEXT, trees=TEXT[:10]),
+    }
+    for kind, parser in parsers.items():
+        parser.save(folder / f"{kind}.vdgi")
+    return {kind: str(folder / f"{kind}.vdgi") for kind in parsers}
+
+
+KINDS = ("perceptron", "tags", "words")
+
+
+def new_file(path: str = "new.conllu") -> str:
+    """The new sentences as they are in the demo."""
+    blocks = ["\n".join(s.source.lines) + "\n\n" for s in NEW if s.source]
+    Path(path).write_text("".join(blocks), encoding="utf-8")
+    return path
+
+
+# ------------------------------------------------------------------------------------------- margins
+def random_perceptron(seed: int, levels: int = 1) -> PerceptronModel:
+    rng = np.random.default_rng(seed)
+    return PerceptronModel(6, rng.normal(size=(1 << 8, 3)).astype(np.float32), levels)
+
+
+def test_margins_come_with_the_same_trees_and_are_those_of_the_least_sure_decision() -> None:
+    for seed in range(8):
+        parser, tags = random_perceptron(seed), [1, 4, 2, 2, 6, 3][: 1 + seed]
+        ((heads, margins),) = parser.with_margins([tags])
+        assert [heads] == parser.parse([tags])
+        assert margins == pytest.approx(margins_step_by_step(parser, tags))
+
+
+def margins_step_by_step(parser: PerceptronModel, tags: list[int]) -> list[float]:
+    n = len(tags)
+    state, margins = arc_hybrid.new_state(np.array([0, n])), np.full(n, np.inf)
+    arc_hybrid.begin(state, np.array(tags), parser.n_tags, 1)
+    atoms = np.zeros(2 * arc_hybrid.N_ATOMS, np.uint64)
+    buckets = np.zeros(arc_hybrid.N_TEMPLATES, np.uint64)
+    size, front = 0, 1
+    for _ in range(2 * n):
+        arc_hybrid.find_buckets(state, size, front, 64 - 8, atoms, buckets)
+        scores = parser.weights[buckets.astype(int)].astype(float).sum(axis=0)
+        legal = sorted((scores[a], a) for a in range(3) if arc_hybrid.is_legal(a, size, front, n))
+        top = state[arc_hybrid.STACK, size + 2]
+        if top and len(legal) > 1:
+            margins[top - 1] = min(margins[top - 1], legal[-1][0] - legal[-2][0])
+        size, front = arc_hybrid.advance(state, legal[-1][1], size, front, n)
+    return list(margins)
+
+
+def test_the_perceptron_keeps_given_heads() -> None:
+    rng = np.random.default_rng(5)
+    for tree in brute_force.projective_trees(4):
+        given = [head if rng.random() < 0.5 else FREE for head in tree]
+        ((heads, _),) = random_perceptron(3).with_margins([[1, 2, 3, 4]], [given])
+        assert all(one in (FREE, head) for one, head in zip(given, heads))
+    with pytest.raises(ValueError, match="differ in their numbers"):
+        random_perceptron(1).with_margins([[1, 2]], [[FREE]])
+
+
+# ------------------------------------------------------------------------------------------- confidence
+@pytest.mark.parametrize("kind", KINDS)
+def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[str, str], kind: str) -> None:
+    parser = dynet_vdgi.load(models[kind])
+    for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parser.confidences(NEW)):
+        assert parse.heads == plain.heads
+        assert parse.confidence is not None
+        for tag, sure in zip(sentence.tags, parse.confidence):
+            assert (sure is None) == (tag == "PUNCT")
+            assert sure is None or 0 < sure < 1
+    every = [sure for parse in parser.confidences(NEW) for sure in parse.confidence or () if sure]
+    assert len(set(every)) > 3
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_confidence_is_written_and_replaced(
+    vdgi: Vdgi, folder: Path, models: dict[str, str], jobs: str
+) -> None:
+    name = new_file()
+    text = Path(name).read_text(encoding="utf-8")
+    Path(name).write_text(re.sub(r"\t_$", "\tHeadConf=0.00|X=y", text, flags=re.MULTILINE), encoding="utf-8")
+    vdgi.good("parse", models["words"], name, "--confidence", "-o", "out.conllu", "--jobs", jobs)
+    parses = dynet_vdgi.load(models["words"]).confidences(NEW)
+    for sentence, parse in zip(read("out.conllu"), parses):
+        assert sentence.heads == parse.heads
+        assert sentence.source is not None
+        columns = [sentence.source.lines[row].split("\t")[9] for row in sentence.source.rows]
+        expected = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence or ()]
+        assert [re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns] == expected
+
+
+def test_notes_replace_one_of_their_key() -> None:
+    sentence = with_notes(Sentence(("a", "b"), ("X", "X")), (), ["A=1|B=2", "B=3"])
+    again = with_notes(sentence, (), ["B=4", ""], replaced="B")
+    assert [line.split("\t")[9] for line in render(again, [0, 1]).splitlines()[:2]] == ["A=1|B=4", "_"]
+
+
+def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
+    model = model_file.load(models["perceptron"])
+    kept = {name: array for name, array in model.parameters.items() if name.startswith("linear/")}
+    model_file.save("old.vdgi", replace(model, parameters=kept))
+    status, _, err = vdgi("parse", "old.vdgi", new_file(), "--confidence")
+    assert status == 2
+    assert err.startswith("this model cannot say how sure it is, since it was trained without text")
+    assert dynet_vdgi.load("old.vdgi").labeller.weights is None
+
+
+def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, model: Path) -> None:
+    name = new_file()
+    for option, reason in (
+        ("--confidence", "it is neural: use --probs"),
+        ("--exact", "has no distribution that can be searched exactly"),
+        ("--keep-heads", "cannot keep given heads: train a perceptron"),
+    ):
+        status, _, err = vdgi("parse", model, name, option)
+        assert status == 2
+        assert reason in err
+
+
+# ------------------------------------------------------------------------------------------- exact
+@pytest.mark.parametrize("kind", ["perceptron", "tags"])
+def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> None:
+    parser = dynet_vdgi.load(models[kind])
+    base = parser.model.base
+    assert base is not None
+    for sentence, parse in zip(NEW, parser.exact(NEW)):
+        bare, places = without_punctuation(sentence)
+        heads = chart.expected_best(chart.marginals(base.potentials(bare)))
+        assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
+
+
+def test_best_trees_are_ranked_and_named(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
+    vdgi.good("parse", models["words"], new_file(), "--nbest", "3", "-o", "out.conllu")
+    text = Path("out.conllu").read_text(encoding="utf-8")
+    first, second, third = text.split("\n\n")[:3]
+    for rank, block in enumerate((first, second, third), 1):
+        assert block.startswith(f"# tree = {rank} of 3\n# tree_prob = ")
+        assert ("sent_id = demo-test-0001" + (f"-tree{rank}" if rank > 1 else "") + "\n") in block
+    assert re.search(r"NOUN\t.*HeadProb=\d\.\d\d", first)
+    assert not re.search(r"PUNCT\t.*HeadProb", first)
+    shares = [float(share) for share in re.findall(r"tree_prob = (\S+)", "".join((first, second, third)))]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1.01
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--confidence", "--exact"], "leave out --exact"),
+        (["--confidence", "--nbest", "2"], "--confidence and --nbest are about different trees"),
+        (["--exact", "--probs"], "--exact and --probs are about different trees"),
+        (["--samples", "9"], "--samples and --seed are for --probs, --mbr and --nbest"),
+        (["--nbest", "2", "--seed", "3"], "--samples and --seed are for neural models"),
+        (["--probs"], "draws no trees: --probs and --mbr need a neural model"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    vdgi: Vdgi, folder: Path, models: dict[str, str], options: list[str], reason: str
+) -> None:
+    status, _, err = vdgi("parse", models["words"], new_file(), *options, "-o", "out.conllu")
+    assert status == 2
+    assert reason in err
+    assert not Path("out.conllu").exists()
+
+
+# ------------------------------------------------------------------------------------------- given heads
+@pytest.mark.parametrize("how", [How(keep_heads=True), How(True, False, True), How(False, True, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_given_heads_stay_and_the_rest_is_projective(models: dict[str, str], kind: str, how: How) -> None:
+    parser, rng = dynet_vdgi.load(models[kind]), np.random.default_rng(3)
+    projective = [s for s in NEW if is_projective(s.heads or ())]
+    partial = [
+        replace(s, heads=tuple(h if rng.random() < 0.5 else FREE for h in s.heads or ())) for s in projective
+    ]
+    assert len(partial) > 10
+    for sentence, parse in zip(partial, parser.parse_all(partial, how)):
+        given = sentence.heads or ()
+        assert all(one in (FREE, head) for one, head in zip(given, parse.heads))
+        assert is_projective(parse.heads)
+        assert brute_force.is_tree(parse.heads)
+        if how.confidence:
+            kept = [d for d, head in enumerate(given) if head != FREE]
+            assert [parse.confidence[d] for d in kept if parse.confidence] == [None] * len(kept)
+
+
+def test_words_of_which_punctuation_is_the_head_keep_it(models: dict[str, str]) -> None:
+    parser = dynet_vdgi.load(models["words"])
+    tags = ("NOUN", "PUNCT", "VERB", "PUNCT", "NOUN")
+    for given in ((2, FREE, FREE, FREE, FREE), (FREE, 3, FREE, 5, FREE), (2, 3, FREE, FREE, 4)):
+        (parse,) = parser.parse_all([Sentence(("a",) * 5, tags, given)], How(keep_heads=True))
+        assert all(one in (FREE, head) for one, head in zip(given, parse.heads))
+        assert brute_force.is_tree(parse.heads)
+        assert is_projective(parse.heads)
+
+
+def test_whole_trees_stay_as_they_are(models: dict[str, str]) -> None:
+    parser = dynet_vdgi.load(models["words"])
+    crossing = Sentence(("a",) * 4, ("NOUN", "VERB", "DET", "NOUN"), (3, 0, 2, 1))
+    but_punctuation = Sentence(("a",) * 5, (*crossing.tags, "PUNCT"), (3, 0, 2, 1, FREE))
+    for how in (How(keep_heads=True), How(exact=True, keep_heads=True)):
+        one, other = parser.parse_all([crossing, but_punctuation], how)
+        assert one.heads == crossing.heads
+        assert other.heads[:4] == crossing.heads
+        assert other.heads[4] != FREE
+
+
+def test_heads_that_no_tree_contains_are_told_with_file_and_line(
+    vdgi: Vdgi, folder: Path, models: dict[str, str]
+) -> None:
+    lines = ["# sent_id = x"] + [f"{k}\ta\t_\tNOUN\t_\t_\t_\t_\t_\t_" for k in range(1, 5)]
+    good = "\n".join(lines) + "\n\n"
+    bad = good.replace("1\ta\t_\tNOUN\t_\t_\t_", "1\ta\t_\tNOUN\t_\t_\t3").replace(
+        "2\ta\t_\tNOUN\t_\t_\t_", "2\ta\t_\tNOUN\t_\t_\t4"
+    )
+    Path("part.conllu").write_text(good + bad, encoding="utf-8")
+    for options in ([], ["--exact"], ["--jobs", "2"]):
+        status, _, err = vdgi(
+            "parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options
+        )
+        assert status == 3
+        assert err.splitlines()[-1] == (
+            "part.conllu:7: these heads cannot be kept: the arcs 3 -> 1 and 4 -> 2 cross "
+            "(put _ into one of them, or leave out --keep-heads)"
+        )
+        assert not Path("o.conllu").exists()
+    parser, sentences = dynet_vdgi.load(models["words"]), list(read("part.conllu", heads="partial"))
+    with pytest.raises(KeepError, match="the arcs 3 -> 1 and 4 -> 2 cross"):
+        parser.exact(sentences, keep_heads=True)
+
+
+def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
+    rows = [("NOUN", "2", "nsubj"), ("VERB", "_", "_"), ("NOUN", "2", "_"), ("PUNCT", "_", "punct")]
+    lines = [f"{k}\ta\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_" for k, (tag, head, rel) in enumerate(rows, 1)]
+    Path("part.conllu").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    for kind in KINDS:
+        vdgi.good("parse", models[kind], "part.conllu", "--keep-heads", "-o", "out.conllu")
+        (sentence,) = read("out.conllu", heads="required")
+        assert sentence.heads == (2, 0, 2, 2)
+        assert sentence.deprels[0] == "nsubj"
+
+
+def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
+    parser = dynet_vdgi.train({"a": TEXT, "b": TEXT})
+    with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
+        parser.exact(NEW)
+    assert parser.confidences(NEW[:1])[0].confidence
