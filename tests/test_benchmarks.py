@@ -56,6 +56,10 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "annotate": (
+        ["--language", "xx", DEV, "--sentences", "4", "--every", "2", "--rows", "rows.jsonl"],
+        ["| this program |", "| never learns | 100.0 | 100.0 |", "| labels, this program |", "order: choose"],
+    ),
     "few_trees": (
         [
             *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV, "--rows", "rows.jsonl"),
