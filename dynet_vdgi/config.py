@@ -298,6 +298,7 @@ def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str =
         if name in idle or (key == "kind" and prefix.count(".") > 1):
             continue
         found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
+        found = list(found) if isinstance(found, tuple) else found  # as TOML has it
         if found != {}:
             kept[key] = found
     return kept
