@@ -295,7 +295,7 @@ def values_of(key: str, kind: type[Section]) -> st.SearchStrategy[Any]:
     """Every value that a setting may have."""
     hint, bounds = hint_of(key, kind)
     if get_origin(hint) is tuple:
-        return st.sets(st.sampled_from(get_args(get_args(hint)[0]))).map(lambda found: tuple(sorted(found)))
+        return st.sets(st.sampled_from(get_args(get_args(hint)[0]))).map(sorted)
     if get_origin(hint) is Literal:
         return st.sampled_from(get_args(hint))
     if hint is bool:
