@@ -56,6 +56,13 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "validate": (
+        [
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
+            *("--out", "parses"),
+        ],
+        ["| xx |", "Level 3 by kind"],
+    ),
     "annotate": (
         ["--language", "xx", DEV, "--sentences", "4", "--every", "2", "--rows", "rows.jsonl"],
         ["| this program |", "| never learns | 100.0 | 100.0 |", "| labels, this program |", "order: choose"],
@@ -109,6 +116,8 @@ def test_every_script_is_tested() -> None:
 
 @pytest.mark.parametrize("script", sorted(RUNS.keys() - {"parse_speed"}))
 def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
+    if script == "validate":
+        pytest.importorskip("udtools", reason="the validator of Universal Dependencies is not installed")
     arguments, headers = RUNS[script]
     printed = run(script, arguments, tmp_path)
     assert f"python benchmarks/{script}.py" in printed or script == "engine_agreement"

@@ -398,11 +398,22 @@ def test_a_small_grammar_is_learnt_completely(seed):
 @pytest.mark.parametrize(("explore_from", "unknown"), [(1, 0.0), (2, 0.3), (4, 0.05)])
 def test_weights_are_the_average_over_all_actions(explore_from, unknown):
     tags, heads = random_trees(25, longest=5)
-    settings = PerceptronSettings(explore_from=explore_from, log2_buckets=9, unknown=unknown)
+    settings = PerceptronSettings(explore_from=explore_from, log2_buckets=9, unknown=unknown, orders=1)
     expected = reference_train(tags, heads, 5, settings, seed=explore_from)
     found = train(tags, heads, 5, settings, seed=explore_from).weights
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert np.abs(expected).max() > 1
+
+
+def test_several_orders_give_the_mean_of_their_perceptrons():
+    tags, heads = random_trees(25, longest=5)
+    settings = PerceptronSettings(log2_buckets=9, orders=1)
+    first = train(tags, heads, 5, settings, seed=1).weights
+    both = train(tags, heads, 5, PerceptronSettings(log2_buckets=9, orders=2), seed=1).weights
+    second = 2 * both - first
+    assert np.abs(second - first).max() > 1
+    three = train(tags, heads, 5, PerceptronSettings(log2_buckets=9, orders=3), seed=1).weights
+    assert not np.allclose(3 * three - 2 * both, first)
 
 
 def test_the_same_seed_gives_the_same_weights():
