@@ -100,6 +100,8 @@ def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     scores = [0.0] * view.n
     known, nominals = setting.cache, setting.groups[0].tags
     has_prepositions = text.order.asymmetry("ADP") >= 0
+    if view.different.isdisjoint(nominals):
+        return scores
     for word, tag in enumerate(view.tags):
         if tag in nominals and word not in view.runs:
             marker, _, _ = marker_of(view, word, setting, has_prepositions)
