@@ -318,24 +318,28 @@ def _columns_at_once(
             rows = _rows_of_words(block, cells, n_comments)
         except DataError:
             return None
+        if cells[::10] != _IDS[: len(rows)]:
+            return None
     columns: Columns = [cells[k::10] for k in range(10)]
     return None if "_" in columns[4 if by_xpos else 3] else (columns, rows)
 
 
 def _rows_of_words(block: BlockCheck, cells: list[str], n_comments: int) -> list[int]:
-    """Where the words are among tokens of ten cells each; takes the cells of the others away."""
-    rows: list[int] = []
-    others: list[int] = []
-    for place, token in enumerate(cells[::10]):
-        if token == str(len(rows) + 1):
-            rows.append(n_comments + place)
+    """Where the words are among tokens of ten cells each; takes the cells of the others away.
+
+    Raises: `DataError`, where one of the others is wrong; the numbers of the words are not looked at.
+    """
+    ids = cells[::10]
+    others = [place for place, token in enumerate(ids) if not token.isdigit()]
+    before = -1
+    for rank, place in enumerate(others):
+        if place > before + 1:
             block.empty_nodes = 0
-        else:
-            columns = cells[10 * place : 10 * place + 10]
-            block.check_other_token(n_comments + place, columns, len(rows))
-            others.append(10 * place)
-    for start in reversed(others):
-        del cells[start : start + 10]
+        block.check_other_token(n_comments + place, cells[10 * place : 10 * place + 10], place - rank)
+        before = place
+    rows = list(range(n_comments, n_comments + len(ids)))
+    for place in reversed(others):
+        del rows[place], cells[10 * place : 10 * place + 10]
     return rows
 
 

@@ -68,6 +68,10 @@ class View:
         """The words (n,) in lower case."""
         return [form.lower() for form in self._own_forms]
 
+    def form(self, word: int) -> str:
+        """One of them; most sentences are asked for few."""
+        return self._own_forms[word].lower()
+
     @cached_property
     def different(self) -> frozenset[str]:
         """The text's tags that the sentence has."""
