@@ -9,12 +9,13 @@ back; `conllu_objects` hands over to that library.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple, TextIO, get_args
 
 from dynet_vdgi.data import conllu_faults
@@ -29,9 +30,19 @@ Heads = Literal["optional", "partial", "required", "ignored"]
 OnFault = Callable[[DataError], None]
 
 TAG_COLUMNS = ("upos", "xpos")
+FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
+"""Columns that not every reader looks at, as `Sentence` calls them."""
+
+Columns = list[Sequence[str]]
+"""The ten columns of a sentence's words."""
+
 _LOGGER = logging.getLogger("dynet_vdgi")
 _FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
 _SMALL_NUMBERS = {str(number): number for number in range(512)}
+_IDS = [str(number) for number in range(1, 512)]
+_CHUNK, _LONGEST = 1 << 13, 1 << 17  # characters that are read, and looked at, at once
+_STRAY = tuple(c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\t\n")
+_LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
 _BY_XPOS = "words count as punctuation if their XPOS is a mark such as . , : or begins with PUNCT"
 _TREES = "trees are needed here"
 _NO_TREES = "read as text without trees, here and below"
@@ -121,15 +132,15 @@ def sentence_of(
     tags: str = "upos",
     on_repair: OnFault = _warn,
     *,
-    lean: bool = False,
+    columns: Collection[str] = FURTHER_COLUMNS,
 ) -> Sentence:
     """The checked sentence of a block; arguments as of `read`, but repairs are told for every block.
 
-    A `lean` one leaves out the columns that parsing does not look at: lemmas, XPOS, FEATS, relations.
+    `columns`: which of FURTHER_COLUMNS it has; all are checked nonetheless.
 
     Raises: `DataError` for a fault.
     """
-    return _sentence(block, heads, tags, on_repair, lean)
+    return _sentence(block, heads, tags, on_repair, columns)
 
 
 def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:
@@ -173,7 +184,36 @@ def _raw_items(path: AnyPath) -> Iterator[Block | DataError]:
 
 
 def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]]]:
-    """First line number and lines (without ends) of each block between empty lines; repairs in between."""
+    """First line number and lines (without ends) of each block between empty lines; repairs in between.
+
+    As long as nothing is odd, blocks are cut out of some thousand characters at once.
+    """
+    rest, number = "", 0
+    while True:
+        piece = handle.read(_CHUNK)
+        text = rest + piece
+        if not piece or len(text) > _LONGEST or _has_odd_lines(text):
+            break
+        ended, found, rest = text.rpartition("\n\n")
+        for block in ended.split("\n\n") if found else ():
+            lines = block.split("\n")
+            yield number + 1, lines
+            number += len(lines) + 1
+    begun = io.StringIO(text + handle.readline(), newline="\n")
+    yield from _blocks_line_by_line(chain(begun, handle), name, number)
+
+
+def _has_odd_lines(text: str) -> bool:
+    """Whether text between two empty lines may have another one, white space before a line, or odd ends."""
+    if text[0].isspace() or text[0] == "\ufeff" or "\r" in text or "\n\n\n" in text:
+        return True
+    return _LINE_BEGINS_BLANK.search(text) is not None
+
+
+def _blocks_line_by_line(
+    handle: Iterable[str], name: str, number: int
+) -> Iterator[Repair | tuple[int, list[str]]]:
+    """The same, of the lines after so many; finds what is to be repaired."""
     told: set[str] = set()
 
     def repair(line: int, message: str, hint: str) -> Iterator[Repair]:
@@ -183,9 +223,9 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
 
     lines: list[str] = []
     longest = conllu_faults.MAX_LINES
-    first = number = 0
+    first = 0
     ended = True
-    for number, line in enumerate(handle, 1):
+    for number, line in enumerate(handle, number + 1):
         if line[-1] != "\n":
             ended = False
             yield from repair(number, "no line end after the last line", "added")
@@ -218,11 +258,95 @@ def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]
         yield first, lines
 
 
-def _sentence(source: Block, policy: Heads, tag_column: str, on_repair: OnFault, lean: bool) -> Sentence:
+def _sentence(
+    source: Block, policy: Heads, tag_column: str, on_repair: OnFault, wanted: Collection[str]
+) -> Sentence:
     """The checked sentence of one block."""
     name, first, lines = source
-    block = BlockCheck(name, first)
     by_xpos = tag_column == "xpos"
+    block = BlockCheck(name, first)
+    found = _columns_at_once(block, lines, by_xpos)
+    if found is None:
+        block = BlockCheck(name, first)
+        found = _columns_line_by_line(block, lines, by_xpos)
+    (_, forms, lemmas, upos, xpos, feats, heads, deprels, _, _), rows = found
+    block.check_end(lines, len(rows))
+    tree = None if policy == "ignored" else _tree(block, heads, rows, policy, on_repair)
+    universal = tuple(map(sys.intern, upos))
+    if "_" in universal:
+        hint = f"{_BY_XPOS}, here and below"
+        on_repair(block.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
+        universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
+    return Sentence(
+        tuple(forms),
+        tuple(map(sys.intern, xpos)) if by_xpos else universal,
+        tree,
+        Source(name, first, tuple(lines), tuple(rows)),
+        universal if by_xpos else (),
+        _known(lemmas) if "lemmas" in wanted else (),
+        _known(xpos) if "xpos" in wanted else (),
+        _known(feats) if "feats" in wanted else (),
+        _known(deprels) if tree and "deprels" in wanted else (),
+    )
+
+
+def _columns_at_once(
+    block: BlockCheck, lines: Sequence[str], by_xpos: bool
+) -> tuple[Columns, Sequence[int]] | None:
+    """Columns and rows of the words of a block in which nothing is odd, looked at as a whole.
+
+    None: there may be a fault, and looking at one line after the other will find the first one.
+    """
+    n_comments = 0
+    while n_comments < len(lines) and lines[n_comments][0] == "#":
+        n_comments += 1
+    tokens = lines[n_comments:]
+    text = "\t".join(tokens)
+    if {line.count("\t") for line in tokens} != {9} or "\t\t" in f"\t{text}\t" or "\0" in text:
+        return None
+    if any([space in text for space in _STRAY]):
+        return None
+    if any(["\0" in comment or "\r" in comment for comment in lines[:n_comments]]):
+        return None
+    cells = text.split("\t")
+    if not all(map(_is_feats, set(cells[5::10]))):
+        return None
+    block.started = True
+    rows: Sequence[int] = range(n_comments, len(lines))
+    if cells[::10] != _IDS[: len(tokens)]:
+        try:
+            rows = _rows_of_words(block, cells, n_comments)
+        except DataError:
+            return None
+        if cells[::10] != _IDS[: len(rows)]:
+            return None
+    columns: Columns = [cells[k::10] for k in range(10)]
+    return None if "_" in columns[4 if by_xpos else 3] else (columns, rows)
+
+
+def _rows_of_words(block: BlockCheck, cells: list[str], n_comments: int) -> list[int]:
+    """Where the words are among tokens of ten cells each; takes the cells of the others away.
+
+    Raises: `DataError`, where one of the others is wrong; the numbers of the words are not looked at.
+    """
+    ids = cells[::10]
+    others = [place for place, token in enumerate(ids) if not token.isdigit()]
+    before = -1
+    for rank, place in enumerate(others):
+        if place > before + 1:
+            block.empty_nodes = 0
+        block.check_other_token(n_comments + place, cells[10 * place : 10 * place + 10], place - rank)
+        before = place
+    rows = list(range(n_comments, n_comments + len(ids)))
+    for place in reversed(others):
+        del rows[place], cells[10 * place : 10 * place + 10]
+    return rows
+
+
+def _columns_line_by_line(
+    block: BlockCheck, lines: Sequence[str], by_xpos: bool
+) -> tuple[Columns, Sequence[int]]:
+    """Columns and rows of the words of any block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
     rows: list[int] = []
     next_id = "1"
@@ -233,7 +357,7 @@ def _sentence(source: Block, policy: Heads, tag_column: str, on_repair: OnFault,
         columns = line.split("\t")
         if len(columns) != 10 or columns != line.split() or "\0" in line:
             block.check_columns(row, line, columns)
-        if columns[5] != "_" and not _is_feats(columns[5]):
+        if not _is_feats(columns[5]):
             hint = "expected Name=Value|Name=Value, or _"
             raise block.fault(row, f"FEATS {quoted(columns[5])} is malformed", hint)
         block.started = True
@@ -249,37 +373,14 @@ def _sentence(source: Block, policy: Heads, tag_column: str, on_repair: OnFault,
         rows.append(row)
         next_id = str(len(rows) + 1)
         block.empty_nodes = 0
-    block.check_end(lines, len(rows))
-    _, forms, lemmas, upos, xpos, feats, heads, deprels, _, _ = zip(*words)
-    tree = None if policy == "ignored" else _tree(block, heads, rows, policy, on_repair)
-    universal = tuple(map(sys.intern, upos))
-    if "_" in universal:
-        hint = f"{_BY_XPOS}, here and below"
-        on_repair(block.repair(rows[upos.index("_")], "column 4 (UPOS) is missing", hint))
-        universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
-    sentence = Sentence(
-        forms,
-        tuple(map(sys.intern, xpos)) if by_xpos else universal,
-        tree,
-        Source(name, first, tuple(lines), tuple(rows)),
-        universal if by_xpos else (),
-    )
-    if lean:
-        return sentence
-    return replace(
-        sentence,
-        lemmas=_known(lemmas),
-        xpos=_known(xpos),
-        feats=_known(feats),
-        deprels=_known(deprels) if tree else (),
-    )
+    return list(zip(*words)) or [()] * 10, rows
 
 
 def _punctuation_or_none(xpos: str) -> str:
     return "PUNCT" if is_punctuation(xpos) else "_"
 
 
-def _known(column: tuple[str, ...]) -> tuple[str, ...]:
+def _known(column: Sequence[str]) -> tuple[str, ...]:
     """A column whose equal entries share their memory; empty if nothing is known."""
     if column[0] == "_" and column.count("_") == len(column):
         return ()
@@ -287,10 +388,13 @@ def _known(column: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tree(
-    block: BlockCheck, texts: Sequence[str], rows: list[int], policy: Heads, on_repair: OnFault
+    block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: Heads, on_repair: OnFault
 ) -> tuple[int, ...] | None:
     """The heads if they form a tree with one root; None where there are none, or some only, and may be."""
     n_words, n_missing = len(texts), texts.count("_")
+    known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
+    if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not _cycle(known):
+        return tuple(known)
     if n_missing:
         row = rows[texts.index("_")]
         if policy == "required":
@@ -338,11 +442,12 @@ def _tree(
 def _cycle(heads: Sequence[int]) -> list[int]:
     """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
     visit = [-1] + [0] * len(heads)  # the word from which the climb came by, -1 for the root
+    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
     for start in range(1, len(heads) + 1):
         word = start
         while not visit[word]:
             visit[word] = start
-            word = max(heads[word - 1], 0)  # a FREE one may be the root
+            word = above[word]
         if visit[word] == start:
             cycle = [word]
             while heads[cycle[-1] - 1] != word:
@@ -353,7 +458,8 @@ def _cycle(heads: Sequence[int]) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _is_feats(column: str) -> bool:
-    return _FEATS.fullmatch(column) is not None
+    """Whether a FEATS column is well-formed."""
+    return column == "_" or _FEATS.fullmatch(column) is not None
 
 
 def _listed(words: Sequence[int]) -> str:

@@ -27,13 +27,13 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     2 bark _ VERB _ _ 0 root _ _
     """
     n_words = len(sentence)
-    if len(heads) != n_words or any(not 0 <= head <= n_words for head in heads):
+    if len(heads) != n_words or (n_words and not 0 <= min(heads) <= max(heads) <= n_words):
         raise ValueError(f"heads {list(heads)} do not fit a sentence of {n_words} words")
     if deprels is None:
         deprels = ["dep" if head else "root" for head in heads]
     elif len(deprels) != n_words:
         raise ValueError(f"{len(deprels)} relations for a sentence of {n_words} words")
-    return _text(sentence, [str(head) for head in heads], deprels)
+    return _text(sentence, list(map(str, heads)), deprels)
 
 
 def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
@@ -41,7 +41,7 @@ def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> s
     lines = list(source.lines)
     for row, head, deprel in zip(source.rows, heads, deprels):
         columns = lines[row].split("\t", 8)
-        columns[6], columns[7] = head, deprel
+        columns[6:8] = head, deprel
         lines[row] = "\t".join(columns)
     return "\n".join(lines) + "\n\n"
 
@@ -77,12 +77,13 @@ def with_notes(
     lines = list(source.lines)
     for row, note in zip(source.rows, misc):
         key = note.partition("=")[0] or replaced
-        columns = lines[row].split("\t")
-        if note or (key and f"{key}=" in columns[9]):
-            parts = [part for part in columns[9].split("|") if part != "_" and not part.startswith(f"{key}=")]
-            columns[9] = "|".join([*parts, note] if note else parts) or "_"
-            lines[row] = "\t".join(columns)
-    moved = tuple(row + len(comments) for row in source.rows)
+        before, tab, known = lines[row].rpartition("\t")
+        if note and known == "_":
+            lines[row] = before + tab + note
+        elif note or (key and f"{key}=" in known):
+            parts = [part for part in known.split("|") if part != "_" and not part.startswith(f"{key}=")]
+            lines[row] = before + tab + ("|".join([*parts, note] if note else parts) or "_")
+    moved = tuple([row + len(comments) for row in source.rows]) if comments else source.rows
     return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
 
 

@@ -5,7 +5,8 @@ Words are numbered 1..n, head 0 is the root.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -52,13 +53,13 @@ def without_punctuation(
     longer fit the lines of the file, and a writer must not put them there. Its `gaps` say what was removed
     where; relations, which belonged to the arcs of the file, are kept word by word.
     """
-    positions = kept_positions(sentence, removed_tags)
+    is_kept = [tag not in removed_tags for tag in sentence.upos or sentence.tags]
+    positions = tuple(compress(range(1, len(is_kept) + 1), is_kept))
     if len(positions) == len(sentence):
         return sentence, positions
-    kept = [p - 1 for p in positions]
 
     def of_kept(column: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple([column[i] for i in kept]) if column else ()
+        return tuple(compress(column, is_kept))
 
     return Sentence(
         of_kept(sentence.forms),
@@ -76,7 +77,14 @@ def without_punctuation(
 
 def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
     """What stood before each of the kept words, and after the last: removed words, and gaps there before."""
-    before = sentence.gaps or ("",) * (len(sentence) + 1)
+    if not sentence.gaps:
+        forms, gaps, start = sentence.forms, [""] * (len(positions) + 1), 0
+        for k, end in enumerate((*positions, len(forms) + 1)):
+            if end - start > 1:
+                gaps[k] = " ".join(filter(None, forms[start : end - 1]))
+            start = end
+        return tuple(gaps)
+    before = sentence.gaps
     gaps, start = [], 0
     for end in (*positions, len(sentence) + 1):
         gap = before[end - 1]
@@ -138,30 +146,37 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], n_w
         raise ValueError(f"{len(kept_heads)} heads for {len(positions)} kept words")
     if not positions:
         return tuple(int(word > 1) for word in range(1, n_words + 1))
-    heads = [-1] * n_words
-    arcs: list[tuple[int, int, int, int]] = []  # length, left end, right end, head; without the root arc
-    root = 0
-    for position, kept_head in zip(positions, kept_heads):
-        head = positions[kept_head - 1] if kept_head else 0
-        heads[position - 1] = head
-        if head:
-            if head < position:
-                arcs.append((position - head, head, position, head))
-            else:
-                arcs.append((head - position, position, head, head))
-        else:
-            root = root or position
-    if not root:
+    if 0 not in kept_heads:
         raise ValueError("no kept word is the root")
+    heads = [-1] * n_words
+    for position, kept_head in zip(positions, kept_heads):
+        heads[position - 1] = positions[kept_head - 1] if kept_head else 0
     if len(positions) == n_words:
         return tuple(heads)
-    arcs.sort()  # the innermost first
-    for word in range(1, n_words + 1):
-        if heads[word - 1] < 0:
-            for _, left_end, right_end, head in arcs:
-                if left_end < word < right_end:
-                    heads[word - 1] = head
-                    break
-            else:
-                heads[word - 1] = root
+    root = positions[kept_heads.index(0)]
+    first, last = positions[0], positions[-1]
+    before = 0  # head of the punctuation just before, which stands in the same place
+    arcs: list[tuple[int, int, int, int]] = []
+    for word, head in enumerate(heads, 1):
+        if head >= 0:
+            before = 0
+        elif before:
+            heads[word - 1] = before
+        elif first < word < last:
+            arcs = arcs or _innermost_first((position, heads[position - 1]) for position in positions)
+            covering = (head for _, left_end, right_end, head in arcs if left_end < word < right_end)
+            heads[word - 1] = before = next(covering, root)
+        else:
+            heads[word - 1] = before = root
     return tuple(heads)
+
+
+def _innermost_first(attached: Iterable[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    """Length, left end, right end and head of the arcs of words and their heads, but not the root arc."""
+    return sorted(
+        [
+            (head - word, word, head, head) if head > word else (word - head, head, word, head)
+            for word, head in attached
+            if head
+        ]
+    )

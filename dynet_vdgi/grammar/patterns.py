@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 _PATTERN = re.compile(
     r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
@@ -81,7 +81,7 @@ class Group:
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
 
-    @property
+    @cached_property
     def tags(self) -> frozenset[str]:
         """The tags that are mentioned, with conditions or without."""
         return frozenset(pattern.tag for pattern in self.patterns)

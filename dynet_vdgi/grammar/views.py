@@ -46,10 +46,10 @@ class View:
         n = self.n = len(sentence)
         step = -1 if is_mirrored else 1
         self.tags: list[str] = list(sentence.tags[::step])
-        self.forms: list[str] = [form.lower() for form in sentence.forms[::step]]
+        self._own_forms = sentence.forms[::step]
         self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NOTHING] * n
         self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NOTHING] * n
-        if any("+" in xpos for xpos in self.xpos):
+        if "+" in "".join(self.xpos):
             self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
         gaps = sentence.gaps[::step] if sentence.gaps else ()
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
@@ -62,6 +62,20 @@ class View:
         self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
         self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """The words (n,) in lower case."""
+        return [form.lower() for form in self._own_forms]
+
+    def form(self, word: int) -> str:
+        """One of them; most sentences are asked for few."""
+        return self._own_forms[word].lower()
+
+    @cached_property
+    def different(self) -> frozenset[str]:
+        """The text's tags that the sentence has."""
+        return frozenset(self.tags)
 
     @cached_property
     def segments(self) -> Ints:

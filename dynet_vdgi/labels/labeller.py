@@ -8,10 +8,11 @@ Letters: n words, N words and S sentences of all trees, c columns of atoms, R ro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, count, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,14 +265,13 @@ class _LabelledText(NamedTuple):
 
 def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
     """The different words, and which of them each word is (N,)."""
-    numbers: dict[Word, int] = {}
-    number = numbers.setdefault
+    numbers: defaultdict[Word, int] = defaultdict(count().__next__)
     ids: list[int] = []
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
         if with_forms:
             columns += [sentence.forms, sentence.lemmas or repeat("_")]
-        ids += [number(word, len(numbers)) for word in zip(*columns)]
+        ids += map(numbers.__getitem__, zip(*columns))
     return list(numbers), np.array(ids, np.int64)
 
 

@@ -173,7 +173,11 @@ class Parser:
                 if reason := self.conflict(sentence):
                     raise KeepError(reason)
         found = self._found(bare, how)
-        return [self._parsed(*each, how) for each in zip(sentences, bare, positions, found)]
+        sure = self._probabilities([margins for _, margins in found]) if how.confidence else None
+        return [
+            self._parsed(sentence, tree, places, sure, how)
+            for sentence, (tree, _), places in zip(sentences, found, positions)
+        ]
 
     def confidences(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Parse]:
         """The tree of each sentence, with the `confidence` of its heads.
@@ -260,9 +264,8 @@ class Parser:
                 kept, places = without_punctuation(kept, removed)
             if ignored:
                 kept = kept.ignoring(ignored)
-            unknown = [tag for tag in kept.tags if tag not in known]
-            if unknown:
-                self.unknown_tags.update(unknown)
+            if not known.issuperset(kept.tags):
+                self.unknown_tags.update([tag for tag in kept.tags if tag not in known])
             bare.append(kept)
             positions.append(places)
         return bare, positions
@@ -284,19 +287,22 @@ class Parser:
         given = sentence.heads if how.keep_heads else None
         return keep.complete(self._engines.exact.scores(sentence), given or (FREE,) * len(sentence))
 
+    def _probabilities(self, margins: Sequence[Floats]) -> Iterator[float]:
+        """How probable it is that heads are right, of the words of all sentences one after the other."""
+        return iter(self._engines.calibration(np.concatenate([np.zeros(0), *margins])).tolist())
+
     def _parsed(
-        self, sentence: Sentence, bare: Sentence, places: Places, found: tuple[Tree, Floats], how: How
+        self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
     ) -> Parse:
-        """The tree of a whole sentence."""
-        tree, margins = found
+        """The tree of a whole sentence; takes the probabilities of its words."""
         heads = restore_punctuation(tree, places, len(sentence))
         given = sentence.heads if how.keep_heads else None
         if given:
             heads = keep.nearest(heads, given)
-        if not how.confidence:
+        if probabilities is None:
             return Parse(heads)
         sure: list[float | None] = [None] * len(sentence)
-        for place, probability in zip(places, self._engines.calibration(margins).tolist()):
+        for place, probability in zip(places, probabilities):
             if not given or given[place - 1] == FREE:
                 sure[place - 1] = probability
         return Parse(heads, confidence=tuple(sure))

@@ -33,6 +33,8 @@ class ModelLabeller:
         is_taught = PREFIX + "shape" in model.parameters
         self._labeller = Labeller.from_arrays(model.parameters, table) if is_taught else Labeller(table)
         self._ignored = model.settings.data.ignore
+        self.columns = ("feats", "lemmas") if is_taught else ("feats",)
+        """What it looks at of sentences, besides forms and tags."""
         self._tags_are_universal = model.settings.data.tags == "upos"
         self.verb_final = known_verb_final(model)
         """Whether verbs end the sentences of the text that was learnt from; None: it is not known."""

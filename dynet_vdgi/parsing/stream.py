@@ -253,13 +253,13 @@ def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block],
     how, sampling, _ = wanted
     heads: Heads = "partial" if how.keep_heads else "optional"
     tags = parser.model.settings.data.tags
-    lean = parser.is_lean and how == GREEDY and sampling is None and engine.labeller is None
+    columns = _columns_for(engine, wanted)
     sentences: list[Sentence] = []
     repairs: list[DataError] = []
     fault = None
     try:
         for block in window:
-            sentence = sentence_of(block, heads, tags, repairs.append, lean=lean)
+            sentence = sentence_of(block, heads, tags, repairs.append, columns=columns)
             if how.keep_heads and (reason := parser.conflict(sentence)):
                 raise DataError(block.path, block.line, f"these heads cannot be kept: {reason}", KEPT)
             sentences.append(sentence)
@@ -290,6 +290,18 @@ def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block],
         _each_once(repairs),
         n_unlabelled,
     )
+
+
+def _columns_for(engine: _LabellingParser, wanted: Wanted) -> set[str]:
+    """The columns of sentences, besides forms and tags, that somebody looks at."""
+    columns: set[str] = set()
+    if not (engine.parser.is_lean and wanted.how == GREEDY and wanted.sampling is None):
+        columns.update(("xpos", "feats"))
+    if engine.labeller is not None:
+        columns.update(engine.labeller.columns)
+    if wanted.how.keep_heads:
+        columns.add("deprels")
+    return columns
 
 
 def _relations(

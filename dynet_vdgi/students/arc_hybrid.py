@@ -139,6 +139,16 @@ def is_legal(action: int, size: int, front: int, n: int) -> bool:
 
 
 @compiled
+def forced(size: int, front: int, n: int) -> int:
+    """The only legal action, -1 if there are several: scores need not be known then."""
+    if size == 0:
+        return SHIFT
+    if front > n:
+        return LEFT if size == 1 else RIGHT
+    return -1
+
+
+@compiled
 def advance(state: Ints, action: int, size: int, front: int, n: int) -> tuple[int, int]:
     """Takes a legal action; the new size and front."""
     if action == SHIFT:
@@ -282,9 +292,12 @@ def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Int
         begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
-            find_buckets(state, size, front, shift, atoms, buckets)
-            score(weights, buckets, scores)
-            size, front = advance(state, best(scores, size, front, n), size, front, n)
+            action = forced(size, front, n)
+            if action < 0:
+                find_buckets(state, size, front, shift, atoms, buckets)
+                score(weights, buckets, scores)
+                action = best(scores, size, front, n)
+            size, front = advance(state, action, size, front, n)
         heads[first[k] : first[k + 1]] = state[HEADS, 1 : n + 1]
 
 
@@ -315,6 +328,10 @@ def parse_with_margins(
         begin(state, tags[start:end], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
+            action = forced(size, front, n)
+            if action >= 0:  # without an alternative there is no margin
+                size, front = advance(state, action, size, front, n)
+                continue
             find_buckets(state, size, front, shift, atoms, buckets)
             score(weights, buckets, scores)
             if len(given):
@@ -357,6 +374,11 @@ def train_epoch(
         begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
         size, front = 0, 1
         for _ in range(2 * n):
+            action = forced(size, front, n)
+            if action >= 0:  # nothing to learn
+                step += 1
+                size, front = advance(state, action, size, front, n)
+                continue
             find_buckets(state, size, front, shift, atoms, buckets)
             score(weights, buckets, scores)
             action = best(scores, size, front, n)

@@ -69,13 +69,12 @@ class Codes:
     def __call__(self, sentence: Sentence) -> list[int]:
         """The numbers (n,) of a sentence's words, for a parser of two levels."""
         known = self._known
-        codes = []
-        for pair in zip(*self.prior.student_symbols(sentence)):
-            code = known.get(pair)
-            if code is None:
-                code = known[pair] = self._code(*pair)
-            codes.append(code)
-        return codes
+        pairs = list(zip(*self.prior.student_symbols(sentence)))
+        try:
+            return list(map(known.__getitem__, pairs))
+        except KeyError:
+            known.update({pair: self._code(*pair) for pair in pairs if pair not in known})
+            return list(map(known.__getitem__, pairs))
 
     def _code(self, symbol: str, marked: str) -> int:
         by_coarse, by_fine = self._numbers

@@ -108,6 +108,8 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
 
 def _read_linkers(view: View, setting: Setting, text: Text) -> None:
     forms = {(form, tag) for form, tag in text.found[setting.name]}
+    if view.different.isdisjoint(tag for _, tag in forms):
+        return
     for word in range(1, view.n):
         if (view.forms[word], view.tags[word]) in forms:
             verb, heads = linked_verb(view, word, setting)

@@ -24,12 +24,15 @@ ENOUGH = 0.5
 
 def _read(view: View, setting: Setting, text: Text) -> None:
     known, tags, symbols = setting.cache, view.tags, view.symbols
-    for word, pair in enumerate(zip(tags, view.feats)):
-        symbol = known.get(pair)
-        if symbol is None:
-            symbol = known[pair] = _symbol(*pair, setting)
-        if symbol and symbols[word] == pair[0]:
-            symbols[word] = symbol
+    pairs = list(zip(tags, view.feats))
+    found = list(map(known.get, pairs))
+    if None in found:
+        known.update({pair: _symbol(*pair, setting) for pair in pairs if pair not in known})
+        found = list(map(known.get, pairs))
+    if any(found):
+        for word, symbol in enumerate(found):
+            if symbol and symbols[word] == tags[word]:
+                symbols[word] = symbol
 
 
 def _symbol(tag: str, feats: str, setting: Setting) -> str:

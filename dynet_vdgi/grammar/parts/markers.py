@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,25 +37,26 @@ WEAKLY = 0.3
 EDGE = ""
 
 
+@lru_cache(maxsize=1 << 16)
 def case_of(feats: str) -> str:
     """The case, or several with commas; "" for none."""
     return ",".join(sorted(features_of(feats).get("Case", ())))
 
 
-def marker_of(view: View, word: int, setting: Setting, has_prepositions: bool) -> tuple[str, int, int]:
-    """A nominal's marker, and the first and last word of what it marks."""
-    tags, over = view.tags, setting.group("over").plain
+def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: bool) -> tuple[str, int, int]:
+    """A nominal's marker, and the first and last word of what it marks; `over`: tags of words between."""
+    tags = view.tags
     if has_prepositions:
         place = word - 1
         while place >= 0 and word - place <= FARTHEST and tags[place] in over:
             place -= 1
         if place >= 0 and tags[place] == "ADP":
-            return "P:" + view.forms[place], place, word
+            return "P:" + view.form(place), place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
         end = word + 1
         while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one decides
             end += 1
-        return "P:" + view.forms[end], word, end
+        return "P:" + view.form(end), word, end
     end = view.run_ends.get(word, word)
     case = case_of(view.feats[end])
     if case:
@@ -72,14 +74,14 @@ def _is_looked_after(setting: Setting, text: Text) -> bool:
 
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
-    nominals = setting.groups[0].tags
+    nominals, over = setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
     before: dict[str, Counter[str]] = defaultdict(Counter)
     after: dict[str, Counter[str]] = defaultdict(Counter)
     for view in views:
         for word, tag in enumerate(view.tags):
             if tag in nominals and word not in view.runs:
-                marker, start, end = marker_of(view, word, setting, has_prepositions)
+                marker, start, end = marker_of(view, word, over, has_prepositions)
                 before[marker][view.tags[start - 1] if start else EDGE] += 1
                 after[marker][view.tags[end + 1] if end + 1 < view.n else EDGE] += 1
     good: tuple[str, ...]
@@ -98,11 +100,13 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
 def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     """The score (n,) of each word's marker; 0 for words without."""
     scores = [0.0] * view.n
-    known, nominals = setting.cache, setting.groups[0].tags
+    known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
+    if view.different.isdisjoint(nominals):
+        return scores
     for word, tag in enumerate(view.tags):
         if tag in nominals and word not in view.runs:
-            marker, _, _ = marker_of(view, word, setting, has_prepositions)
+            marker, _, _ = marker_of(view, word, over, has_prepositions)
             key = marker, view.feats[view.run_ends.get(word, word)]
             score = known.get(key)
             if score is None:
