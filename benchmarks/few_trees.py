@@ -314,6 +314,32 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
             )
 
 
+def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
+    """Learning curves: mean DDA of the languages, by the number of trees."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    for system, style in zip(arguments.systems, ("-", "--", "-.", ":")):
+        for limit, marker in zip(LIMITS, ("o", "s")):
+            points = []
+            for k in arguments.trees:
+                languages = by_language(rows, system, k)
+                values = [mean(row[str(limit)] for row in mine) for mine in languages]
+                points += [(k, statistics.mean(values))] if values else []
+            label = f"{system}, up to {limit} words"
+            axes.plot(*zip(*points), style, marker=marker, label=label)
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_xticks(arguments.trees, [str(k) for k in arguments.trees])
+    axes.set_xlabel("gold trees")
+    axes.set_ylabel("words with the correct head, %")
+    axes.legend()
+    picture = arguments.picture
+    figure.savefig(picture, metadata={"Date": None} if picture.endswith(".svg") else {})
+
+
 def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
     """A system's line, and one of its exact parser where it has one."""
     lines = [[system, *(cell(rows, system, k) for k in trees)]]
@@ -457,6 +483,7 @@ def main() -> None:
     parser.add_argument("--rules", default="best")
     parser.add_argument("--exact", action="store_true", help="parse with the CRF, too")
     parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument("--picture", help="draw learning curves into this file, such as curves.svg")
     arguments = parser.parse_args()
     if "UDPipe" in arguments.systems and not has_udpipe():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
@@ -465,6 +492,8 @@ def main() -> None:
     rows = measured(arguments)
     print_conditions(at_start)
     print_tables(rows, arguments)
+    if arguments.picture:
+        draw(rows, arguments)
 
 
 def has_udpipe() -> bool:

@@ -71,7 +71,7 @@ RUNS = {
         [
             *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV, "--rows", "rows.jsonl"),
             *("--trees", "0", "3", "--shuffles", "1", "--exact"),
-            *("--systems", "this", "partial", "trees only", "transfer"),
+            *("--systems", "this", "partial", "trees only", "transfer", "--picture", "curves.svg"),
         ],
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
     ),
