@@ -398,9 +398,7 @@ def test_a_small_grammar_is_learnt_completely(seed):
 @pytest.mark.parametrize(("explore_from", "unknown"), [(1, 0.0), (2, 0.3), (4, 0.05)])
 def test_weights_are_the_average_over_all_actions(explore_from, unknown):
     tags, heads = random_trees(25, longest=5)
-    settings = PerceptronSettings(
-        explore_from=explore_from, log2_buckets=9, unknown=unknown, orders=1
-    )
+    settings = PerceptronSettings(explore_from=explore_from, log2_buckets=9, unknown=unknown, orders=1)
     expected = reference_train(tags, heads, 5, settings, seed=explore_from)
     found = train(tags, heads, 5, settings, seed=explore_from).weights
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -43,9 +43,7 @@ def case_of(feats: str) -> str:
     return ",".join(sorted(features_of(feats).get("Case", ())))
 
 
-def marker_of(
-    view: View, word: int, over: frozenset[str], has_prepositions: bool
-) -> tuple[str, int, int]:
+def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: bool) -> tuple[str, int, int]:
     """A nominal's marker, and the first and last word of what it marks; `over`: tags of words between."""
     tags = view.tags
     if has_prepositions:
