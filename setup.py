@@ -43,6 +43,7 @@ setup(
     ],
     extras_require={
         "report": ["jinja2>=3.1", "matplotlib>=3.7"],
+        "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
         "completion": ["argcomplete>=3.0"],
         "cluster": ["distributed>=2023.5"],
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5"],
@@ -62,6 +63,10 @@ setup(
             "matplotlib>=3.7",
             "mkdocs>=1.6,<2",
             "mkdocs-material>=9.5",
+            "starlette>=0.40",
+            "uvicorn>=0.30",
+            "playwright>=1.45",
+            "axe-playwright-python>=0.1.4",
         ],
     },
     packages=[*find_packages(include=["dynet_vdgi", "dynet_vdgi.*"]), "dynet_vdgi.resources"],
@@ -69,6 +74,7 @@ setup(
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
         "dynet_vdgi": ["py.typed"],
+        "dynet_vdgi.annotation": ["page/*"],
         "dynet_vdgi.reports": ["*.j2"],
         "dynet_vdgi.resources": [
             *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),

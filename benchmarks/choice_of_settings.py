@@ -1,105 +1,142 @@
-"""Do settings chosen on some languages suit another? Leave-one-language-out choice of the teacher's settings.
+"""Do numbers chosen on some languages suit another? Leave-one-language-out choice of the weights of parts.
 
-    python benchmarks/choice_of_settings.py --language eu TRAIN DEV --language fr TRAIN DEV --language ...
+    python benchmarks/choice_of_settings.py --list benchmarks/lists/ud2.csv --set choose --data DIR
+    python benchmarks/choice_of_settings.py --list benchmarks/lists/ud14.csv --scored dev --data DIR
 
-Every combination of rule table, strength of the rules, penalty of long arcs and longest training sentence is
-scored on every language by the DMV teacher. For each language the combination with the best mean over the
-others is taken, and its figure set beside those of the combination that is best over all, and of the shipped
-one. Gold trees of the scored files choose; so name development files.
+The weight of each of some parts of a table is multiplied by some factors, all else as shipped, and the DMV
+teacher scored on every language. For each language every part gets the factor with the best mean over the
+others; the table with all these factors is learnt with and scored on that language. Its figure stands beside
+those of the table whose factors are best over all languages, and of the table as shipped. Gold trees of the
+scored files choose: so name no test files where something is to be chosen.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import numpy as np
-from languages import LIMITS_SHOWN, argument_parser, read
+from languages import LIMITS_SHOWN, Listed, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_conditions, print_table
 from numpy.typing import NDArray
-from teacher_accuracy import teacher
 
 from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.teachers.dmv import Dmv
 
+PARTS = (
+    "rules",
+    "short arcs",
+    "conjuncts",
+    "following conjunct",
+    "clause barrier",
+    "punctuation",
+    "phrase edges",
+    "markers",
+)
+Factors = Mapping[str, float]
+
 
 @dataclass(frozen=True)
-class Choice:
-    """One combination of settings; None: as the table has it."""
+class Task:
+    """A language: its text, of that the sentences for EM, and the sentences to score."""
 
-    table: str
-    strength: float | None
-    short_arcs: float | None
-    max_len: int
-
-    def __str__(self) -> str:
-        named = [("strength", self.strength), ("short arcs", self.short_arcs)]
-        changes = [f"{name} {value:g}" for name, value in named if value is not None]
-        return ", ".join([self.table, *changes, f"<={self.max_len} words"])
-
-    def rules(self) -> RuleSet:
-        """The table with these settings."""
-        text = load_rules(rules_path(self.table)).text
-        for name, value in (("rule strength", self.strength), ("short arcs", self.short_arcs)):
-            if value is not None:
-                text, found = re.subn(rf"(?m)^{name} = \S+", f"{name} = {value:g}", text)
-                assert found == 1, name
-        return parse_rules(text, self.table)
+    name: str
+    text: list[Sentence]
+    short: list[Sentence]
+    gold: list[Sentence]
 
 
-def leave_one_out(figures: NDArray[np.float64]) -> list[int]:
-    """For each language the index of the combination with the best mean over the other languages.
+def multiplied(table: RuleSet, factors: Factors) -> RuleSet:
+    """The table with the weights of these parts, the first numbers of their lines, multiplied."""
+    lines = table.text.split("\n")
+    part = ""
+    for number, line in enumerate(lines):
+        if heading := re.match(r"\[(.*?)\]", line):
+            part = heading[1]
+        weight = re.match(r"([a-z][a-z -]* = )(\d+(?:\.\d+)?)(?= |$)", line)
+        if part in factors and weight:
+            value = float(weight[2]) * factors[part]
+            lines[number] = f"{weight[1]}{value:g}{line[weight.end() :]}"
+    return parse_rules("\n".join(lines), "<table>")
 
-    `figures` (combinations, languages, limits) are DDA; the limits count equally.
+
+def shown(factors: Factors) -> str:
+    """The factors in a table."""
+    changed = [f"{part} x{factor:g}" for part, factor in factors.items() if factor != 1]
+    return ", ".join(changed) or "as shipped"
+
+
+def read(bank: Listed, max_text: int, max_test: int, max_len: int) -> Task:
+    """The sentences of a language without punctuation; heads of its text are not read for learning."""
+
+    def sentences(paths: Sequence[os.PathLike[str]], heads: conllu.Heads) -> list[Sentence]:
+        every = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
+        return treebank.prepare(every, STANDARD).sentences
+
+    text = sentences(bank.text, "ignored")
+    short = [sentence for sentence in text if len(sentence) <= max_len]
+    return Task(bank.name, text, short[:max_text], drawn(sentences(bank.scored, "optional"), max_test))
+
+
+def figure(task: Task, rules: RuleSet) -> tuple[float, ...]:
+    """DDA of the DMV teacher under a table."""
+    teacher = Dmv().fit(task.short, Prior.of_text(rules, task.text))
+    return dda(task.gold, teacher.heads(task.gold))
+
+
+def best_factors(parts: Sequence[str], tried: Sequence[float], figures: NDArray[np.float64]) -> Factors:
+    """For each part the factor whose mean over the languages is best.
+
+    `figures` (1 + parts x factors, languages, limits) begin with the table as shipped; limits count equally.
     """
-    by_language = figures.mean(axis=2)
-    others = by_language.sum(axis=1, keepdims=True) - by_language
-    return [int(k) for k in others.argmax(axis=0)]
+    means = figures.mean(axis=(1, 2))
+    chosen = {}
+    for number, part in enumerate(parts):
+        of_part = [means[0], *means[1 + number * len(tried) : 1 + (number + 1) * len(tried)]]
+        chosen[part] = (1.0, *tried)[int(np.argmax(of_part))]
+    return chosen
 
 
 def main() -> None:
     """Prints the tables."""
-    parser = argument_parser(__doc__)
+    parser = list_parser(__doc__)
     parser.add_argument("--table", default="best", metavar="RULES")
-    parser.add_argument("--strengths", nargs="*", type=float, default=(2.0, 3.0))
-    parser.add_argument("--short-arcs", nargs="*", type=float, default=(0.1, 0.3))
-    parser.add_argument("--max-lens", nargs="+", type=int, default=(10, 15))
-    parser.add_argument("--shipped-max-len", type=int, default=15)
+    parser.add_argument("--parts", nargs="+", default=PARTS, metavar="PART", help="whose weights change")
+    parser.add_argument("--factors", nargs="+", type=float, default=(0.5, 2.0), metavar="FACTOR")
     arguments = parser.parse_args()
-    shipped = Choice(arguments.table, None, None, arguments.shipped_max_len)
-    grid = itertools.product((None, *arguments.strengths), (None, *arguments.short_arcs), arguments.max_lens)
-    choices = list(dict.fromkeys([shipped, *(Choice(arguments.table, *values) for values in grid)]))
-    languages = [read(*language) for language in arguments.language]
     print_conditions(conditions())
-    figures = np.array(
-        [
-            [teacher(language, choice.rules(), Dmv, choice.max_len).dda for language in languages]
-            for choice in choices
-        ]
-    )
-    rows = [[str(choice), cell(means)] for choice, means in zip(choices, figures.mean(axis=1))]
-    print_table(f"DDA {LIMITS_SHOWN}, mean over languages:", ["settings", "DMV teacher"], rows)
-    best_of_all = int(figures.mean(axis=(1, 2)).argmax())
-    without = leave_one_out(figures)
-    left_out = figures[without, range(len(languages))]
-    rows = [
-        [language.name, str(choices[k]), *map(cell, (left_out[i], figures[best_of_all, i], figures[0, i]))]
-        for i, (language, k) in enumerate(zip(languages, without))
-    ]
-    means = [cell(table.mean(axis=0)) for table in (left_out, figures[best_of_all], figures[0])]
-    header = [
-        "language",
-        "chosen on the others",
-        "its DDA",
-        f"chosen on all: {choices[best_of_all]}",
-        "shipped",
-    ]
-    print_table(f"DDA {LIMITS_SHOWN}, leave one language out:", header, [*rows, ["mean", "", *means]])
+    table = load_rules(rules_path(arguments.table))
+    parts, tried = arguments.parts, arguments.factors
+    variants: list[Factors] = [{}, *({part: factor} for part in parts for factor in tried)]
+    tables = [multiplied(table, variant) for variant in variants]
+    for variant, changed in zip(variants[1:], tables[1:]):
+        if changed.text == tables[0].text:
+            parser.error(f"the table has no weight in a part '{next(iter(variant))}'")
+    numbers = (arguments.max_text, arguments.max_test, arguments.max_len)
+    tasks = [read(bank, *numbers) for bank in listed(arguments)]
+    figures = np.array([[figure(task, changed) for changed in tables] for task in tasks]).swapaxes(0, 1)
+    rows = [[shown(variant), cell(means)] for variant, means in zip(variants, figures.mean(axis=1))]
+    print_table(f"DDA {LIMITS_SHOWN}, mean over languages:", ["numbers", "DMV teacher"], rows)
+    on_all = best_factors(parts, tried, figures)
+    rows, both = [], []
+    for number, task in enumerate(tasks):
+        without = np.delete(figures, number, axis=1)
+        chosen = best_factors(parts, tried, without) if len(tasks) > 1 else on_all
+        both.append([figure(task, multiplied(table, factors)) for factors in (chosen, on_all)])
+        rows.append([task.name, shown(chosen), *map(cell, (*both[-1], figures[0, number]))])
+    means = [*np.mean(both, axis=0), figures[0].mean(axis=0)]
+    rows.append(["mean", "", *map(cell, means)])
+    header = ["language", "chosen on the others", "its DDA", f"chosen on all: {shown(on_all)}", "as shipped"]
+    print_table(f"DDA {LIMITS_SHOWN}, leave one language out:", header, rows)
 
 
 if __name__ == "__main__":

@@ -402,13 +402,21 @@ def trained_udpipe(trees: Sequence[Sentence]) -> Any:
 
 def udpipe_heads(model: Any, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
     """The heads that a model finds."""
+    return [heads for heads, _ in udpipe_heads_and_labels(model, sentences)]
+
+
+def udpipe_heads_and_labels(
+    model: Any, sentences: Sequence[Sentence]
+) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """The heads and relations that a model finds."""
     from ufal import udpipe as ufal
 
-    heads = []
+    found = []
     for sentence in ufal_sentences([replace(s, heads=None, deprels=()) for s in sentences]):
         model.parse(sentence, "", ufal.ProcessingError())
-        heads.append(tuple(word.head for word in list(sentence.words)[1:]))
-    return heads
+        words = list(sentence.words)[1:]
+        found.append((tuple(word.head for word in words), tuple(word.deprel for word in words)))
+    return found
 
 
 def ufal_sentences(sentences: Sequence[Sentence]) -> Any:

@@ -7,7 +7,8 @@
 
 The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces. The
 trees of the text are not read, unless --gold text scores on them, for choosing. Each row of the output is one
-system on one treebank and is never made twice; the table is made of the rows.
+system on one treebank and is never made twice; the table is made of the rows. The system `delexicalised`
+needs trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,13 +33,17 @@ from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
 from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.training.teaching import balanced
 
 LIMITS = (15, 40)
+DELEXICALISED, N_TREES = "delexicalised", 400
+"""A system that learns from at most so many gold trees of each other language."""
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
 """Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
@@ -50,10 +55,13 @@ Trees = Sequence[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class System:
-    """What is learnt with which table; `removed` names columns taken from text and test."""
+    """What is learnt with which table; `removed` names columns taken from text and test.
+
+    Without a table: a parser of tags that learns the gold trees of other languages.
+    """
 
     name: str
-    rules: RuleSet
+    rules: RuleSet | None
     removed: tuple[str, ...] = ()
     learns: bool = True
     student_len: int = 40
@@ -62,14 +70,16 @@ class System:
     @property
     def digest(self) -> str:
         """Changes with the table."""
+        if self.rules is None:
+            return f"{N_TREES} trees"
         return hashlib.sha256(self.rules.text.encode()).hexdigest()[:10]
 
 
 REMOVED = {
     "without-feats": ("feats", "xpos"),
     "without-forms": ("forms",),
-    "without-punctuation": ("gaps",),
-    "tags-only": ("feats", "xpos", "forms", "gaps"),
+    "without-punctuation": ("punctuation",),
+    "tags-only": ("feats", "xpos", "forms", "punctuation"),
 }
 
 
@@ -77,6 +87,9 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
     """The systems that these names stand for: TABLE, TABLE-without-COLUMN, TABLE-rules-only."""
     result = []
     for name in names:
+        if name == DELEXICALISED:
+            result.append(System(name, None))
+            continue
         for suffix, removed in {**REMOVED, "rules-only": ()}.items():
             if name.endswith("-" + suffix):
                 rules = load_rules(rules_path(name.removesuffix("-" + suffix)))
@@ -98,16 +111,6 @@ def read(paths: Sequence[Path], heads: conllu.Heads) -> list[Sentence]:
     return treebank.prepare((replace(s, source=None) for s in text), STANDARD).sentences
 
 
-def stripped(sentences: Sequence[Sentence], columns: Sequence[str]) -> list[Sentence]:
-    """The sentences without some of what is known of words."""
-    if not columns:
-        return list(sentences)
-    empty = dict.fromkeys(set(columns) - {"forms"}, ())
-    return [
-        replace(s, **empty, **({"forms": ("_",) * len(s)} if "forms" in columns else {})) for s in sentences
-    ]
-
-
 def accuracy(gold: Sequence[Sentence], trees: Trees) -> np.ndarray:
     """DDA in per cent for each length limit."""
     right, total = np.zeros(len(LIMITS)), np.zeros(len(LIMITS))
@@ -123,7 +126,8 @@ def run(
     system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int
 ) -> Iterator[tuple]:
     """(decoder, figures, CPU seconds of learning) of one system on one treebank."""
-    text, gold = stripped(text, system.removed), stripped(gold, system.removed)
+    assert system.rules is not None
+    text, gold = ([s.ignoring(system.removed) for s in sentences] for sentences in (text, gold))
     start = time.process_time()
     prior = Prior.of_text(system.rules, text)
     if not system.learns:
@@ -144,6 +148,33 @@ def run(
     yield "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
 
 
+def trees_of(paths: Sequence[Path]) -> list[Sentence]:
+    """Projective gold trees of files, drawn at random, of sentences that are not too long."""
+    found = [
+        s for s in read(paths, "optional") if s.heads and len(s) <= max(LIMITS) and is_projective(s.heads)
+    ]
+    order = np.random.default_rng(0).permutation(len(found))[:N_TREES]
+    return [found[k] for k in sorted(order)]
+
+
+def sources_of(listed: Sequence[Mapping[str, str]], data: Path) -> dict[str, list[Sentence]]:
+    """The gold trees of the list's first set, by language; of languages that have any."""
+    texts = {t["language"]: t["text"].split() for t in listed if t["set"] == listed[0]["set"]}
+    found = {language: trees_of([data / name for name in names]) for language, names in texts.items()}
+    if sum(map(bool, found.values())) < 2:
+        sys.exit(f"{DELEXICALISED}: the list's first set needs trees of two languages")
+    return {language: trees for language, trees in found.items() if trees}
+
+
+def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence], seeds: int) -> tuple:
+    """(decoder, figures, CPU seconds of learning) of parsers of tags that learn these trees."""
+    trees, results = balanced(others), []
+    start = time.process_time()
+    for seed in range(1, seeds + 1):
+        results.append(accuracy(gold, Perceptron(PLAIN, seed=seed).fit(trees).heads(gold)))
+    return "student", np.mean(results, axis=0), (time.process_time() - start) / seeds
+
+
 # ------------------------------------------------------------------------------------------- tables
 def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
     """A Markdown table, one line a system: the mean and every language, of the newest rows."""
@@ -162,6 +193,7 @@ def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
             mean = "{:.1f}/{:.1f}".format(*np.mean(both, axis=0)) + ("" if len(both) == len(found) else "*")
             cells = ["{:.1f}/{:.1f}".format(float(r["short"]), float(r["long"])) if r else "" for r in found]
             label = system + (f" ({scored})" if scored != "test" else "")
+            label += " (gold trees of other languages)" if system == DELEXICALISED else ""
             lines.append(f"| {label} | **{mean}** | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -188,6 +220,8 @@ def main() -> None:
     )
     parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
     arguments = parser.parse_args()
+    if DELEXICALISED in arguments.systems and not arguments.seeds:
+        parser.error(f"{DELEXICALISED} is a student, and --seeds 0 is for teachers only")
     print_conditions(conditions())
     if not arguments.table:
         make_rows(arguments)
@@ -204,9 +238,9 @@ def make_rows(arguments: argparse.Namespace) -> None:
     """Learns and scores what has no row yet."""
     systems = systems_of(arguments.systems, arguments.ablate)
     with arguments.list.open(newline="") as handle:
-        treebanks = [
-            t for t in csv.DictReader(handle) if t["language"] in (arguments.languages or [t["language"]])
-        ]
+        listed = list(csv.DictReader(handle))
+    treebanks = [t for t in listed if t["language"] in (arguments.languages or [t["language"]])]
+    sources = sources_of(listed, arguments.data) if DELEXICALISED in arguments.systems else {}
     scored = arguments.gold + (f" {arguments.max_test}" if arguments.max_test < 10**9 else "")
     done = set()
     if arguments.out.exists():
@@ -233,7 +267,12 @@ def make_rows(arguments: argparse.Namespace) -> None:
                 order = np.random.default_rng(0).permutation(len(gold))[: arguments.max_test]
                 gold = [gold[k] for k in sorted(order)]
             rows = []
-            for decoder, figures, seconds in run(system, text, gold, arguments.seeds, arguments.max_text):
+            if system.rules is None:
+                others = [trees for language, trees in sources.items() if language != bank["language"]]
+                made = iter([delexicalised(others, gold, arguments.seeds)])
+            else:
+                made = run(system, text, gold, arguments.seeds, arguments.max_text)
+            for decoder, figures, seconds in made:
                 rows.append((*key, decoder, *(f"{figure:.2f}" for figure in figures), f"{seconds:.1f}"))
             with arguments.out.open("a", newline="") as handle:
                 csv.writer(handle).writerows(rows)

@@ -1,33 +1,35 @@
 """Does a rule table suit one word order only? Accuracy on texts whose words have been put in another order.
 
-    python benchmarks/word_orders.py --language fr fr-ud-train.conllu fr-ud-dev.conllu --tables text best
+    python benchmarks/word_orders.py --list benchmarks/lists/ud2.csv --set choose --data DIR
+    python benchmarks/word_orders.py --list benchmarks/lists/ud14.csv --data DIR --scored dev
 
 Orders: `original`; `mirror`, every sentence reversed; `verb-final`, what depends on a verb and stands behind
 it goes before it; `head-final`, the same for every word, and adpositions, auxiliaries and subordinators go
 behind what they belong to. Conjuncts and parts of names stay behind the first, as everywhere in UD. The order
-is changed along gold trees, of the training text too; apart from that nothing reads them. Sentences without
-a tree are left out.
+is changed along gold trees, of the text too, except for `original` and `mirror`, which need none; apart from
+that nothing reads them. Sentences without a tree are left out where an order needs one. Figures are the DMV
+teacher's.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
-from languages import LIMITS, LIMITS_SHOWN, argument_parser, dda
+import numpy as np
+from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.students.linear_student import Perceptron
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.teachers.dmv import Dmv
 
 ORDERS = ("original", "mirror", "verb-final", "head-final")
@@ -68,12 +70,11 @@ def sides(node: Node, nodes: Sequence[Node], order: str) -> tuple[list[int], lis
 
 
 def reordered(sentence: Sentence, order: str) -> Sentence:
-    """The sentence, which has a tree, with its words in another order."""
-    assert sentence.heads is not None
-    n, heads = len(sentence), sentence.heads
+    """The sentence with its words in another order; it has a tree, unless that is its mirror image."""
+    n, heads = len(sentence), sentence.heads or ()
     if order == "original":
-        positions = list(range(1, n + 1))
-    elif order == "mirror":
+        return replace(sentence, source=None)
+    if order == "mirror":
         positions = list(range(n, 0, -1))
     else:
         names = ["root", *relations(sentence)]
@@ -88,11 +89,14 @@ def reordered(sentence: Sentence, order: str) -> Sentence:
         ]
         positions = list(chain.from_iterable(linearised(root, nodes, order) for root in nodes[0].right))
     new = {old: k for k, old in enumerate(positions, 1)} | {0: 0}
-    return Sentence(
-        tuple(sentence.forms[k - 1] for k in positions),
-        tuple(sentence.tags[k - 1] for k in positions),
-        tuple(new[heads[k - 1]] for k in positions),
-    )
+    columns = ("forms", "tags", "upos", "lemmas", "xpos", "feats", "deprels")
+    moved = {name: _moved(getattr(sentence, name), positions) for name in columns}
+    tree = tuple(new[heads[k - 1]] for k in positions) if heads else None
+    return Sentence(heads=tree, **moved)
+
+
+def _moved(column: tuple[str, ...], positions: Sequence[int]) -> tuple[str, ...]:
+    return tuple(column[k - 1] for k in positions) if column else ()
 
 
 def linearised(word: int, nodes: Sequence[Node], order: str) -> list[int]:
@@ -102,43 +106,38 @@ def linearised(word: int, nodes: Sequence[Node], order: str) -> list[int]:
     return [*left, word, *right]
 
 
-def read(path: str, order: str, max_len: int) -> list[Sentence]:
-    """The sentences of files (joined by commas) that have trees, in another order, without punctuation."""
-    text = chain.from_iterable(conllu.read(name, heads="optional") for name in path.split(","))
-    changed = (reordered(sentence, order) for sentence in text if sentence.heads)
-    return treebank.prepare(changed, protocols.STANDARD, max_len).sentences
-
-
-def figures(train: Sequence[Sentence], test: Sequence[Sentence], rules: RuleSet, seeds: int) -> list[str]:
-    """DDA of the teacher, and of its student, in per cent for each length limit."""
-    teacher = Dmv().fit(train, Prior.of_text(rules, train))
-    trees = teacher.predict(train)
-    students = [Perceptron(seed=seed).fit(trees) for seed in range(1, seeds + 1)]
-    of_students = [dda(test, [s.heads or () for s in student.predict(test)]) for student in students]
-    return [
-        cell(dda(test, teacher.heads(test))),
-        cell([statistics.mean(values) for values in zip(*of_students)]),
-    ]
+def read(paths: Sequence[Path], order: str) -> list[Sentence]:
+    """The sentences of files in another order, without punctuation."""
+    text = (sentence for path in paths for sentence in conllu.read(path, heads="optional"))
+    needs_tree = order not in ("original", "mirror")
+    changed = (reordered(sentence, order) for sentence in text if sentence.heads or not needs_tree)
+    return treebank.prepare(changed, protocols.STANDARD).sentences
 
 
 def main() -> None:
     """Prints the table."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--tables", nargs="+", default=("text", "best"), metavar="RULES")
+    parser = list_parser(__doc__)
+    parser.add_argument("--tables", nargs="+", default=("best",), metavar="RULES")
     parser.add_argument("--orders", nargs="+", default=ORDERS, choices=ORDERS)
-    parser.add_argument("--max-len", type=int, default=15, help="longest training sentence (default: 15)")
-    parser.add_argument("--seeds", type=int, default=3, help="of the student (default: 3)")
     arguments = parser.parse_args()
     print_conditions(conditions())
-    rows = []
-    for name, train_path, test_path in arguments.language:
+    tables = {name: load_rules(rules_path(name)) for name in arguments.tables}
+    systems = [(table, order) for table in tables for order in arguments.orders]
+    rows, figures = [], []
+    for bank in listed(arguments):
+        found = {}
         for order in arguments.orders:
-            train, test = read(train_path, order, arguments.max_len), read(test_path, order, max(LIMITS))
-            for table in arguments.tables:
-                rules = load_rules(rules_path(table))
-                rows.append([name, order, table, *figures(train, test, rules, arguments.seeds)])
-    header = ["language", "order", "rules", "DMV teacher", "student"]
-    print_table(f"DDA {LIMITS_SHOWN}, protocol standard; the student's is the mean over seeds:", header, rows)
+            text = read(bank.text, order)
+            gold = drawn(read(bank.scored, order), arguments.max_test)
+            short = [s for s in text if len(s) <= arguments.max_len][: arguments.max_text]
+            for name, rules in tables.items():
+                teacher = Dmv().fit(short, Prior.of_text(rules, text))
+                found[name, order] = dda(gold, teacher.heads(gold))
+        figures.append([found[system] for system in systems])
+        rows.append([bank.name, *map(cell, figures[-1])])
+    rows.append(["mean", *map(cell, np.mean(figures, axis=0))])
+    header = [table if order == "original" else f"{table}, {order}" for table, order in systems]
+    print_table(f"DDA {LIMITS_SHOWN} of the DMV teacher:", ["language", *header], rows)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,14 @@ import ast
 import contextlib
 import inspect
 import io
+import json
 import re
 import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import msgspec
 
@@ -232,6 +233,8 @@ def _setting(section: str, item: msgspec.structs.FieldInfo) -> tuple[str, str, s
 
 
 def _values(kind: Any, meta: msgspec.Meta) -> str:
+    if get_origin(kind) is tuple:
+        return f"list of any of {_values(get_args(kind)[0], meta)}"
     choices = get_args(kind)
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)
@@ -251,6 +254,8 @@ def _short(number: float) -> str:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, tuple):
+        return json.dumps(value)
     return (
         str(value).lower()
         if isinstance(value, bool)

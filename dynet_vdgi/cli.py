@@ -42,6 +42,7 @@ VERBS = (
     "experiment",
     "table",
     "vectors",
+    "annotate",
     "report",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141

@@ -36,6 +36,10 @@ class DataSettings(Section, frozen=True):
     ] = "standard"
     tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
+    ignore: Annotated[
+        tuple[Literal["feats", "xpos", "forms", "punctuation"], ...],
+        Meta(description="what of the words is hidden from teacher and parser, in training and parsing"),
+    ] = ()
 
 
 # ------------------------------------------------------------------------------------------- teachers
@@ -294,6 +298,7 @@ def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str =
         if name in idle or (key == "kind" and prefix.count(".") > 1):
             continue
         found = _effective(value, idle, f"{name}.") if isinstance(value, dict) else value
+        found = list(found) if isinstance(found, tuple) else found  # as TOML has it
         if found != {}:
             kept[key] = found
     return kept

@@ -193,7 +193,7 @@ def _explained(
     """
     match = _PLACE.fullmatch(message)
     assert match is not None
-    what, place = match[1], match[2] or ""
+    what, place = match[1], re.sub(r"\[[^]]*\]$", "", match[2] or "")
     section, _, key = place.rpartition(".")
     unknown = re.search(r"unknown field `(.*)`", what)
     if unknown:
@@ -203,6 +203,12 @@ def _explained(
         value = value.get(part) if isinstance(value, Mapping) else None
     kinds = (kind,) if kind else _kinds(section)
     choices = _choices(section, key, kinds)
+    if choices and isinstance(_default(key, kinds), tuple):
+        listed = ", ".join(choices)
+        wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
+        near = did_you_mean(str(wrong[0]), choices) if wrong else ""
+        such = f'{listed}, such as ["{choices[0]}"]'
+        return f"{owner}: '{place}' must be a list of any of {such}, not {value!r}{near}"
     if choices and isinstance(value, str):
         listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
         return f"{owner}: '{place}' must be {listed}, not {value!r}" + did_you_mean(value, choices)
@@ -233,9 +239,17 @@ def _choices(section: str, key: str, kinds: tuple[type[Section], ...]) -> tuple[
         return tuple(str(kind.__struct_config__.tag) for kind in kinds)
     for kind in kinds:
         hint = get_type_hints(kind).get(key)
+        if get_origin(hint) is tuple:  # a list of such values
+            hint = get_args(hint)[0]
         if get_origin(hint) is Literal:
             return tuple(map(str, get_args(hint)))
     return ()
+
+
+def _default(key: str, kinds: tuple[type[Section], ...]) -> Any:
+    """The default of a setting that some of these types have."""
+    found = {item.name: item.default for kind in kinds for item in msgspec.structs.fields(kind)}
+    return found.get(key)
 
 
 def _bounds(key: str, kinds: tuple[type[Section], ...]) -> str:

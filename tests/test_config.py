@@ -97,6 +97,9 @@ def test_potentials_are_no_counts(assignment: str, message: str) -> None:
     assert told.startswith(f"config: {message}")
 
 
+A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["feats"]'
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
@@ -128,6 +131,9 @@ def test_potentials_are_no_counts(assignment: str, message: str) -> None:
             "train.select=lst",
             "config: 'train.select' must be one of last, dev, teacher, not 'lst'; did you mean 'last'?",
         ),
+        ("data.ignore=forms", f"config: 'data.ignore' {A_LIST}, not 'forms'"),
+        ("data.ignore=['feat']", f"config: 'data.ignore' {A_LIST}, not ['feat']; did you mean 'feats'?"),
+        ("data.ignore=[1]", f"config: 'data.ignore' {A_LIST}, not [1]"),
         ("data.protocol=x", "config: 'data.protocol' must be one of standard, as_released, not 'x'"),
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         (
@@ -288,6 +294,8 @@ def test_nothing_is_idle_without_a_reason_and_under_a_name_there_is() -> None:
 def values_of(key: str, kind: type[Section]) -> st.SearchStrategy[Any]:
     """Every value that a setting may have."""
     hint, bounds = hint_of(key, kind)
+    if get_origin(hint) is tuple:
+        return st.sets(st.sampled_from(get_args(get_args(hint)[0]))).map(sorted)
     if get_origin(hint) is Literal:
         return st.sampled_from(get_args(hint))
     if hint is bool:

@@ -88,6 +88,7 @@ OTHER: dict[str, Any] = {
     "data.protocol": "as_released",
     "data.tags": "xpos",
     "data.max_len": 5,
+    "data.ignore": ["forms"],
     "teacher.kind": "dmv",
     "teacher.max_len": 5,
     "teacher.dmv.max_len": 5,
@@ -187,9 +188,11 @@ LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 """Of those that only say what is logged; unless the model is chosen by it."""
 
 NO_TABLE = "needs a rule table with parts, and 'ud' has none; set rules=best"
+TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more than tags"
 FOR_COUNTS = "is for counts of rules; set posterior"
 
 REFUSED: dict[tuple[str, str], str] = {
+    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case != "lexicalised"},
     ("paper", "posterior.features"): NO_TABLE,
     ("rl-bl", "posterior.features"): NO_TABLE,
     ("lexicalised", "posterior.features"): NO_TABLE,
@@ -292,7 +295,9 @@ def test_another_value_changes_the_model_or_is_refused(
     if (case, name) in REFUSED:
         with pytest.raises(ConfigError) as caught:
             after()
-        assert re.match(rf"config: '(posterior\.\w+)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
+        assert re.match(
+            rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}", str(caught.value)
+        )
         return
     before, found = usual[case], after()
     if name in LOG_ONLY and settings.train.select == "last":

@@ -211,7 +211,7 @@ def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ("rules foo", 2, "vdgi rules: error: no task 'foo' (there are: list, show, explain, estimate"),
+        ("rules foo", 2, "vdgi rules: error: no task 'foo' (there are: list, show, explain, learn, estimate"),
         ("rules explian x", 2, "no task 'explian'; did you mean 'explain'? (there are:"),
         ("rules show bets", 4, "no rules 'bets'; did you mean 'best'?"),
         ("rules show best --without agreemnt", 4, "no part 'agreemnt'; did you mean 'agreement'?"),

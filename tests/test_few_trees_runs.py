@@ -252,7 +252,8 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
     one, other = dynet_vdgi.load(tmp_path / "few.vdgi"), dynet_vdgi.Parser(few)
     assert one.confidences(TEXT) == other.confidences(TEXT)
     assert one.exact(TEXT) == other.exact(TEXT)
-    assert one.labeller.predict(GOLD) == other.labeller.predict(GOLD)
+    bare = [replace(tree, deprels=()) for tree in GOLD]
+    assert [tree.deprels for tree in one.pipe(bare)] == [tree.deprels for tree in other.pipe(bare)]
     assert (tmp_path / "few.vdgi").stat().st_size < 2_000_000
 
 

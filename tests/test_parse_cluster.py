@@ -255,7 +255,8 @@ def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
     parser = load(model)
     window = [*conllu.blocks(write(folder / "in.conllu"))][-2:]
     parser.unknown_tags = before = Counter(OTHER=1)
-    parsed = stream_module._parse_window(parser, stream_module.Wanted(How(), None), window, 0)
+    engine = stream_module._LabellingParser(parser, None)
+    parsed = stream_module._parse_window(engine, stream_module.Wanted(How(), None), window, 0)
     assert parsed.unknown_tags == {"SYM": 2, "X": 2}
     assert parser.unknown_tags is before
     assert before == {"OTHER": 1}

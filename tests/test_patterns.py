@@ -49,7 +49,7 @@ def test_a_line_has_a_number_groups_options_and_a_condition():
     found = parse_setting(
         "x", "2.5 VERB NOUN[Case=Gen|Loc] | DET ; within 4 ; over ADJ NUM ; by Case Number if late", SYNTAX
     )
-    assert (found.weight, found.condition, found.negated) == (2.5, "late", False)
+    assert (found.weight, found.conditions, found.negated) == (2.5, ("late",), False)
     assert [group.tags for group in found.groups] == [{"VERB", "NOUN"}, {"DET"}]
     assert found.number("within", 0.0) == 4
     assert found.group("over").tags == {"ADJ", "NUM"}

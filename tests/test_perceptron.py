@@ -405,6 +405,17 @@ def test_weights_are_the_average_over_all_actions(explore_from, unknown):
     assert np.abs(expected).max() > 1
 
 
+def test_several_orders_give_the_mean_of_their_perceptrons():
+    tags, heads = random_trees(25, longest=5)
+    settings = PerceptronSettings(log2_buckets=9, orders=1)
+    first = train(tags, heads, 5, settings, seed=1).weights
+    both = train(tags, heads, 5, PerceptronSettings(log2_buckets=9, orders=2), seed=1).weights
+    second = 2 * both - first
+    assert np.abs(second - first).max() > 1
+    three = train(tags, heads, 5, PerceptronSettings(log2_buckets=9, orders=3), seed=1).weights
+    assert not np.allclose(3 * three - 2 * both, first)
+
+
 def test_the_same_seed_gives_the_same_weights():
     tags, heads = random_trees(40)
     settings = PerceptronSettings(log2_buckets=9)

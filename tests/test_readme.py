@@ -52,7 +52,7 @@ def shown_commands() -> list[list[str]]:
 
 # ------------------------------------------------------------------------------------------- what it says
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) < 150
+    assert len(README.splitlines()) < 190
 
 
 def test_every_block_is_run_or_says_what_it_needs() -> None:
@@ -112,6 +112,7 @@ def test_blocks_run_in_order(folder: Path, vdgi: Vdgi) -> None:
         "gold.conllu": test,
     }.items():
         vdgi_package.write(sentences, name)
+    Path("facts.txt").write_text("objects = after\nadpositions = before\n", encoding="utf-8")
     n_run = 0
     for block in blocks():
         if not block.is_run or block.language not in ("sh", "python"):

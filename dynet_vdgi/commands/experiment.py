@@ -1,6 +1,6 @@
 """Run a plan of experiments: treebanks x systems x seeds.
 
-PLAN is a TOML file, or the name of one in resources/experiments, such as demo, paper-ud or paper-wsj.
+PLAN is a TOML file, or the name of one in resources/experiments, such as demo, ud2 or paper-wsj.
 Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses, result.json and log.txt.
 Finished runs are skipped and interrupted runs resume when you repeat the command. A run is repeated only
 if its settings, files, rules or code have changed; the old one is moved to DIR/.replaced. At the end,

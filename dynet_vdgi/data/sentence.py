@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 FREE = -1
 """In heads, stands for that of a word that may have any: nobody has said it. A tree with it is partial."""
@@ -74,6 +74,26 @@ class Sentence:
         """
         tags = tuple(tags)
         return cls(("_",) * len(tags), tags)
+
+    def ignoring(self, known: Collection[str]) -> Sentence:
+        """The sentence without some of what is known of its words, as `data.ignore` names it.
+
+        `feats`, `xpos`: these columns; `forms`: forms, which are "_" then, and lemmas; `punctuation`: `gaps`.
+
+        >>> Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing")).ignoring(["forms"]).forms
+        ('_', '_')
+        """
+        if not known:
+            return self
+        hidden = "forms" in known
+        return replace(
+            self,
+            forms=("_",) * len(self) if hidden else self.forms,
+            lemmas=() if hidden else self.lemmas,
+            xpos=() if "xpos" in known else self.xpos,
+            feats=() if "feats" in known else self.feats,
+            gaps=() if "punctuation" in known else self.gaps,
+        )
 
     def _repr_svg_(self) -> str | None:
         """The tree as a picture, for notebooks; the one place where `data` uses `drawing`."""

@@ -136,12 +136,18 @@ class Labeller:
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
     def relations(
-        self, sentences: Sequence[Sentence], heads: Iterable[Sequence[int]], *, verb_final: bool | None = None
+        self,
+        sentences: Sequence[Sentence],
+        heads: Iterable[Sequence[int]],
+        *,
+        verb_final: bool | None = None,
+        sees_punctuation: bool = True,
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
         Words are labelled as if punctuation were not there; its own relation is `punct`. `root` is the
         relation of the words whose head is 0, and only theirs. `verb_final`: of this text; None: as learnt.
+        `sees_punctuation`: whether where it stood says something of other words' relations.
         """
         lengths = [len(sentence) for sentence in sentences]
         first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
@@ -149,7 +155,8 @@ class Labeller:
         words, ids = _numbered(sentences, with_forms=self.weights is not None)
         is_punctuation = np.array([word[0] in UD_PUNCTUATION for word in words], np.bool_)[ids]
         bare = bare_trees(is_punctuation, all_heads, first)
-        text = self._text(words, ids[bare.words], bare.heads, bare.first, bare.gaps, verb_final)
+        gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
+        text = self._text(words, ids[bare.words], bare.heads, bare.first, gaps, verb_final)
         labels = np.full(len(all_heads), _PUNCT_LABEL)
         labels[bare.words] = self._labels(text)
         labels[(labels == _ROOT_LABEL) & (all_heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root

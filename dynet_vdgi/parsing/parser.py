@@ -249,7 +249,7 @@ class Parser:
     def _bare(self, sentences: Sequence[Sentence], how: How) -> tuple[list[Sentence], list[Places]]:
         """What the protocol keeps of each sentence, and where it stood; counts unknown tags."""
         bare, positions = [], []
-        removed, known = self.protocol.removed_tags, self._tags
+        removed, known, ignored = self.protocol.removed_tags, self._tags, self.model.settings.data.ignore
         is_lean = self.is_lean and how == GREEDY
         for s in sentences:
             if is_lean:
@@ -262,6 +262,8 @@ class Parser:
                 heads = s.heads if how.keep_heads else None
                 kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
                 kept, places = without_punctuation(kept, removed)
+            if ignored:
+                kept = kept.ignoring(ignored)
             if not known.issuperset(kept.tags):
                 self.unknown_tags.update([tag for tag in kept.tags if tag not in known])
             bare.append(kept)

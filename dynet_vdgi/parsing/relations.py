@@ -32,6 +32,7 @@ class ModelLabeller:
     def __init__(self, model: ModelFile, table: LabelTable) -> None:
         is_taught = PREFIX + "shape" in model.parameters
         self._labeller = Labeller.from_arrays(model.parameters, table) if is_taught else Labeller(table)
+        self._ignored = model.settings.data.ignore
         self.columns = ("feats", "lemmas") if is_taught else ("feats",)
         """What it looks at of sentences, besides forms and tags."""
         self._tags_are_universal = model.settings.data.tags == "upos"
@@ -51,8 +52,9 @@ class ModelLabeller:
         found: list[Relations | None] = [None] * len(sentences)
         tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
         rows = self._labeller.relations(
-            [sentences[k] for k in tagged],
+            [sentences[k].ignoring(self._ignored) for k in tagged],
             [heads[k] for k in tagged],
+            sees_punctuation="punctuation" not in self._ignored,
             verb_final=self.verb_final if verb_final is None else verb_final,
         )
         for k, relations in zip(tagged, rows):

@@ -287,7 +287,25 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start, facts=facts)
     material = replace(material, treebanks=treebanks)
     kind = "words" if inputs.has_few_trees(settings) else settings.kind
+    _check_ignored(settings, rules, kind)
     return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)), kind)
+
+
+def _check_ignored(settings: Settings, rules: RuleSet, kind: str) -> None:
+    """Raises: ConfigError, something is to be hidden and nobody looks at it, or it holds the tags."""
+    ignored, table = settings.data.ignore, rules.table
+    if "xpos" in ignored and settings.data.tags == "xpos":
+        raise ConfigError("config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there")
+    by_table = settings.has_teacher or (
+        settings.is_neural and settings.learns_from_text and settings.posterior.features == "potentials"
+    )
+    sees_words = settings.is_neural and settings.model.word_dim and "forms" in ignored
+    if not ignored or kind == "words" or sees_words or (by_table and table is not None and table.settings):
+        return
+    raise ConfigError(
+        "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
+        "tags; leave it out, or set rules=best, for example"
+    )
 
 
 def _partial_trees(given: Given, settings: Settings) -> tuple[treebank.Prepared, list[Sentence]]:
@@ -411,6 +429,8 @@ def _read(
         protocol, heads = replace(protocol, projective_only=True), "required"
     sentences = progress.over(given.read(settings.data.tags, heads), "sentences")
     prepared = treebank.prepare(sentences, protocol, max_len, min_len)
+    if ignored := settings.data.ignore:
+        prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
     n_sentences, n_words = len(prepared.sentences), prepared.n_words
     logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
     for dropped in prepared.dropped:

@@ -1,0 +1,263 @@
+"""What a person changes while annotating: a simulated annotator who corrects towards gold trees.
+
+    python benchmarks/annotate.py --language eu eu-ud-dev.conllu --rows rows.jsonl
+
+It corrects as `vdgi annotate` lets it: the first wrong head of the sentence, upon which the rest is parsed
+again around what is confirmed, and so on; then the labels; after every ten sentences everything is learnt
+anew. Counted are heads and labels that had to be changed, of all words but punctuation, against
+
+* "never learns": correcting the parse made without any tree, which stays as it is;
+* "learns, parses once": the same as this program, but what a correction tells is not used in its sentence;
+* "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before the first;
+* "by hand": every word's head and label is set.
+
+Of a label the universal part counts. Labels are looked at when the heads are right; UDPipe's are those of its
+parse. Rows that are in --rows are not measured again, so the script can be interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from few_trees import has_udpipe, trained_udpipe, udpipe_heads_and_labels
+from measuring import conditions, print_conditions, print_table
+
+from dynet_vdgi.annotation import changes, loop
+from dynet_vdgi.annotation.loop import Knowledge, Learnt
+from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.punctuation import kept_positions
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.labels.label_table import relation_of
+
+ORDERS = ("document", "choose")
+SYSTEMS = {
+    "heads": "this program",
+    "once": "learns, parses once",
+    "never": "never learns",
+    "udpipe": "UDPipe",
+    "words": "by hand",
+}
+LABEL_SYSTEMS = {"labels": "this program", "udpipe_labels": "UDPipe", "words": "by hand"}
+STEP = 50
+"""Sentences of one column of the tables."""
+
+Row = dict[str, Any]
+
+
+class Text:
+    """A treebank that a person annotates: what the program sees of it, and the gold trees."""
+
+    def __init__(self, path: str) -> None:
+        self.whole = [s for s in read(path, heads="required") if len(without_punctuation(s)[0]) > 1]
+        self.gold = [without_punctuation(s)[0] for s in self.whole]
+        self.bare = [replace(s, heads=None, deprels=()) for s in self.gold]
+        knowledge = loop.knowledge_of(self.bare)
+        assert knowledge is not None
+        self.knowledge: Knowledge = knowledge
+        self.without_trees = loop.learn(knowledge, [])
+
+
+def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
+    """How many heads a person changes until the tree is the gold one, from the first word to the last."""
+    marked = MarkedSentence.of(bare, [MarkedArc()] * len(bare))
+    marked.put(learnt.guess(marked.confirmed()))
+    n_changed = 0
+    while marked.heads != gold.heads:
+        word = next(d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right)
+        marked.arcs = tuple(changes.new_arcs(marked, "head", word, gold.heads[word - 1], "x"))
+        marked.put(learnt.guess(marked.confirmed(), marked.shown(), word))
+        n_changed += 1
+    return n_changed
+
+
+def wrong_heads(heads: Sequence[int], gold: Sentence) -> int:
+    """How many differ."""
+    return sum(head != right for head, right in zip(heads, gold.heads))
+
+
+def wrong_labels(labels: Sequence[str], gold: Sentence) -> int:
+    """How many differ in their universal part."""
+    return sum(relation_of(a) != relation_of(b) for a, b in zip(labels, gold.deprels))
+
+
+def annotated(text: Text, order: str, count: int, every: int) -> list[Row]:
+    """A row a sentence, in the order in which they are annotated."""
+    rows: list[Row] = []
+    done: list[int] = []
+    while len(done) < min(count, len(text.gold)):
+        start = time.process_time()
+        learnt = loop.learn(text.knowledge, [text.gold[k] for k in done])
+        seconds = time.process_time() - start
+        flags = [k in set(done) for k in range(len(text.gold))]
+        batch = [k for k, is_done in enumerate(flags) if not is_done]
+        if order == "choose":
+            batch = loop.next_ones(text.bare, flags, learnt.guesses(text.bare), every) or batch
+        for k in batch[: min(every, count - len(done))]:
+            rows.append({"sentence": k, "learning_s": round(seconds, 2), **counts(text, learnt, k)})
+        done += batch[:every]
+    return rows
+
+
+def counts(text: Text, learnt: Learnt, k: int) -> Row:
+    """What has to be changed in one sentence."""
+    bare, gold = text.bare[k], text.gold[k]
+    return {
+        "words": len(gold),
+        "heads": corrected(learnt, bare, gold),
+        "once": wrong_heads(learnt.guess(bare).heads, gold),
+        "never": wrong_heads(text.without_trees.guesses([bare])[0].heads, gold),
+        "labels": wrong_labels(learnt.labeller.predict([gold])[0].deprels, gold),
+        "never_labels": wrong_labels(text.without_trees.labeller.predict([gold])[0].deprels, gold),
+    }
+
+
+def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
+    """Adds what has to be changed in the parses of a UDPipe trained on the sentences before."""
+    model = None
+    for number, row in enumerate(rows):
+        if number in moments:
+            model = trained_udpipe([text.whole[row["sentence"]] for row in rows[:number]])
+        row["udpipe"] = row["udpipe_labels"] = row["words"]
+        if model is not None:
+            whole, gold = text.whole[row["sentence"]], text.gold[row["sentence"]]
+            heads, labels = udpipe_heads_and_labels(model, [whole])[0]
+            row["udpipe"] = wrong_heads(without_punctuation(replace(whole, heads=heads))[0].heads or (), gold)
+            row["udpipe_labels"] = wrong_labels([labels[p - 1] for p in kept_positions(whole)], gold)
+
+
+# ------------------------------------------------------------------------------------------- rows
+def measured(arguments: argparse.Namespace) -> list[Row]:
+    """All rows, those of the file first; those of a language and order are added to it together."""
+    path = Path(arguments.rows)
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    known = {(row["language"], row["order"]) for row in rows}
+    for name, file in arguments.language:
+        text = None
+        for order in ORDERS:
+            if (name, order) in known:
+                continue
+            text = text or Text(file)
+            new = annotated(text, order, arguments.sentences, arguments.every)
+            if arguments.udpipe and order == "document":
+                add_udpipe(text, new, arguments.udpipe)
+            new = [{"language": name, "order": order, "number": n, **row} for n, row in enumerate(new, 1)]
+            rows += new
+            with path.open("a", encoding="utf-8") as handle:
+                handle.writelines(json.dumps(row) + "\n" for row in new)
+    return rows
+
+
+# ------------------------------------------------------------------------------------------- tables
+def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> None:
+    """Shares of what a parse that never learns needs, by language; then changes a sentence, by fifties."""
+    for order in ORDERS:
+        mine = [row for row in rows if row["order"] == order and row["language"] in languages]
+        systems = {key: title for key, title in SYSTEMS.items() if all(key in row for row in mine)}
+        header = ["", "mean", *languages]
+        lines = [
+            [title, *with_mean([ratio(mine, name, key, "never") for name in languages])]
+            for key, title in systems.items()
+        ]
+        print_table(f"Heads changed, % of never learning; order: {order}", header, lines)
+        lines = [
+            [title, *with_mean([ratio(mine, name, key, "never_labels") for name in languages])]
+            for key, title in {
+                "labels": "this program",
+                "udpipe_labels": "UDPipe",
+                "words": "by hand",
+            }.items()
+            if all(key in row for row in mine)
+        ]
+        print_table(f"Labels changed, % of never learning; order: {order}", header, lines)
+        print_steps(mine, languages, count, order, systems)
+
+
+def print_steps(
+    rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]
+) -> None:
+    """Changes a sentence, mean of the languages."""
+    starts = range(0, count, STEP)
+    header = ["", *(f"{start + 1}-{min(count, start + STEP)}" for start in starts)]
+    wanted = {**systems, "labels": "labels, this program", "never_labels": "labels, never learns"}
+
+    def cell(key: str, start: int) -> str:
+        parts = [
+            [row[key] for row in rows if row["language"] == name and start < row["number"] <= start + STEP]
+            for name in languages
+        ]
+        return f"{statistics.mean(statistics.mean(part) for part in parts if part):.2f}"
+
+    lines = [[title, *(cell(key, start) for start in starts)] for key, title in wanted.items()]
+    print_table(f"Changes a sentence, mean of the languages; order: {order}", header, lines)
+
+
+def draw(rows: Sequence[Row], path: str, count: int) -> None:
+    """A picture of the heads changed in each ten sentences, per hundred words, in the order of the file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    mine = [row for row in rows if row["order"] == "document" and row["number"] <= count]
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    styles = {"heads": "-", "once": "--", "never": ":", "udpipe": "-."}
+    for key, style in styles.items():
+        if all(key in row for row in mine):
+            middles = range(5, count, 10)
+            parts = [[row for row in mine if middle - 5 < row["number"] <= middle + 5] for middle in middles]
+            shares = [100 * sum(r[key] for r in part) / sum(r["words"] for r in part) for part in parts]
+            axes.plot(middles, shares, style, label=SYSTEMS[key])
+    axes.set_xlabel("sentences annotated")
+    axes.set_ylabel("heads changed, per 100 words")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else {})
+
+
+def ratio(rows: Iterable[Row], language: str, key: str, base: str) -> float:
+    """The sum of one column, in per cent of another."""
+    mine = [row for row in rows if row["language"] == language]
+    return 100 * sum(row[key] for row in mine) / sum(row[base] for row in mine)
+
+
+def with_mean(values: Sequence[float]) -> list[str]:
+    """The mean, then each."""
+    return [f"{value:.1f}" for value in (statistics.mean(values), *values)]
+
+
+def main() -> None:
+    """Measures what is not measured yet, and prints the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "TREES"))
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--every", type=int, default=10, help="sentences between two trainings")
+    parser.add_argument(
+        "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
+    )
+    parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
+    arguments = parser.parse_args()
+    if arguments.udpipe and not has_udpipe():
+        print("UDPipe is left out: `ufal.udpipe` cannot be imported")
+        arguments.udpipe = []
+    at_start = conditions()
+    rows = measured(arguments)
+    print_conditions(at_start)
+    print_tables(rows, [name for name, _ in arguments.language], arguments.sentences)
+    if arguments.picture:
+        draw(rows, arguments.picture, arguments.sentences)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""What a person does to a sentence: each change gives the new arcs, and leaves a tree a tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from dynet_vdgi.annotation import mending
+from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
+from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.errors import VdgiError
+
+Arcs = list[MarkedArc]
+
+LABEL = re.compile(r"[A-Za-z][\w@-]*(:[\w@-]+)*")
+LONGEST_LABEL = 60
+
+
+class ChangeError(VdgiError):
+    """A change that cannot be made; the message says why, to the person who wanted it."""
+
+
+def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by: str) -> Arcs:
+    """The arcs after one change, one of `CHANGES`, by the person `by`.
+
+    Raises:
+        ChangeError: it is impossible.
+    """
+    if what not in CHANGES:
+        raise ChangeError(f"no change is called {what[:20]!r} (there are: {', '.join(CHANGES)})")
+    if what != "done" and not 1 <= word <= len(marked.arcs):
+        raise ChangeError(f"there is no word {word}")
+    try:
+        return settled(CHANGES[what](marked, word, value, by), marked.positions)
+    except mending.CircleError as error:
+        raise ChangeError(str(error)) from None
+
+
+def settled(arcs: Sequence[MarkedArc], positions: Sequence[int]) -> Arcs:
+    """Arcs that form a tree, with punctuation where it belongs; what is confirmed stays.
+
+    Raises:
+        CircleError: confirmed arcs form a circle.
+    """
+    tree = mending.mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
+    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions)
+
+
+def _followed(arcs: Arcs, positions: Sequence[int]) -> Arcs:
+    """The arcs with punctuation where it belongs, but for what is confirmed."""
+    heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
+    bare = mending.without_punctuation_heads(heads, positions)
+    if UNSET in bare or bare.count(0) != 1:
+        return arcs
+    places = set(positions)
+    kept = [f or place in places for place, f in enumerate(fixed, 1)]
+    try:
+        tree = mending.with_punctuation(bare, positions, heads, kept)
+    except (ValueError, mending.CircleError):  # the root is punctuation, or words hang from it
+        return arcs
+    labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
+    return [_with_head(arc, head) for arc, head in zip(labelled, tree)]
+
+
+def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
+    """The arc with a head that fits its relation."""
+    if head == arc.head:
+        return arc
+    if head == 0:
+        return arc._replace(head=0, label="root")
+    if arc.label == "root":
+        return arc._replace(head=head, label="dep", label_by="")
+    return arc._replace(head=head)
+
+
+def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+    arcs = list(marked.arcs)
+    if not isinstance(value, int) or not 0 <= value <= len(arcs):
+        raise ChangeError(f"{str(value)[:20]!r} is no word of the sentence")
+    if value == word:
+        raise ChangeError("a word cannot be its own head")
+    before = arcs[word - 1].head
+    if value == 0:
+        for k, arc in enumerate(arcs):
+            if arc.head == 0 and k != word - 1:  # there is one root, and what is said last holds
+                arcs[k] = MarkedArc(word, "dep")
+    else:
+        path = _path(arcs, value, word)
+        loose = [w for w in path if not arcs[w - 1].head_by]
+        if path and not loose:
+            raise ChangeError(str(mending.CircleError(sorted([word, *path]))))
+        if path:  # the new head hangs below the word: it, or the word between, takes the word's place
+            arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], before)
+    arc = _with_head(arcs[word - 1], value)
+    arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
+    return arcs
+
+
+def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
+    """The words from one up to, but without, its ancestor `end`; empty if that is none."""
+    path: list[int] = []
+    while start > 0 and start != end and len(path) <= len(arcs):
+        path.append(start)
+        start = arcs[start - 1].head
+    return path if start == end else []
+
+
+def _label(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+    arcs = list(marked.arcs)
+    text = str(value)
+    if not LABEL.fullmatch(text) or len(text) > LONGEST_LABEL:
+        raise ChangeError(f"{text[:20]!r} is no relation (expected such as nsubj or nsubj:pass)")
+    if arcs[word - 1].head == UNSET:
+        raise ChangeError(f"word {word} has no head yet")
+    if (text == "root") != (arcs[word - 1].head == 0):
+        raise ChangeError("the root has the relation root, and no other word: change the head first")
+    arcs[word - 1] = arcs[word - 1]._replace(label=text, label_by=by)
+    return arcs
+
+
+def _right(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+    arcs = list(marked.arcs)
+    arcs[word - 1] = _confirmed(arcs[word - 1], word, by)
+    return arcs
+
+
+def _done(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+    arcs = list(marked.arcs)
+    for place in marked.positions:
+        arcs[place - 1] = _confirmed(arcs[place - 1], place, by)
+    return arcs
+
+
+def _confirmed(arc: MarkedArc, word: int, by: str) -> MarkedArc:
+    if arc.head == UNSET or arc.label == NO_LABEL:
+        raise ChangeError(f"word {word} has no head and relation yet")
+    return arc._replace(head_by=arc.head_by or by, label_by=arc.label_by or by)
+
+
+def _open(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
+    arcs = list(marked.arcs)
+    arcs[word - 1] = arcs[word - 1]._replace(head_by="", label_by="")
+    return arcs
+
+
+CHANGES: dict[str, Callable[[MarkedSentence, int, int | str, str], Arcs]] = {
+    "head": _head,  # value: the number of the new head, 0 for the root
+    "label": _label,  # value: the relation
+    "right": _right,  # head and relation of a word are as they should be
+    "done": _done,  # and those of all words but punctuation
+    "open": _open,  # nothing is confirmed about a word
+}

@@ -1,0 +1,131 @@
+"""What every request must have, and what every answer gets: only the page of this program may ask.
+
+The address holds a random token, so no other page or user of the computer knows it. `Host` must be this
+server, so that no name of another site can be made to point here; `Origin`, if it is there, must be this
+page; what is not this page's own may not read or change anything. Nothing is loaded from anywhere else.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MOST_BYTES = 16_384
+"""Of a request's body."""
+
+LONGEST_QUERY = 1000
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Guard:
+    """Lets requests through to `app` that are this page's own; see the module."""
+
+    def __init__(self, app: App, token: str, port: int) -> None:
+        self._app, self._prefix = app, f"/{token}/".encode()
+        self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *HEADERS]
+            await send(message)
+
+        status, why = self._fault(scope)
+        body = b""
+        if not status and scope["method"] == "POST":
+            body, is_too_long = await _body(receive)
+            if is_too_long:
+                status, why = 413, "the request is too long"
+        if status:
+            await _refuse(send_with_headers, status, why)
+            return
+
+        async def receive_body() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, receive_body, send_with_headers)
+
+    def _fault(self, scope: Scope) -> tuple[int, str]:
+        """Status and reason of a refusal; 0: there is none."""
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        host = headers.get(b"host", [])
+        if len(host) != 1 or host[0] not in self._hosts:
+            return 421, "this server is 127.0.0.1 only"
+        if any(origin != b"http://" + host[0] for origin in headers.get(b"origin", [])):
+            return 403, "another page may not ask"
+        site = headers.get(b"sec-fetch-site", [b"none"])[0]
+        is_navigation = headers.get(b"sec-fetch-mode", [b""])[0] == b"navigate" and scope["method"] == "GET"
+        if site not in (b"none", b"same-origin") and not is_navigation:
+            return 403, "another page may not ask"
+        path = scope.get("raw_path", b"").partition(b"?")[0]
+        if not hmac.compare_digest(path[: len(self._prefix)], self._prefix):
+            return 404, "no such page; use the address that the program has printed"
+        if len(scope.get("query_string", b"")) > LONGEST_QUERY:
+            return 414, "the address is too long"
+        if scope["method"] not in ("GET", "POST"):
+            return 405, "GET or POST"
+        if scope["method"] == "POST":
+            if b"origin" not in headers:
+                return 403, "no origin"
+            kind = headers.get(b"content-type", [b""])[0].partition(b";")[0].strip()
+            if kind != b"application/json":
+                return 415, "JSON only"
+        return 0, ""
+
+
+async def _body(receive: Receive) -> tuple[bytes, bool]:
+    """The body, and whether it was longer than it may be; then the rest is not read."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"", False
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            return b"", True
+        if not message.get("more_body", False):
+            return body, False
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": why.encode()})

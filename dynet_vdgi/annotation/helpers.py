@@ -1,0 +1,203 @@
+"""Learning and parsing in processes of their own, so that the page's program never waits for them.
+
+One process learns, the other parses single sentences with the model that the first sends it. Both end when
+the program that started them does, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dynet_vdgi.annotation.marked import Guess
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
+
+if TYPE_CHECKING:
+    from dynet_vdgi.annotation.loop import Learnt
+
+NICENESS = 10
+AHEAD = 50
+"""Sentences that are chosen in advance."""
+
+
+class HelperError(VdgiError):
+    """A process has ended that should not have, or failed; learning stops, nothing else does."""
+
+
+class Told(NamedTuple):
+    """What is confirmed of a sentence, for learning."""
+
+    number: int
+    heads: tuple[int, ...]
+    labels: tuple[str, ...]
+    is_done: bool
+
+
+class Lesson(NamedTuple):
+    """What came of learning."""
+
+    guesses: dict[int, Guess]  # of sentences that are not done
+    next_ones: list[int]
+    seconds: float
+
+
+class _Helper:
+    """A process that answers one question after the other."""
+
+    def __init__(self, serve: Any, *ends: Connection) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._mine, its = Pipe()
+        self._process = context.Process(target=serve, args=(its, *ends), daemon=True)
+        self._process.start()
+        its.close()
+        self._guard = threading.Lock()
+
+    def ask(self, *question: Any) -> Any:
+        """The answer; waits for it. Raises: HelperError."""
+        with self._guard:
+            try:
+                self._mine.send(question)
+                answer = self._mine.recv()
+            except (EOFError, OSError):
+                raise HelperError("the process that learns has ended") from None
+        if isinstance(answer, Exception):
+            raise HelperError(f"{type(answer).__name__}: {answer}")
+        return answer
+
+    def stop(self) -> None:
+        """Ends the process."""
+        self._process.terminate()
+        self._process.join(5)
+        self._mine.close()
+
+
+class Helpers:
+    """Both processes; calls wait, and may come from several threads."""
+
+    def __init__(self) -> None:
+        source, drain = Pipe()
+        self._learner = _Helper(_serve_learning, source)
+        self._parser = _Helper(_serve_parsing, drain)
+        source.close()
+        drain.close()
+
+    def read(self, sentences: Sequence[Sentence]) -> bool:
+        """Takes in the text; says whether there is anything to learn from. Raises: HelperError."""
+        return bool(self._learner.ask("read", list(sentences)))
+
+    def learn(self, told: Sequence[Told]) -> Lesson:
+        """Learns from the text and what is confirmed, and parses the rest. Raises: HelperError."""
+        lesson: Lesson = self._learner.ask("learn", list(told))
+        return lesson
+
+    def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess | None:
+        """A tree of one sentence, see `loop.Learnt.guess`; None: nothing is learnt yet.
+
+        Raises:
+            HelperError: the process has failed.
+        """
+        guess: Guess | None = self._parser.ask(sentence, tuple(shown), corrected)
+        return guess
+
+    def stop(self) -> None:
+        """Ends both processes."""
+        self._learner.stop()
+        self._parser.stop()
+
+
+# ------------------------------------------------------------------------------------------- inside
+def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started this one
+    logging.getLogger("dynet_vdgi").setLevel(logging.ERROR)
+
+
+def _serve_learning(questions: Connection, models: Connection) -> None:
+    """Answers `Helpers.read` and `Helpers.learn`, and sends each model on."""
+    _begin()
+    with suppress(OSError):
+        os.nice(NICENESS)
+    learner = None
+    while True:
+        try:
+            what, content = questions.recv()
+        except EOFError:
+            return
+        try:
+            if what == "read":
+                learner = _Lessons(content)
+                answer: Any = learner.can_learn
+            else:
+                assert learner is not None
+                answer, learnt = learner.learn(content)
+                models.send(learnt)
+        except Exception as error:  # the page tells it
+            answer = HelperError(f"{type(error).__name__}: {error}")
+        questions.send(answer)
+
+
+class _Lessons:
+    """The text, and what is known of it."""
+
+    def __init__(self, sentences: list[Sentence]) -> None:
+        from dynet_vdgi.annotation import loop
+
+        self._sentences = sentences
+        self._knowledge = loop.knowledge_of(sentences)
+        self.can_learn = self._knowledge is not None
+
+    def learn(self, told: Sequence[Told]) -> tuple[Lesson, Learnt]:
+        """Guesses of what is not done, and the model that made them."""
+        from dataclasses import replace
+
+        from dynet_vdgi.annotation import loop
+
+        assert self._knowledge is not None
+        start = time.perf_counter()
+        trees = {
+            one.number: replace(self._sentences[one.number], heads=one.heads, deprels=one.labels)
+            for one in told
+        }
+        learnt = loop.learn(self._knowledge, list(trees.values()))
+        done = {one.number for one in told if one.is_done}
+        open_ones = [k for k, s in enumerate(self._sentences) if k not in done and len(s)]
+        found = learnt.guesses([trees.get(k, self._sentences[k]) for k in open_ones])
+        guesses = dict(zip(open_ones, found))
+        nothing = Guess((), (), ())
+        everything = [guesses.get(k, nothing) for k in range(len(self._sentences))]
+        flags = [k not in guesses for k in range(len(self._sentences))]
+        chosen = loop.next_ones(self._sentences, flags, everything, AHEAD)
+        return Lesson(guesses, chosen, time.perf_counter() - start), learnt
+
+
+def _serve_parsing(questions: Connection, models: Connection) -> None:
+    """Answers `Helpers.guess` with the newest model there is."""
+    _begin()
+    learnt: Learnt | None = None
+    sources = [questions, models]
+    while True:
+        ready = wait(sources)
+        try:
+            if models in ready:
+                learnt = models.recv()
+        except EOFError:
+            sources = [questions]
+        try:
+            if questions not in ready:
+                continue
+            sentence, shown, corrected = questions.recv()
+        except EOFError:
+            return
+        try:
+            answer: Any = learnt.guess(sentence, shown, corrected) if learnt else None
+        except Exception as error:  # the page does without
+            answer = HelperError(f"{type(error).__name__}: {error}")
+        questions.send(answer)

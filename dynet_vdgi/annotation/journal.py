@@ -1,0 +1,117 @@
+"""A file of JSON lines to which changes are added, and which is on the disk before they are acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
+
+if sys.platform != "win32":
+    import fcntl
+
+ENDING = ".journal"
+
+Record = dict[str, Any]
+
+
+class JournalError(VdgiError):
+    """The journal cannot be added to; the change it was for has not happened."""
+
+
+class Journal:
+    """The journal of a file, locked for this process. `records` are those found when it was opened.
+
+    A last line that is cut off was never acknowledged; it is removed.
+
+    Raises:
+        UsageError: another process has it, or it cannot be opened.
+        DataError: a line before the last is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise UsageError(f"cannot open the journal {str(path)!r}: {error.strerror}") from None
+        try:
+            self._lock()
+            self.records = self._read()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _lock(self) -> None:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
+                raise UsageError(f"{message} (close its page's program first)") from None
+            except OSError:  # a file system without locks
+                pass
+
+    def _read(self) -> list[Record]:
+        with open(self.path, "rb") as handle:
+            content = handle.read()
+        records, place = [], 0
+        for number, line in enumerate(content.splitlines(keepends=True), 1):
+            try:
+                if not line.endswith(b"\n"):
+                    raise ValueError
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    raise ValueError
+            except ValueError:
+                if place + len(line) < len(content):
+                    hint = "restore it, or move it away to go on from the file as it stands"
+                    raise DataError(str(self.path), number, "the journal is damaged here", hint) from None
+                os.ftruncate(self._file, place)
+                break
+            records.append(record)
+            place += len(line)
+        self._size = place
+        return records
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Adds a record; it is on the disk when this returns.
+
+        Raises:
+            JournalError: it could not be written, or another program has changed the journal.
+        """
+        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        try:
+            there = self.path.stat()
+            mine = os.fstat(self._file)
+            if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
+                raise JournalError(f"{self.path.name} was changed by another program; start anew")
+            written = os.write(self._file, line)
+            if written < len(line):
+                raise OSError(28, "the disk is full")
+            os.fsync(self._file)
+        except OSError as error:
+            self._take_back()
+            raise JournalError(f"{self.path.name} cannot be written: {error.strerror}") from None
+        self._size += len(line)
+
+    def _take_back(self) -> None:
+        """Removes what was written in part."""
+        try:
+            if os.fstat(self._file).st_size > self._size:
+                os.ftruncate(self._file, self._size)
+        except OSError:
+            pass
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in it."""
+        return self._size == 0
+
+    def close(self) -> None:
+        """Lets go of the journal."""
+        os.close(self._file)

@@ -1,0 +1,189 @@
+"""What happens while the page is open: changes, guesses of single sentences, learning, writing the file.
+
+All of it runs on one event loop, and nothing in it takes long: what does, is left to `helpers` and threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, Told
+from dynet_vdgi.annotation.marked import MarkedSentence
+from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.errors import VdgiError
+
+EVERY = 10
+ORDERS = ("choose", "document")
+
+WAIT_FOR_GUESS = 0.3
+"""Seconds that a page waits for the guess of one sentence before it is shown what there is."""
+
+WRITE_EVERY = 1.0
+OPEN_FOR = 10.0
+"""Seconds after a page's last word about a sentence in which it counts as open there."""
+
+AT_ONCE = 25
+"""Guesses that are taken over between two requests of the page."""
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class Live:
+    """A session with learning around it; without `helpers` nothing is learnt.
+
+    `every` is the number of sentences after which is learnt anew, `order` that of the next sentences.
+    """
+
+    def __init__(
+        self, session: Session, helpers: Helpers | None = None, every: int = EVERY, order: str = ORDERS[0]
+    ) -> None:
+        self.session, self.order = session, order
+        self.id = secrets.token_hex(4)  # so that a page notices a new start
+        self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
+        self._helpers, self._every = helpers, every
+        self._queue: Sequence[int] = ()
+        self._open: dict[int, float] = {}
+        self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
+        self._done_before = len(session.finished)
+        self._wake = asyncio.Event()
+        self._dirty = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # --------------------------------------------------------------------------------------- life
+    def start(self) -> None:
+        """Begins to learn and to write."""
+        self._tasks = [asyncio.create_task(self._write_on())]
+        if self._helpers is not None:
+            self._tasks.append(asyncio.create_task(self._learn_on(self._helpers)))
+
+    async def stop(self) -> None:
+        """Ends both; the file is written by `Session.close`."""
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        if self._helpers is not None:
+            self._helpers.stop()
+
+    async def _write_on(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_EVERY)
+            if self._dirty and not self.session.fault:
+                self._dirty = False
+                try:
+                    await asyncio.to_thread(self.session.save)
+                except (OSError, VdgiError) as error:
+                    self._dirty = True
+                    logger.warning("%s is not written: %s", self.session.path.name, error)
+
+    async def _learn_on(self, helpers: Helpers) -> None:
+        try:
+            bare = [marked.bare for marked in self.session.sentences]
+            if not await asyncio.to_thread(helpers.read, bare):
+                self.learning = {"state": "nothing", "lessons": 0}
+                return
+            while True:
+                self._wake.clear()
+                self._done_before = len(self.session.finished)
+                self.learning["state"] = "learning"
+                told = [
+                    Told(k, one.heads or (), one.deprels, marked.is_done)
+                    for k, marked in enumerate(self.session.sentences)
+                    if marked.is_touched
+                    for one in [marked.confirmed()]
+                ]
+                await self._take_over(await asyncio.to_thread(helpers.learn, told), len(told))
+                if not self._is_due():
+                    await self._wake.wait()
+        except HelperError as error:
+            logger.warning("learning has stopped: %s", error)
+            self.learning |= {"state": "failed", "why": str(error)}
+
+    def _is_due(self) -> bool:
+        return len(self.session.finished) - self._done_before >= self._every
+
+    async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
+        """Takes over the guesses, a few at a time, but for sentences that somebody is looking at."""
+        self._queue = lesson.next_ones
+        lessons = self.learning["lessons"] + 1
+        self.learning["lessons"] = lessons
+        seen = {k: self.session.sentences[k].edits for k in lesson.guesses}
+        for number, (k, guess) in enumerate(lesson.guesses.items()):
+            marked = self.session.sentences[k]
+            is_open = time.monotonic() - self._open.get(k, -OPEN_FOR) < OPEN_FOR
+            if marked.edits == seen[k] and not marked.is_done and not (is_open and marked.sure):
+                self.session.put(k, marked.version, guess)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        self._dirty = True
+        self.learning = {
+            "state": "ready",
+            "lessons": lessons,
+            "trees": n_trees,
+            "seconds": round(lesson.seconds, 1),
+        }
+
+    # --------------------------------------------------------------------------------------- requests
+    async def show(self, index: int) -> MarkedSentence:
+        """A sentence as it is to be shown, with the best guess that a moment's waiting gives."""
+        self._open[index] = time.monotonic()
+        await self._guess(index, 0)
+        return self.session.sentences[index]
+
+    async def change(self, index: int, seen: tuple[int, int], what: str, word: int, value: Any) -> None:
+        """See `Session.change`; the change is on the disk when this returns. Guesses follow with `guess`."""
+        self.session.change(index, seen, what, word, value)
+        self._changed(index)
+
+    def _changed(self, index: int) -> None:
+        self._dirty = True
+        self._open[index] = time.monotonic()
+        if self._is_due():
+            self._wake.set()
+
+    def back(self, what: str) -> int:
+        """Undo or redo; says in which sentence."""
+        index = self.session.undo() if what == "undo" else self.session.redo()
+        self._changed(index)
+        return index
+
+    async def guess(self, index: int, corrected: int) -> MarkedSentence:
+        """The sentence after it was parsed again around what is confirmed."""
+        await self._guess(index, corrected)
+        return self.session.sentences[index]
+
+    async def _guess(self, index: int, corrected: int) -> None:
+        marked = self.session.sentences[index]
+        now = self.learning["lessons"], marked.edits
+        ready = self._helpers is not None and self.learning["lessons"]
+        if not ready or marked.is_done or not len(marked.bare) or self._parsed.get(index) == now:
+            return
+        assert self._helpers is not None
+        asked = asyncio.to_thread(self._helpers.guess, marked.confirmed(), marked.shown(), corrected)
+        try:
+            guess = await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(asked)), WAIT_FOR_GUESS)
+        except (asyncio.TimeoutError, HelperError):
+            return
+        if guess is not None and marked.edits == now[1]:
+            self.session.put(index, marked.version, guess)
+            self._parsed[index] = now
+            self._dirty = True
+
+    def touch(self, index: int) -> None:
+        """Notes that a page still shows a sentence."""
+        self._open[index] = time.monotonic()
+
+    def next_one(self, after: int, order: str) -> int | None:
+        """The next sentence that is not done; None: all are."""
+        sentences = self.session.sentences
+        rest = chain(range(after + 1, len(sentences)), range(after))
+        ahead = chain(self._queue, rest) if order == "choose" else rest
+        return next((k for k in ahead if k != after and not sentences[k].is_done), None)

@@ -1,0 +1,166 @@
+"""Learning while somebody annotates: what is known of the text once, and what is learnt from confirmed arcs.
+
+Plain functions: the page's program calls them in other processes, a simulation in its own. Sentences are
+without punctuation; heads are FREE where nobody confirmed them.
+
+Letters: n words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.annotation import mending
+from dynet_vdgi.annotation.marked import Guess
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.parsing import keep
+from dynet_vdgi.parsing.confidence import shifted
+from dynet_vdgi.parsing.worth import choose
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.training.few_trees import LONGEST_TEXT, LONGEST_TREE, SHORTEST, FewTrees
+
+Floats = NDArray[np.float64]
+
+RULES = "best"
+TEACHER_LIMIT = 15
+"""Words of the sentences that the unsupervised teacher learns from."""
+
+MOST_TEXT = 2000
+"""Sentences that are learnt from without trees; of a longer file every second, third and so on."""
+
+LONGEST_EXACT = 60
+"""Words of a sentence that is parsed in cubic time while somebody waits."""
+
+STUDENT, HELD = 1.0, 4.0
+"""Nats for the arcs of the parser in linear time, and for those that stand before a corrected word: people
+correct from the first word to the last, and what they have passed is more often right."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What is known of a text before anybody has confirmed anything."""
+
+    text: list[Sentence]  # of 2 to 40 words
+    base: Prior
+    votes: list[Floats]  # (n + 1, n) of each sentence of the text
+
+
+def knowledge_of(sentences: Sequence[Sentence]) -> Knowledge | None:
+    """What a text tells; None: there is no sentence of two to forty words.
+
+    At most `MOST_TEXT` sentences are looked at, so that the time is bounded.
+    """
+    usable = [replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= LONGEST_TEXT]
+    text = usable[:: -(-len(usable) // MOST_TEXT)] if usable else []
+    if not text:
+        return None
+    base = Prior.of_text(load_rules(rules_path(RULES)), text)
+    short = [s for s in text if len(s) <= TEACHER_LIMIT]
+    votes = Dmv(max_len=TEACHER_LIMIT).fit(short, base).marginals(text) if short else []
+    return Knowledge(text, base, votes)
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A parser with labels."""
+
+    parser: FewTrees
+    labeller: Labeller
+
+    def guesses(self, sentences: Sequence[Sentence]) -> list[Guess]:
+        """Trees in linear time, those that contain the confirmed heads where there are such."""
+        free = [replace(s, heads=None, deprels=()) for s in sentences]
+        found = self.parser.confidences(free)
+        trees = [tree for tree, _ in found]
+        for k, sentence in enumerate(sentences):
+            heads = sentence.heads or ()
+            if any(head != FREE for head in heads) and keep.conflict(heads) is None:
+                trees[k] = self.parser.predict([sentence], keep_heads=True)[0]
+        labelled = self.labeller.predict(trees)
+        return [
+            Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
+            for tree, (_, sure) in zip(labelled, found)
+        ]
+
+    def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
+        """One tree, as good as can be, that contains the confirmed heads.
+
+        Where the word numbered `corrected` has just got another head, the `shown` heads (n,) of the words
+        before it stay if they can. Of confirmed arcs that cross, all are in the tree, too.
+        """
+        heads = sentence.heads or (FREE,) * len(sentence)
+        if len(sentence) > LONGEST_EXACT:
+            guess = self.guesses([replace(sentence, heads=None)])[0]
+            tree, said = guess.heads, np.array(guess.sure)
+        else:
+            tree, said = self._exact(sentence, _possible(heads), shown[: max(0, corrected - 1)])
+        whole = [t if h == FREE else h for t, h in zip(tree, heads)]
+        tree = mending.mended(whole, [h != FREE for h in heads])
+        labelled = self.labeller.predict([replace(sentence, heads=tree, deprels=())])[0]
+        return Guess(tree, labelled.deprels, tuple(said.tolist()))
+
+    def _exact(
+        self, sentence: Sentence, heads: Sequence[int], held: Sequence[int]
+    ) -> tuple[tuple[int, ...], Floats]:
+        """The tree with most expected heads that contains `heads`, and probabilities (n,) of its heads."""
+        scores = self.parser.crf.scores(sentence)
+        student = self.parser.predict([replace(sentence, heads=None, deprels=())])[0].heads or ()
+        for d, head in enumerate(student, 1):
+            scores[head, d] += STUDENT
+        marginals = probabilities = chart.marginals(chart.constrained(scores, heads))
+        for d, head in enumerate(held, 1):
+            if head >= 0:
+                scores[head, d] += HELD
+        if held:
+            marginals = chart.marginals(chart.constrained(scores, heads))
+        tree = chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
+        said = probabilities[list(tree), range(len(tree))]
+        return tree, shifted(said, self.parser.calibration.shift if self.parser.calibration else 0.0)
+
+
+def _possible(heads: Sequence[int]) -> tuple[int, ...]:
+    """Of the given heads (n,) those, from the first on, that one projective tree can contain."""
+    if keep.conflict(heads) is None:
+        return tuple(heads)
+    found = [FREE] * len(heads)
+    for k, head in enumerate(heads):
+        found[k] = head
+        if head != FREE and keep.conflict(found) is not None:
+            found[k] = FREE
+    return tuple(found)
+
+
+def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
+    """Learns from the text and from confirmed arcs: heads are FREE and relations "_" where nobody said."""
+    told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
+    parser = FewTrees().fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    labelled = [s for s in told if len(s) <= LONGEST_TREE]
+    final = knowledge.base.statistics.is_verb_final
+    return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_final=final))
+
+
+def next_ones(
+    sentences: Sequence[Sentence],
+    done: Sequence[bool],
+    guesses: Sequence[Guess],
+    count: int,
+) -> list[int]:
+    """So many sentences to correct next, the most useful first; fewer if there are no more of their kind."""
+    places = [k for k, is_done in enumerate(done) if not is_done and len(sentences[k])]
+    chosen = choose(
+        [sentences[k] for k in places],
+        count,
+        confidences=[guesses[k].sure for k in places] if guesses else None,
+        corrected=[sentences[k] for k, is_done in enumerate(done) if is_done],
+    )
+    return [places[k] for k in chosen]

@@ -1,0 +1,100 @@
+"""Trees of which some arcs are fixed: the other arcs give way until there is one root and no circle.
+
+Letters: n words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dynet_vdgi.data.punctuation import heads_without, restore_punctuation
+from dynet_vdgi.data.sentence import FREE
+from dynet_vdgi.errors import VdgiError
+
+UNSET = FREE
+"""Head of a word that has none yet."""
+
+
+class CircleError(VdgiError):
+    """Fixed arcs form a circle."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self.words = tuple(words)
+        super().__init__(f"the words {', '.join(map(str, words))} would form a circle of confirmed arcs")
+
+
+def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
+    """A tree, as far as heads (n,) are set, that has all fixed arcs and few others changed.
+
+    Of several roots a fixed one stays, or else the first. A word of a circle that is not fixed goes to the
+    root, or becomes it where there is none.
+
+    Raises:
+        CircleError: fixed arcs form a circle.
+        ValueError: two roots are fixed.
+
+    >>> mended((2, 1, 2), (True, False, False)), mended((0, 0, 1), (False, True, False))
+    ((2, 0, 2), (2, 0, 1))
+    """
+    found = list(heads)
+    roots = [word for word, head in enumerate(found, 1) if head == 0]
+    chosen = [word for word in roots if fixed[word - 1]]
+    if len(chosen) > 1:
+        raise ValueError(f"the words {chosen} are fixed as roots")
+    root = (chosen or roots or [0])[0]
+    for word in roots:
+        if word != root:
+            found[word - 1] = root
+    while circle := _circle(found):
+        loose = [word for word in circle if not fixed[word - 1]]
+        if not loose:
+            raise CircleError(sorted(circle))
+        found[loose[0] - 1] = root
+        root = root or loose[0]
+    return tuple(found)
+
+
+def _circle(heads: Sequence[int]) -> list[int]:
+    """The words of a circle, each before its head; empty: there is none."""
+    seen = [0] * (len(heads) + 1)
+    for start in range(1, len(heads) + 1):
+        word = start
+        while word > 0 and not seen[word]:
+            seen[word] = start
+            word = heads[word - 1]
+        if word > 0 and seen[word] == start:
+            circle = [word]
+            while heads[circle[-1] - 1] != word:
+                circle.append(heads[circle[-1] - 1])
+            return circle
+    return []
+
+
+def with_punctuation(
+    bare: Sequence[int], positions: Sequence[int], heads: Sequence[int], fixed: Sequence[bool]
+) -> tuple[int, ...]:
+    """Heads (n,) of all words, where `bare` are those of the words at `positions`, numbered without others.
+
+    Fixed arcs of `heads` (n,) stay, those of punctuation, too; what is not fixed gives way to them.
+    """
+    number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
+    firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]
+    known = [number[heads[p - 1]] if f else b for p, b, f in zip(positions, bare, firm)]
+    restored = restore_punctuation(mended(known, firm), positions, len(heads))
+    return mended([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)
+
+
+def without_punctuation_heads(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, ...]:
+    """Heads of the words at `positions`, renumbered; UNSET where a climb meets a word without head."""
+    if UNSET not in heads:
+        return heads_without(heads, positions)
+    number = {0: 0, UNSET: UNSET, **{position: k for k, position in enumerate(positions, 1)}}
+    found = []
+    for position in positions:
+        head = heads[position - 1]
+        for _ in heads:
+            if head in number:
+                break
+            head = heads[head - 1]
+        found.append(number.get(head, UNSET))
+    return tuple(found)

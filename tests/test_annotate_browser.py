@@ -1,0 +1,465 @@
+"""The page of `vdgi annotate` in a real browser: keys, mouse, undo, kills, two tabs, scripts, widths."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotating import ROWS, Client, served, start, written
+
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
+
+pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright, of the extra dev, is not installed"
+)
+expect = playwright.expect
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH"),
+]
+
+DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-train.conllu"
+
+PICTURES = os.environ.get("VDGI_PICTURES")
+"""A folder for pictures of the page, such as docs/pictures; otherwise they are not kept."""
+
+SCRIPTS = """1\tيكتب\t_\tVERB\t_\t_\t_\t_\t_\t_
+2\tالطالب\t_\tNOUN\t_\t_\t_\t_\t_\t_
+3\tالدَّرْسَ\t_\tNOUN\t_\t_\t_\t_\t_\t_
+4\t.\t_\tPUNCT\t_\t_\t_\t_\t_\t_
+
+1\tनमस्ते\t_\tINTJ\t_\t_\t_\t_\t_\t_
+2\tg̈ȩ̇\t_\tNOUN\t_\t_\t_\t_\t_\t_
+3\t漢字\t_\tNOUN\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as tools:
+        found = tools.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address in a window; nothing may be asked of others, and no script may fail."""
+    contexts, faults = [], []
+
+    def open_tab(address: str, width: int = 1280, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda line: faults.append(line.text) if "Content Security" in line.text else None)
+        base = address.split("/", 3)[2]
+        page.on("request", lambda r: None if base in r.url.split("/")[2] else faults.append(r.url))
+        page.goto(address)
+        expect(page.locator("#words li").first).to_be_visible()
+        return page
+
+    yield open_tab
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path / "a.conllu")
+
+
+def word(page: Any, number: int) -> Any:
+    return page.locator(f"#words li[data-place='{number}']")
+
+
+def sentence(page: Any, number: int) -> None:
+    """Goes to a sentence."""
+    page.locator("#number").fill(str(number))
+    page.locator("#number").press("Enter")
+    expect(page.locator("#heading")).to_contain_text(f"Sentence {number} ")
+    word(page, 1).click()
+
+
+def heads(address: str, number: int) -> list[int]:
+    """The heads of a sentence, numbered from 0, as the program has them."""
+    return [one["head"] for one in Client(address).get(f"sentence/{number}")["words"]]
+
+
+# ------------------------------------------------------------------------------------------- keys and mouse
+def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        page.keyboard.press("Tab")
+        expect(page.locator(".skip")).to_be_focused()
+        page.keyboard.press("Enter")
+        for _ in range(12):
+            if page.evaluate("document.activeElement.matches('#words li')"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Home")
+        expect(word(page, 1)).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("5")
+        expect(page.locator("#notice")).to_have_text("1 The, DET, head 5 bark, dep, head confirmed.")
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        expect(word(page, 5)).to_be_focused()
+        page.keyboard.press("l")
+        page.keyboard.type("root")
+        page.keyboard.press("Enter")
+        expect(word(page, 5)).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("l")
+        page.keyboard.type("advmod:neg")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).to_contain_text("advmod:neg")
+        page.keyboard.press("c")
+        expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
+        expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ advmod:neg")
+        page.keyboard.press("9")
+        expect(page.locator("#notice")).to_have_text("There is no word 9.")
+        page.keyboard.press("a")
+        expect(page.locator("#heading")).to_contain_text("Sentence 2 (two)")
+        expect(page.locator("#sentences-done")).to_have_text("1 of 3")
+        found = Client(address).get("sentence/0")
+        assert found["done"]
+        assert found["words"][3]["label"] == "advmod:neg"
+        assert found["words"][0]["head"] == 5
+        page.keyboard.press("u")
+        expect(page.locator("#notice")).to_contain_text("Taken back, in sentence 1")
+        expect(page.locator("#sentences-done")).to_have_text("0 of 3")
+        page.keyboard.press("r")
+        expect(page.locator("#sentences-done")).to_have_text("1 of 3")
+        page.keyboard.press("/")
+        page.keyboard.type("cats")
+        expect(page.locator("#found button")).to_have_count(1)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        expect(page.locator("#heading")).to_contain_text("Sentence 3")
+
+
+def test_numbers_of_several_digits_wait_for_enter(tmp_path: Path, tab: Callable[..., Any]) -> None:
+    text = "".join(f"{n}\tw{n}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for n in range(1, 24)) + "\n"
+    with served(written(tmp_path / "a.conllu", text)) as address:
+        page = tab(address)
+        word(page, 3).click()
+        for keys, head in ((["1", "Enter"], 1), (["1", "5"], 15), (["5"], 5), (["0"], 0)):
+            for key in keys:
+                page.keyboard.press(key)
+            expect(page.locator("#head")).to_have_value(str(head))
+            assert heads(address, 0)[2] == head
+        page.keyboard.press("2")
+        expect(page.locator("#notice")).to_contain_text("Head 2: Enter, or more digits")
+        page.keyboard.press("Escape")
+        expect(page.locator("#notice")).to_have_text("")
+
+
+def drag(page: Any, number: int, target: Any) -> None:
+    """Drags a word to something else."""
+    box = word(page, number).bounding_box()
+    goal = target.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(goal["x"] + 30, goal["y"] + 5, steps=5)
+    page.mouse.move(goal["x"] + 30, goal["y"] + 10)
+    page.mouse.up()
+
+
+def test_heads_are_set_by_dragging_and_arcs_are_clicked(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        sentence(page, 1)
+        drag(page, 1, word(page, 4))
+        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 4 n't")
+        assert heads(address, 0)[0] == 4
+        drag(page, 2, page.locator("#root"))
+        expect(page.locator("#notice")).to_contain_text("2 dogs, NOUN, root of the sentence")
+        assert heads(address, 0)[1] == 0
+        page.locator("#arcs .arc[data-place='1'] text").click()
+        expect(page.locator("#word-heading")).to_have_text("Word 1: The")
+        page.locator("#head").select_option("2")
+        expect(page.locator("#notice")).to_contain_text("head 2 dogs")
+        page.locator("#pick").click()
+        word(page, 3).click()
+        expect(page.locator("#notice")).to_contain_text("1 The, DET, head 3 do")
+        page.locator("#undo").click()
+        expect(page.locator("#notice")).to_contain_text("Taken back")
+        assert heads(address, 0)[0] == 2
+        page.keyboard.press("Control+z")
+        expect(page.locator("#redo")).to_be_enabled()
+
+
+def test_what_is_impossible_is_told_and_changes_nothing(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        sentence(page, 2)
+        page.keyboard.press("2")
+        expect(page.locator("#notice")).to_contain_text("head 2 bark")
+        before = heads(address, 1)
+        page.locator("#label").fill("<b>x</b>")
+        page.locator("#set-label").click()
+        expect(page.locator("#notice.bad")).to_contain_text("'<b>x</b>' is no relation")
+        word(page, 1).click()
+        page.keyboard.press("1")
+        expect(page.locator("#notice.bad")).to_contain_text("a word cannot be its own head")
+        assert heads(address, 1) == before
+
+
+# ------------------------------------------------------------------------------------------- kills and tabs
+def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any]) -> None:
+    running, address = start(path)
+    page = tab(address)
+    sentence(page, 1)
+    page.keyboard.press("4")
+    expect(page.locator("#notice")).to_contain_text("head 4")
+    page.reload()
+    expect(page.locator("#undo")).to_be_enabled()
+    expect(word(page, 2)).to_be_visible()
+    running.send_signal(signal.SIGKILL)
+    running.wait(20)
+    assert running.stdout is not None
+    running.stdout.close()
+    expect(page.locator("#fault")).to_contain_text("The program does not answer")
+    word(page, 2).click()
+    page.keyboard.press("5")
+    expect(page.locator("#notice.bad")).to_contain_text("this was not saved")
+    with served(path) as address:
+        page = tab(address)
+        sentence(page, 1)
+        assert heads(address, 0)[0] == 4
+        expect(page.locator("#arcs .arc[data-place='1'] text")).to_contain_text("✓ head")
+
+
+def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        one, two = tab(address), tab(address)
+        two.route("**/state*", lambda route: route.abort())  # this tab hears nothing from now on
+        sentence(one, 1)
+        sentence(two, 1)
+        one.keyboard.press("4")
+        expect(one.locator("#notice")).to_contain_text("head 4")
+        two.keyboard.press("5")
+        expect(two.locator("#notice.bad")).to_contain_text("has been changed elsewhere")
+        expect(two.locator("#head")).to_have_value("4")
+        assert heads(address, 0)[0] == 4
+        two.keyboard.press("5")
+        expect(two.locator("#notice")).to_contain_text("head 5")
+        expect(one.locator("#head")).to_have_value("5")
+
+
+def test_another_program_that_changes_the_file_is_told(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        path.write_text(ROWS.replace("sent_id = one", "sent_id = other"), encoding="utf-8")
+        expect(page.locator("#fault")).to_contain_text("Another program has changed a.conllu")
+
+
+# ------------------------------------------------------------------------------------------- scripts, sizes
+def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Callable[..., Any]) -> None:
+    with served(written(tmp_path / "a.conllu", SCRIPTS)) as address:
+        page = tab(address)
+        sentence(page, 1)
+        expect(page.locator("#stage")).to_have_attribute("dir", "rtl")
+        places = [word(page, n).bounding_box()["x"] for n in (1, 2, 3, 4)]
+        assert places == sorted(places, reverse=True)
+        page.keyboard.press("ArrowLeft")
+        expect(word(page, 2)).to_be_focused()
+        picture(page, "annotate-rtl")
+        sentence(page, 2)
+        expect(page.locator("#stage")).to_have_attribute("dir", "ltr")
+        expect(word(page, 2).locator(".form")).to_have_text("g̈ȩ̇")
+        expect(word(page, 3)).to_have_attribute("aria-label", re.compile("漢字, NOUN, root of the sentence"))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_long_sentences_at_all_widths_without_serious_faults(
+    tmp_path: Path, tab: Callable[..., Any], width: int, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    long = "".join(f"{n}\tword{n}\t_\tNOUN\t_\tCase=Nom\t_\t_\t_\t_\n" for n in range(1, 101)) + "\n"
+    with served(written(tmp_path / "a.conllu", long + ROWS)) as address:
+        page = tab(address, width, color_scheme=scheme)
+        for number in (1, 2):
+            sentence(page, number)
+            page.keyboard.press("2" if number == 2 else "3")
+            page.keyboard.press("Enter")
+            shown = page.evaluate("document.documentElement.scrollWidth")
+            assert shown <= width
+            found = page_faults(axe, page)
+            assert found == []
+        word(page, 2).click()
+        page.keyboard.press("End")
+        box = word(page, 6).bounding_box()
+        assert 0 <= box["x"] <= width
+        picture(page, f"annotate-{width}-{scheme}")
+
+
+def page_faults(axe: Any, page: Any) -> list[str]:
+    """Serious faults by axe, on the page with its help and search open."""
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+    page.locator("details").evaluate("element => { element.open = true; }")
+    found = in_page(axe, page, options)
+    page.locator("details").evaluate("element => { element.open = false; }")
+    page.locator("#find").click()
+    expect(page.locator("#found button").first).to_be_visible()
+    found += in_page(axe, page, options)
+    page.locator("#close").click()
+    return found
+
+
+def in_page(axe: Any, page: Any, options: dict[str, Any]) -> list[str]:
+    violations = axe.Axe().run(page, options=options).response["violations"]
+    return [f"{v['id']}: {[n['html'] for n in v['nodes']][:2]}" for v in violations]
+
+
+def picture(page: Any, name: str) -> None:
+    """Keeps a picture of the page, if pictures are wanted."""
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+# ------------------------------------------------------------------------------------------- learning
+def test_learning_never_blocks_the_page(tmp_path: Path, tab: Callable[..., Any]) -> None:
+    """Two thousand sentences, of which a hundred are confirmed: changes while it learns take no time."""
+    text = DEMO.read_text(encoding="utf-8")
+    n_sentences = text.count("\n\n")
+    many = text * (-(-2000 // n_sentences))
+    path = written(tmp_path / "a.conllu", many)
+    done = written(tmp_path / "b.conllu", text)
+    marks = confirm(done, 100)
+    path.write_text(marks + many[len(text) :], encoding="utf-8")
+    with served(path, learn=True) as address:
+        page = tab(address)
+        client = Client(address)
+        expect(page.locator("#sentences-done")).to_contain_text(f"100 of {many.count(chr(10) * 2)}")
+        times, lessons = [], 0
+        page.locator("#order").select_option("document")
+        page.locator("#next").click()
+        while lessons < 2:
+            word(page, 1).click()
+            for key in ("c", "d", "c", "x"):
+                page.keyboard.press(key)
+                page.wait_for_timeout(60)
+            state = client.get("state")["learning"]
+            assert state["state"] in ("starting", "learning", "ready"), state
+            if state["state"] == "ready" or state["lessons"]:
+                page.keyboard.press("a")
+                page.wait_for_timeout(60)
+            lessons = state["lessons"]
+            times = page.evaluate("performance.getEntriesByName('acknowledged').map((e) => e.duration)")
+            assert len(times) < 4000
+        assert len(times) > 50
+        print(f"{len(times)} changes while learning: median {statistics.median(times):.1f} ms, "
+              f"95 % {sorted(times)[int(0.95 * len(times))]:.1f} ms, most {max(times):.1f} ms")  # fmt: skip
+
+
+def confirm(path: Path, count: int) -> str:
+    """The text of a file whose first sentences are confirmed, and whose others have no trees."""
+    from dynet_vdgi.annotation.marked import MarkedArc, block, read_marked
+
+    sentences = read_marked(path)
+    for number, marked in enumerate(sentences):
+        kept = number < count
+        marked.arcs = tuple(
+            arc._replace(head_by="anna", label_by="anna") if kept else MarkedArc() for arc in marked.arcs
+        )
+    return "".join(block(marked, marked.arcs) for marked in sentences)
+
+
+# ------------------------------------------------------------------------------------------- the tutorial
+@pytest.mark.timeout(600)
+def test_the_tutorial_from_tagged_text_to_a_hundred_corrected_sentences(
+    tmp_path: Path, tab: Callable[..., Any]
+) -> None:
+    """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
+    gold = list(read(DEMO))
+    path = tmp_path / "my.conllu"
+    path.write_text(confirm(DEMO, 0), encoding="utf-8")
+    with served(path, learn=True) as address:
+        page, client = tab(address), Client(address)
+        expect(page.locator("#learning")).to_contain_text("without any corrected sentence", timeout=120_000)
+        expect(page.locator("#arcs .arc").first).to_be_visible()
+        page.wait_for_timeout(1500)
+        picture(page, "annotate-first")
+        for _ in range(3):
+            correct_by_keys(page, client, gold)
+        expect(page.locator("#sentences-done")).to_have_text("3 of 600")
+        number = 0
+        for done in range(3, 100):
+            number = client.get("next?order=choose")["next"]
+            correct(client, number, gold[number])
+            if done % 10 == 9:
+                wait_for_lesson(client, done + 1)
+        progress = client.get("state")["progress"]
+        assert progress["sentences_done"] == 100
+        shares = progress["over_time"]
+        first, last = (statistics.mean(part) for part in (shares[:20], shares[-20:]))
+        print(f"heads right at first: {first:.0%} of the first twenty sentences, {last:.0%} of the last")
+        assert last > first
+        page.reload()
+        expect(page.locator("#sentences-done")).to_have_text("100 of 600")
+        page.wait_for_timeout(2500)
+        picture(page, "annotate-hundred")
+        picture(tab(address, 390, color_scheme="dark"), "annotate-narrow")
+    assert path.read_text(encoding="utf-8").count("HeadBy=anna") > 500
+
+
+def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
+    """Corrects the sentence that is shown, as a person would."""
+    number = int(page.locator("#number").input_value()) - 1
+    word(page, 1).click()
+    while place := first_wrong(client.get(f"sentence/{number}"), gold[number]):
+        word(page, place).click()
+        head = (gold[number].heads or ())[place - 1]
+        for digit in str(head):
+            page.keyboard.press(digit)
+        page.keyboard.press("Enter")
+        expect(page.locator("#head")).to_have_value(str(head))
+        page.wait_for_timeout(200)
+        picture(page, "annotate-corrected")
+    page.keyboard.press("a")
+    expect(page.locator("#number")).not_to_have_value(str(number + 1))
+
+
+def correct(client: Client, number: int, gold: Sentence) -> None:
+    """Corrects a sentence by requests alone."""
+    while place := first_wrong(client.get(f"sentence/{number}"), gold):
+        client.change(number, "head", place, (gold.heads or ())[place - 1])
+        client.get(f"guess/{number}?corrected={place}")
+    client.change(number, "done")
+
+
+def first_wrong(found: Any, gold: Sentence) -> int:
+    """The first word with a wrong head, punctuation aside; 0: there is none."""
+    for place, (shown, head) in enumerate(zip(found["words"], gold.heads or ()), 1):
+        if shown["tag"] != "PUNCT" and shown["head"] != head:
+            return place
+    return 0
+
+
+def wait_for_lesson(client: Client, trees: int) -> None:
+    """Waits until so many sentences are learnt from, as they are while a person reads."""
+    for _ in range(1000):
+        learning = client.get("state")["learning"]
+        if learning["state"] == "ready" and learning["trees"] >= trees:
+            return
+        time.sleep(0.1)
+    raise AssertionError(learning)

@@ -1,0 +1,310 @@
+"""A file that is being annotated: nothing acknowledged is lost, and others are noticed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny
+from annotating import ROWS, guessed, seen, written
+from shell import Vdgi, names_in
+
+from dynet_vdgi.annotation.changes import ChangeError
+from dynet_vdgi.annotation.journal import Journal, JournalError
+from dynet_vdgi.annotation.session import Session, StaleError
+from dynet_vdgi.data import conllu
+from dynet_vdgi.errors import DataError, UsageError
+
+
+@pytest.fixture
+def session(folder: Path) -> Iterator[Session]:
+    """A session of three sentences with guesses."""
+    found = guessed(Session(written(Path("a.conllu")), "anna"))
+    yield found
+    with contextlib.suppress(OSError):
+        found.journal.close()
+
+
+def again(session: Session) -> Session:
+    """The session after its process was killed."""
+    session.journal.close()
+    return Session("a.conllu", "anna")
+
+
+def change(session: Session, number: int, what: str, word: int = 0, value: int | str = 0) -> None:
+    session.change(number, seen(session.sentences[number]), what, word, value)
+
+
+# ------------------------------------------------------------------------------------------- lost?
+def test_changes_are_there_after_a_kill_though_the_file_was_not_written(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    change(session, 2, "label", 1, "nsubj")
+    change(session, 2, "done")
+    before = [marked.arcs for marked in session.sentences]
+    assert Path("a.conllu").read_bytes() == ROWS.encode()
+    after = again(session)
+    assert after.sentences[2].arcs == before[2]
+    assert after.sentences[0].arcs[1].head == 4
+    assert after.progress() == session.progress()
+    after.journal.close()
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_a_line_that_was_cut_off_is_dropped(session: Session, saves: bool) -> None:
+    change(session, 0, "head", 2, 4)
+    if saves:
+        session.save()
+    whole = session.journal.path.read_bytes()
+    change(session, 0, "head", 1, 4)
+    longer = session.journal.path.read_bytes()
+    session.journal.close()
+    for end in range(len(whole), len(longer)):
+        session.journal.path.write_bytes(longer[:end])
+        found = Session("a.conllu", "anna")
+        assert session.journal.path.read_bytes() == whole
+        assert [arc.head_by for arc in found.sentences[0].arcs[:2]] == ["", "anna"]
+        found.journal.close()
+
+
+def test_a_damaged_journal_is_told_with_its_line(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    session.journal.close()
+    lines = session.journal.path.read_bytes().splitlines(keepends=True)
+    session.journal.path.write_bytes(b"".join([lines[0], b"{broken\n", *lines[2:]]))
+    with pytest.raises(DataError, match=r"a.conllu.journal:2: the journal is damaged here"):
+        Session("a.conllu", "anna")
+
+
+def test_a_change_that_cannot_be_written_has_not_happened(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int, line: bytes) -> int:
+        return original(file, line[:5])
+
+    original = os.write
+    before, size = session.sentences[0].arcs, session.journal.path.stat().st_size
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(JournalError, match="the disk is full"):
+            change(session, 0, "head", 2, 4)
+    assert session.sentences[0].arcs == before
+    assert session.journal.path.stat().st_size == size
+    change(session, 0, "head", 2, 4)
+    assert again(session).sentences[0].arcs[1].head == 4
+
+
+def test_every_change_is_forced_to_the_disk_before_it_counts(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced = []
+    monkeypatch.setattr(os, "fsync", lambda file: forced.append(session.sentences[0].edits))
+    change(session, 0, "head", 2, 4)
+    change(session, 0, "right", 1)
+    assert forced == [0, 1]
+
+
+# ------------------------------------------------------------------------------------------- undo
+def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(session: Session) -> None:
+    states = [[marked.arcs for marked in session.sentences]]
+    for number, what, word, value in (
+        (0, "head", 2, 4),
+        (0, "label", 2, "obj"),
+        (2, "head", 1, 0),
+        (0, "done", 0, 0),
+        (1, "done", 0, 0),
+    ):
+        change(session, number, what, word, value)
+        states.append([marked.arcs for marked in session.sentences])
+    session.save()
+    session = again(session)
+    for state, number in zip(states[-2::-1], (1, 0, 2, 0, 0)):
+        assert session.undo() == number
+        assert [marked.arcs for marked in session.sentences] == state
+    with pytest.raises(ChangeError, match="nothing to undo"):
+        session.undo()
+    session = again(session)
+    for state in states[1:]:
+        session.redo()
+        assert [marked.arcs for marked in session.sentences] == state
+    with pytest.raises(ChangeError, match="nothing to redo"):
+        session.redo()
+    session.undo()
+    change(session, 1, "head", 1, 0)
+    with pytest.raises(ChangeError, match="nothing to redo"):
+        session.redo()
+    session.journal.close()
+
+
+def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
+    assert session.progress()["heads_right"] is None
+    change(session, 0, "head", 2, 4)
+    change(session, 0, "head", 2, 5)
+    change(session, 0, "label", 1, "det")
+    change(session, 0, "done")
+    change(session, 1, "done")
+    found = session.progress()
+    assert (found["sentences_done"], found["words_done"]) == (2, 7)
+    assert found["heads_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
+    assert found["labels_right"] == pytest.approx(1 - 1 / 7, abs=1e-4)
+    assert found["over_time"] == [0.8, 1.0]
+    session.undo()
+    assert session.progress()["sentences_done"] == 1
+
+
+# ------------------------------------------------------------------------------------------- others
+def test_who_has_not_seen_the_last_change_or_guess_is_told(session: Session) -> None:
+    old = seen(session.sentences[1])
+    change(session, 1, "head", 1, 0)
+    with pytest.raises(StaleError, match="changed elsewhere"):
+        session.change(1, old, "head", 1, 2)
+    old = seen(session.sentences[0])
+    assert session.put(0, old[1], guessed_other())
+    with pytest.raises(StaleError, match="parsed again"):
+        session.change(0, old, "done")
+    session.change(0, old, "head", 1, 2)
+    assert not session.put(0, old[1], guessed_other())
+
+
+def guessed_other():
+    """Another guess for the first sentence."""
+    from dynet_vdgi.annotation.marked import Guess
+
+    return Guess((0, 1, 1, 1, 1), ("root", *("dep",) * 4), (0.5,) * 5)
+
+
+def test_a_second_annotator_is_refused(session: Session) -> None:
+    with pytest.raises(UsageError, match="a.conllu is being annotated by another process"):
+        Session("a.conllu", "bob")
+
+
+def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
+    with session.journal.path.open("ab") as handle:
+        handle.write(b"{}\n")
+    with pytest.raises(JournalError, match="changed by another program"):
+        change(session, 0, "head", 2, 4)
+
+
+def test_a_file_that_others_change_is_not_overwritten(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    assert session.save()
+    other = Path("a.conllu").read_text(encoding="utf-8").replace("Gloss=a b", "Gloss=c")
+    written(Path("a.conllu"), other)
+    change(session, 1, "head", 1, 0)
+    assert not session.save()
+    assert "Another program has changed a.conllu" in session.fault
+    assert Path("a.conllu").read_text(encoding="utf-8") == other
+    found = again(session)
+    assert found.sentences[0].arcs[1].head == 4
+    assert found.sentences[1].arcs[0].head == 0
+    assert found.save()
+    assert "Gloss=c|HeadBy=anna" in Path("a.conllu").read_text(encoding="utf-8")
+    found.journal.close()
+
+
+def test_a_file_that_contradicts_the_journal_is_refused_with_its_line(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    session.save()
+    session.journal.close()
+    text = Path("a.conllu").read_text(encoding="utf-8")
+    written(Path("a.conllu"), text.replace("\t4\tdep\t_\tGloss", "\t5\tdep\t_\tGloss"))
+    with pytest.raises(DataError, match=r"a.conllu:4: another program has changed confirmed word 2 to 5 dep"):
+        Session("a.conllu", "anna")
+    written(Path("a.conllu"), text.replace("dogs", "wolves"))
+    with pytest.raises(DataError, match="not the sentences of line"):
+        Session("a.conllu", "anna")
+
+
+def test_the_file_is_always_whole_and_ordinary(session: Session) -> None:
+    for number in range(3):
+        change(session, number, "done")
+        session.save()
+        found = list(conllu.read("a.conllu", heads="required"))
+        assert len(found) == 3
+    session.close()
+    assert names_in(Path()) == ["a.conllu", "a.conllu.journal"]
+
+
+# ------------------------------------------------------------------------------------------- beginning
+def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
+    tiny.write(Path("a.conllu"), 6)
+    with pytest.raises(UsageError, match="a.conllu has 6 trees: say what they are, --given right"):
+        Session("a.conllu", "anna")
+    assert names_in(Path()) == ["a.conllu"]
+    session = Session("a.conllu", "anna", "right")
+    assert all(marked.is_done for marked in session.sentences)
+    session.journal.close()
+    assert Path("a.conllu").read_text(encoding="utf-8").count("HeadBy=anna|LabelBy=anna") > 20
+    with pytest.raises(UsageError, match="has been annotated before"):
+        Session("a.conllu", "anna", "right")
+    Path("a.conllu.journal").unlink()
+    with pytest.raises(UsageError, match="its arcs are marked already"):
+        Session("a.conllu", "anna", "guessed")
+    assert all(marked.is_done for marked in Session("a.conllu", "anna").sentences)
+
+
+def test_trees_that_were_guessed_are_not_confirmed(folder: Path) -> None:
+    tiny.write(Path("a.conllu"), 6)
+    session = Session("a.conllu", "anna", "guessed")
+    assert not any(marked.is_touched for marked in session.sentences)
+    assert session.sentences[0].heads == (2, 3, 0, 3)
+    again(session)
+    tiny.write(Path("b.conllu"), 6, heads=False)
+    with pytest.raises(UsageError, match="the file has no trees"):
+        Session("b.conllu", "anna", "guessed")
+
+
+def test_a_journal_of_another_version_is_refused(folder: Path) -> None:
+    written(Path("a.conllu"))
+    Path("a.conllu.journal").write_text(json.dumps({"journal": 99}) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="of another version"):
+        Session("a.conllu", "anna")
+
+
+def test_a_journal_that_cannot_be_made_is_told(folder: Path) -> None:
+    with pytest.raises(UsageError, match="cannot open the journal"):
+        Journal(Path("nowhere") / "a.journal")
+
+
+# ------------------------------------------------------------------------------------------- the command
+def test_export_leaves_the_marks_out(session: Session, vdgi: Vdgi) -> None:
+    change(session, 1, "done")
+    session.close()
+    result = vdgi.good("annotate", "a.conllu", "--export", "out.conllu")
+    assert "1 sentence with trees, 2 without" in result.err
+    text = Path("out.conllu").read_text(encoding="utf-8")
+    assert "By=" not in text
+    assert "2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_" in text
+    Path("a.conllu.journal").unlink()
+    vdgi.good("annotate", "a.conllu", "--export", "again.conllu")
+    assert Path("again.conllu").read_text(encoding="utf-8") == text
+    result = vdgi("annotate", "out.conllu", "--export", "x.conllu")
+    assert (result.status, "nothing is confirmed" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--every", "0"], "--every 0: must be at least 1"),
+        (["--port", "70000"], "--port 70000: must be from 0 to 65535"),
+        (["--annotator", "a|b"], "--annotator 'a|b': up to 40 letters"),
+        (["--export", "b.conllu", "--every", "5"], "--every has no effect with --export"),
+        (["--export", "b.conllu", "--no-browser"], "--no-browser has no effect with --export"),
+    ],
+)
+def test_wrong_options_are_refused(folder: Path, vdgi: Vdgi, options: list[str], message: str) -> None:
+    written(Path("a.conllu"))
+    result = vdgi("annotate", "a.conllu", *options)
+    assert result.status == 2
+    assert message in result.err
+    assert names_in(folder) == ["a.conllu"]
+
+
+@pytest.mark.parametrize("name", ["-", "a.conllu.gz"])
+def test_streams_and_packed_files_are_refused(folder: Path, vdgi: Vdgi, name: str) -> None:
+    result = vdgi("annotate", name)
+    assert result.status == 2
+    assert "unpack it" in result.err

@@ -1,0 +1,190 @@
+"""Marked sentences: trees that are mended around what is confirmed, changes, reading and writing of marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from annotating import ROWS, chain, written
+from brute_force import is_tree
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynet_vdgi.annotation import mending
+from dynet_vdgi.annotation.changes import ChangeError, new_arcs
+from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked, write_marked
+from dynet_vdgi.annotation.mending import CircleError
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import DataError
+
+
+def of_tags(tags: str) -> MarkedSentence:
+    """A sentence with the guess `chain`."""
+    words = tags.split()
+    marked = MarkedSentence.of(Sentence(tuple(words), tuple(words)), [MarkedArc()] * len(words))
+    marked.put(chain(len(marked.bare)))
+    return marked
+
+
+def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 0) -> MarkedSentence:
+    """The sentence after a change."""
+    marked.arcs = tuple(new_arcs(marked, what, word, value, "anna"))
+    return marked
+
+
+# ------------------------------------------------------------------------------------------- mending
+@given(st.data())
+def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> None:
+    n_words = data.draw(st.integers(1, 8))
+    heads = [
+        data.draw(st.sampled_from([h for h in range(n_words + 1) if h != d])) for d in range(1, n_words + 1)
+    ]
+    fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
+    if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
+        with pytest.raises(ValueError, match="are fixed as roots"):
+            mending.mended(heads, fixed)
+        return
+    try:
+        found = mending.mended(heads, fixed)
+    except CircleError as error:
+        circle = error.words
+    else:
+        assert is_tree(found)
+        assert all(a == b for a, b, f in zip(heads, found, fixed) if f)
+        assert found == tuple(heads) or not is_tree(heads)
+        return
+    assert all(fixed[word - 1] and heads[word - 1] in circle for word in circle)
+
+
+@given(st.data())
+def test_punctuation_follows_and_what_is_fixed_stays(data: st.DataObject) -> None:
+    tags = data.draw(st.lists(st.sampled_from(["NOUN", "VERB", "PUNCT"]), min_size=1, max_size=8))
+    marked = of_tags(" ".join(tags))
+    word = data.draw(st.integers(1, len(tags)))
+    head = data.draw(st.integers(0, len(tags)).filter(lambda h: h != word))
+    change(marked, "head", word, head)
+    assert is_tree(marked.heads)
+    assert marked.heads[word - 1] == head
+    marked.put(chain(len(marked.bare)))
+    assert is_tree(marked.heads)
+    assert marked.heads[word - 1] == head
+    assert all((arc.label == "root") == (arc.head == 0) for arc in marked.arcs)
+
+
+# ------------------------------------------------------------------------------------------- changes
+def test_the_new_head_takes_the_words_place_where_it_hung_below_it() -> None:
+    marked = of_tags("DET NOUN VERB ADV")  # 1 -> 2 -> 3 -> 4 -> ROOT
+    assert change(marked, "head", 3, 1).heads == (2, 4, 1, 0)
+    assert [bool(arc.head_by) for arc in marked.arcs] == [False, False, True, False]
+    assert change(marked, "head", 4, 3).heads == (2, 0, 1, 3)
+
+
+def test_a_new_root_takes_the_place_of_the_old_one_even_if_that_was_confirmed() -> None:
+    marked = change(of_tags("NOUN VERB"), "head", 2, 0)
+    assert marked.arcs[1] == (0, "root", "anna", "anna")
+    change(marked, "head", 1, 0)
+    assert marked.arcs == ((0, "root", "anna", "anna"), (1, "dep", "", ""))
+
+
+def test_circles_of_confirmed_arcs_are_refused() -> None:
+    marked = change(of_tags("NOUN VERB ADV"), "head", 1, 2)
+    change(marked, "head", 2, 3)
+    before = marked.arcs
+    with pytest.raises(ChangeError, match="words 1, 2, 3 would form a circle of confirmed arcs"):
+        change(marked, "head", 3, 1)
+    assert marked.arcs == before
+
+
+@pytest.mark.parametrize(
+    ("what", "word", "value", "message"),
+    [
+        ("head", 1, 1, "its own head"),
+        ("head", 1, 9, "'9' is no word"),
+        ("head", 1, -1, "'-1' is no word"),
+        ("head", 1, "2", "is no word"),
+        ("head", 9, 1, "no word 9"),
+        ("head", 0, 1, "no word 0"),
+        ("label", 1, "<b>", "is no relation"),
+        ("label", 1, "a|b", "is no relation"),
+        ("label", 1, "a\tb", "is no relation"),
+        ("label", 1, "x" * 61, "is no relation"),
+        ("label", 1, "root", "change the head first"),
+        ("label", 3, "obj", "change the head first"),
+        ("fly", 1, 1, "no change is called 'fly'"),
+    ],
+)
+def test_impossible_changes_are_refused(what: str, word: int, value: int | str, message: str) -> None:
+    with pytest.raises(ChangeError, match=message):
+        change(of_tags("NOUN VERB ADV"), what, word, value)
+
+
+def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
+    marked = of_tags("NOUN VERB PUNCT")
+    change(marked, "right", 1)
+    assert not marked.is_done
+    change(marked, "label", 1, "nsubj:pass")
+    assert marked.arcs[0].label == "nsubj:pass"
+    change(marked, "done")
+    assert marked.is_done
+    assert marked.arcs[2] == (2, "punct", "", "")
+    change(marked, "open", 2)
+    assert not marked.is_done
+    empty = MarkedSentence.of(Sentence(("a",), ("X",)), [MarkedArc()])
+    with pytest.raises(ChangeError, match="word 1 has no head and relation yet"):
+        change(empty, "done")
+
+
+def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None:
+    marked = change(of_tags("NOUN PUNCT VERB ADV"), "head", 1, 4)
+    assert marked.confirmed().heads == (3, FREE, FREE)
+    assert marked.confirmed().deprels == ("_", "_", "_")
+    change(marked, "label", 1, "obl")
+    version = marked.version
+    marked.put(chain(3))
+    assert marked.arcs[0] == (4, "obl", "anna", "anna")
+    assert marked.heads == (4, 4, 4, 0)
+    assert marked.confirmed().deprels == ("obl", "_", "_")
+    assert marked.version == version
+    marked.put(chain(3)._replace(heads=(2, 0, 2)))
+    assert marked.heads == (4, 4, 0, 3)
+    assert marked.version == version + 1
+
+
+# ------------------------------------------------------------------------------------------- files
+def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: Path) -> None:
+    sentences = read_marked(written(Path("a.conllu")))
+    write_marked(sentences, "same.conllu")
+    assert Path("same.conllu").read_bytes() == ROWS.encode()
+    for marked in sentences:
+        marked.put(chain(len(marked.bare)))
+    change(sentences[0], "head", 2, 4)
+    write_marked(sentences, "b.conllu")
+    lines = Path("b.conllu").read_text(encoding="utf-8").splitlines()
+    assert lines[3] == "2\tdogs\tdog\tNOUN\t_\t_\t4\tdep\t_\tGloss=a b|HeadBy=anna"
+    for old, new in zip(ROWS.splitlines(), lines):
+        kept = [old.split("\t")[:6] + old.split("\t")[8:9], new.split("\t")[:6] + new.split("\t")[8:9]]
+        assert kept[0] == kept[1]
+    assert [marked.arcs for marked in read_marked("b.conllu")] == [marked.arcs for marked in sentences]
+
+
+def test_without_marks_only_sentences_that_are_done_have_trees(folder: Path) -> None:
+    sentences = read_marked(written(Path("a.conllu")))
+    for marked in sentences:
+        marked.put(chain(len(marked.bare)))
+    change(change(sentences[0], "head", 2, 4), "done")
+    change(sentences[2], "head", 1, 3)
+    write_marked(sentences, "b.conllu", marks=False)
+    text = Path("b.conllu").read_text(encoding="utf-8")
+    assert "By=" not in text
+    first, rest = text.split("# sent_id = two")
+    assert "2\tdogs\tdog\tNOUN\t_\t_\t4\tdep\t_\tGloss=a b\n" in first
+    assert rest == ROWS.split("# sent_id = two")[1]
+
+
+def test_marked_heads_that_are_no_tree_are_told_with_their_line(folder: Path) -> None:
+    marked = "{0}\tw\t_\tX\t_\t_\t{1}\tdep\t_\tHeadBy=x\n"
+    circle = marked.format(1, 2) + marked.format(2, 1) + "3\tc\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    with pytest.raises(DataError, match=r"a.conllu:1: the words 1, 2 would form a circle"):
+        read_marked(written(Path("a.conllu"), circle))
+    with pytest.raises(DataError, match=r"a.conllu:2: HEAD '7' is no word"):
+        read_marked(written(Path("a.conllu"), circle.replace("\t1\tdep", "\t7\tdep")))

@@ -1,0 +1,121 @@
+"""What `data.ignore` names is hidden from teacher and parser, in training and in parsing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.experiments import plan
+
+DEMO = resources() / "demo"
+COLUMNS = ("feats", "xpos", "forms", "punctuation")
+
+
+@cache
+def demo(part: str, n_sentences: int) -> tuple[Sentence, ...]:
+    """Sentences of the demo treebank, with XPOS whose morphs the table `best` reads."""
+    found = list(read(str(DEMO / f"demo-ud-{part}.conllu")))[:n_sentences]
+    return tuple(replace(s, source=None, xpos=tuple(f"X+{tag[:2]}" for tag in s.tags)) for s in found)
+
+
+def blank(sentence: Sentence) -> Sentence:
+    """The sentence with nothing but tags; its punctuation, and so where that stood, stays."""
+    return Sentence(("_",) * len(sentence), sentence.tags, sentence.heads)
+
+
+@cache
+def trained(*ignore: str) -> vdgi.Parser:
+    settings = {"data": {"ignore": list(ignore)}, "parser": {"log2_buckets": 14, "orders": 1}}
+    return vdgi.train(demo("train", 120), settings=settings)
+
+
+def trees(parser: vdgi.Parser, sentences: tuple[Sentence, ...]) -> list[tuple[int, ...]]:
+    return [parse.heads for parse in parser.parse_all(sentences)]
+
+
+def test_what_is_hidden_in_training_is_as_if_it_were_not_there() -> None:
+    settings = {"parser": {"log2_buckets": 14, "orders": 1}}
+    never = vdgi.train([blank(s) for s in demo("train", 120)], settings=settings)
+    hidden = trained("feats", "xpos", "forms")
+    assert tiny.same_arrays(hidden.model.parameters, never.model.parameters)
+    assert hidden.model.symbols == never.model.symbols
+    assert not tiny.same_arrays(trained().model.parameters, never.model.parameters)
+
+
+def test_the_parser_does_not_see_it_either() -> None:
+    test = demo("test", 60)
+    hidden = trained("feats", "xpos", "forms")
+    assert trees(hidden, test) == trees(hidden, tuple(map(blank, test)))
+    assert trees(trained(), test) != trees(trained(), tuple(map(blank, test)))
+    labelled = [[s.deprels for s in hidden.pipe(text)] for text in (test, map(blank, test))]
+    assert labelled[0] == labelled[1]
+
+
+def test_the_places_of_punctuation() -> None:
+    text = demo("train", 120)
+    hidden = trained("punctuation")
+    assert hidden.model.symbols is not None
+    assert not hidden.model.symbols["text"]["has_gaps"]
+    whole = trained().model.symbols
+    assert whole is not None
+    assert whole["text"]["has_gaps"]
+    assert len(hidden.parse_all(text[:1])[0].heads) == len(text[0])  # the words are still attached
+
+
+def test_the_model_file_tells_and_parses_as_before(tmp_path: Path) -> None:
+    hidden = trained("feats", "forms")
+    hidden.save(tmp_path / "model.vdgi")
+    again = vdgi.load(tmp_path / "model.vdgi")
+    assert again.model.settings.data.ignore == ("feats", "forms")
+    assert 'ignore = ["feats", "forms"]' in again.model.settings.to_toml()
+    test = demo("test", 20)
+    assert trees(again, test) == trees(hidden, test)
+    assert trees(again, test) == trees(again, tuple(s.ignoring(["feats", "forms"]) for s in test))
+
+
+@pytest.mark.parametrize(
+    ("ignore", "settings", "reason"),
+    [
+        (["feats"], {"rules": "best-tags"}, "'data.ignore' would have no effect: neither"),
+        (["forms"], {"rules": "ud"}, "'data.ignore' would have no effect: neither"),
+        (["feats", "xpos"], {"data": {"tags": "xpos"}}, "'data.ignore' cannot hide xpos, since"),
+    ],
+)
+def test_what_has_no_effect_is_refused(ignore: list[str], settings: dict[str, Any], reason: str) -> None:
+    data = {**settings.get("data", {}), "ignore": ignore}
+    with pytest.raises(ConfigError, match=reason):
+        vdgi.train(demo("train", 60), settings={**settings, "data": data})
+
+
+def test_a_sentence_without_columns() -> None:
+    sentence = Sentence(
+        ("Ab", "cd"),
+        ("NOUN", "VERB"),
+        (2, 0),
+        lemmas=("a", "c"),
+        xpos=("N", "V"),
+        feats=("_", "X=Y"),
+        gaps=("", ",", ""),
+    )
+    assert sentence.ignoring(()) is sentence
+    assert sentence.ignoring(COLUMNS) == Sentence(("_", "_"), ("NOUN", "VERB"), (2, 0))
+    assert sentence.ignoring(["feats"]) == replace(sentence, feats=())
+
+
+def test_the_plan_ud2_is_the_list_of_the_benchmarks() -> None:
+    """In the same order, so that the sets of the list are the same treebanks."""
+    rows = (Path(__file__).parents[1] / "benchmarks" / "lists" / "ud2.csv").read_text().splitlines()[1:]
+    listed = [row.split(",")[1:] for row in rows]
+    content = plan.load(plan.path_of("ud2"))
+    assert [[t.name, " ".join(t.train), *t.test] for t in content.treebanks] == listed
+    assert content.seeds == (1, 2, 3)
