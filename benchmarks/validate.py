@@ -14,6 +14,7 @@ import argparse
 import csv
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,6 +31,12 @@ INCIDENT = re.compile(r"\[L(\d) \w+ ([\w-]+)\]")
 LEVEL = 3
 
 Incidents = Counter[tuple[int, str]]
+
+
+def installed() -> str:
+    """The validator beside this Python, else the one that is found by its name."""
+    beside = Path(sys.executable).with_name("udvalidate")
+    return str(beside) if beside.exists() else "udvalidate"
 
 
 def incidents(validator: str, path: str) -> Incidents:
@@ -75,7 +82,7 @@ def main() -> None:
     )
     parser.add_argument("--list", required=True, help="CSV with the columns language and test")
     parser.add_argument("--data", required=True, type=Path, help="folder of the treebanks")
-    parser.add_argument("--validator", default="udvalidate", help="the program (default: %(default)s)")
+    parser.add_argument("--validator", default=installed(), help="the program (default: udvalidate)")
     parser.add_argument("--out", required=True, type=Path, help="folder for parsers and parses")
     parser.add_argument("--sentences", type=int, default=200, help="to learn from (default: %(default)s)")
     parser.add_argument("--labels", default="ud2", help="table of labels (default: %(default)s)")

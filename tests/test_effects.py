@@ -112,6 +112,7 @@ OTHER: dict[str, Any] = {
     "parser.explore_from": 1,
     "parser.log2_buckets": 8,
     "parser.unknown": 0.3,
+    "parser.orders": 2,
     "parser.word_dim": 3,
     "parser.vector_dim": 7,
     "parser.tag_dim": 5,
