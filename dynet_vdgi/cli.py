@@ -24,6 +24,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
+from dynet_vdgi.commands import add_parser  # noqa: E402
 from dynet_vdgi.errors import VdgiError  # noqa: E402
 from dynet_vdgi.names import did_you_mean  # noqa: E402
 
@@ -109,15 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for verb in VERBS:
         module = importlib.import_module(f"dynet_vdgi.commands.{verb}")
-        summary, _, details = (module.__doc__ or "").partition("\n")
-        sub = verbs.add_parser(
-            verb,
-            help=summary,
-            description=f"{summary}\n{details}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(sub)
-        sub.set_defaults(run=module.run)
+        add_parser(verbs, verb, module).set_defaults(run=module.run)
     summary = "Explain a verb."
     sub = verbs.add_parser("help", help=summary, description=f"{summary} The same as `vdgi VERB --help`.")
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.commands import rules_estimate, rules_explain, rules_learn, rules_list, rules_show
+from dynet_vdgi.commands import add_parser, rules_estimate, rules_explain, rules_learn, rules_list, rules_show
 
 TASKS = {
     "list": rules_list,
@@ -28,14 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The tasks of `vdgi rules`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     for name, module in TASKS.items():
-        summary, _, details = (module.__doc__ or "").partition("\n")
-        sub = tasks.add_parser(
-            name,
-            help=summary,
-            description=f"{summary}\n{details}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(sub)
+        add_parser(tasks, name, module)
 
 
 def run(arguments: argparse.Namespace) -> None:

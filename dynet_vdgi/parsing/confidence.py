@@ -55,6 +55,14 @@ class Calibration:
         values = isotonic([float(y[words].mean()) for words in bins], [len(words) for words in bins])
         return cls(np.array([x[words[-1]] for words in bins]), values, shift)
 
+    @classmethod
+    def of_parses(
+        cls, parses: Iterable[tuple[Sequence[int], Floats]], marginals: Iterable[Floats], shift: float
+    ) -> Calibration:
+        """The same, of trees, heads (n,) and margins (n,), and a teacher's marginals (n + 1, n)."""
+        trees, margins = zip(*parses)
+        return cls.fit(np.concatenate(margins), arc_probabilities(marginals, trees), shift)
+
     def __call__(self, margins: ArrayLike) -> Floats:
         """Probabilities (words,) that heads with these margins (words,) are right."""
         x = np.minimum(np.asarray(margins, np.float64), MOST)

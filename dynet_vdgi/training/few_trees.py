@@ -19,7 +19,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, arc_probabilities, shift_for
+from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, shift_for
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
 
@@ -95,9 +95,8 @@ class FewTrees:
 
     def _calibrate(self, sentences: Sequence[Sentence], marginals: Sequence[Floats], shift: float) -> None:
         found = self.student.predict_with_margins(sentences)
-        margins = np.concatenate([of_words for _, of_words in found])
-        said = arc_probabilities(marginals, [tree.heads or () for tree, _ in found])
-        self.calibration = Calibration.fit(margins, said, shift)
+        parses = [(tree.heads or (), margins) for tree, margins in found]
+        self.calibration = Calibration.of_parses(parses, marginals, shift)
 
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the most expected heads for FREE words.

@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, PerceptronSettings, Settings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
@@ -90,15 +88,12 @@ def learn_perceptron(
 
 def _calibration(material: Material, student: Perceptron) -> Arrays:
     """What makes margins probabilities, for the model file; nothing where no teacher voted."""
-    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration, arc_probabilities
+    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
 
     if not material.votes:
         return {}
     sentences, marginals = zip(*material.votes)
-    found = student.with_margins(sentences)
-    margins = np.concatenate([of_words for _, of_words in found])
-    said = arc_probabilities(marginals, [heads for heads, _ in found])
-    return Calibration.fit(margins, said, SHIFT_WITHOUT_TREES).arrays()
+    return Calibration.of_parses(student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
