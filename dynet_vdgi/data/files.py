@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO, TextIO, cast
 
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.names import near
 
 AnyPath = str | os.PathLike[str]
@@ -62,7 +63,8 @@ class _LineCounter(io.BufferedIOBase):
     Closing it leaves the stream below open.
     """
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BinaryIO, name: str, longest: int | None) -> None:
+        self._longest, self._in_line = longest, 0  # bytes that a line may have, and has so far
         self._read_all = stream.read
         self._read_some = getattr(stream, "read1", stream.read)
         self._name = name
@@ -88,9 +90,21 @@ class _LineCounter(io.BufferedIOBase):
         except OSError as error:
             raise DataError(self._name, self._newlines + 1, f"cannot be read: {error.strerror}") from None
         self._start = self._start or chunk[:2]
+        if self._longest is not None:
+            self._check_line(chunk, self._longest)
         self._newlines += chunk.count(b"\n")
         self._last = chunk or self._last
         return chunk
+
+    def _check_line(self, chunk: bytes, longest: int) -> None:
+        """Raises: DataError, the line that goes on or begins with these bytes is too long."""
+        end = chunk.find(b"\n")
+        self._in_line += end if end >= 0 else len(chunk)
+        if self._in_line > longest:
+            message = f"a line of more than {longest} bytes"
+            raise DataError(self._name, self._newlines + 1, message, to_raise("line"))
+        if end >= 0:
+            self._in_line = len(chunk) - chunk.rfind(b"\n") - 1
 
     def fault(self, error: UnicodeDecodeError) -> DataError | None:
         """The fault behind a decoding error, None when the error comes from some other text.
@@ -108,18 +122,19 @@ class _LineCounter(io.BufferedIOBase):
 
 
 @contextmanager
-def open_text(path: AnyPath) -> Iterator[TextIO]:
+def open_text(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextIO]:
     r"""A UTF-8 text handle for reading `path`: `-` is standard input, `.gz` is decompressed on the way.
 
     Lines end with "\n" only and are not translated, so that the caller sees "\r\n" and line numbers agree
-    with those of other programs.
+    with those of other programs. A line is limited, see `limits`, unless the file is said to have none.
 
     Raises: `DataError` with the path (and the line, where there is one) for a file that is missing, a
-    directory, not permitted, damaged or not UTF-8, also while the handle is read.
+    directory, not permitted, damaged or not UTF-8, or has a line that is too long, also while it is read.
     """
     name = shown(path)
     with ExitStack() as stack:
-        counter = _LineCounter(_open_binary(path, stack), name)
+        longest = limit("line") if has_lines else None
+        counter = _LineCounter(_open_binary(path, stack), name, longest)
         text = io.TextIOWrapper(cast(BinaryIO, counter), encoding="utf-8", newline="\n")
         try:
             yield text
