@@ -21,7 +21,7 @@ from conllu import parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.data import conllu, conllu_faults, conllu_writing
+from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import Repair, read
 from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
 from dynet_vdgi.data.conllu_writing import render, write
@@ -215,15 +215,15 @@ def test_callbacks_may_raise(file_of: Callable[[str], str]) -> None:
 def test_a_sentence_without_end_is_given_up_early(
     file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conllu_faults, "MAX_LINES", 9)
+    monkeypatch.setenv("VDGI_LIMITS", "lines=9")
     faults: list[DataError] = []
-    path = file_of("# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
+    path = file_of("\n" + "# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
     assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [
-        5012
+        5013
     ]
     assert [(fault.line, fault.message) for fault in faults] == [
-        (1, "comments without a sentence"),
-        (11, "no empty line in 9 lines"),
+        (2, "comments without a sentence"),
+        (12, "no empty line in 9 lines"),
     ]
 
 

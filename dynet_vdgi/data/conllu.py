@@ -18,12 +18,12 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple, TextIO, get_args
 
-from dynet_vdgi.data import conllu_faults
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.names import count
 
 Heads = Literal["optional", "partial", "required", "ignored"]
@@ -175,6 +175,9 @@ def _raw_items(path: AnyPath) -> Iterator[Block | DataError]:
                     yield item
                     continue
                 hint = ""
+                if isinstance(item, DataError):
+                    yield item
+                    continue
                 yield Block(name, *item)
     except DataError as error:
         yield error
@@ -183,8 +186,10 @@ def _raw_items(path: AnyPath) -> Iterator[Block | DataError]:
             yield DataError(name, None, "no sentences", hint)
 
 
-def _blocks(handle: TextIO, name: str) -> Iterator[Repair | tuple[int, list[str]]]:
+def _blocks(handle: TextIO, name: str) -> Iterator[DataError | tuple[int, list[str]]]:
     """First line number and lines (without ends) of each block between empty lines; repairs in between.
+
+    A block that is too large is a fault in its place.
 
     As long as nothing is odd, blocks are cut out of some thousand characters at once.
     """
@@ -212,7 +217,7 @@ def _has_odd_lines(text: str) -> bool:
 
 def _blocks_line_by_line(
     handle: Iterable[str], name: str, before: int
-) -> Iterator[Repair | tuple[int, list[str]]]:
+) -> Iterator[DataError | tuple[int, list[str]]]:
     """The same, of the lines after the first `before`; finds what is to be repaired."""
     told: set[str] = set()
 
@@ -222,9 +227,9 @@ def _blocks_line_by_line(
             yield Repair(name, line, message, hint)
 
     lines: list[str] = []
-    longest = conllu_faults.MAX_LINES
-    first, number = 0, before
-    ended = True
+    first, number, size = 0, before, 0
+    most_lines, most_characters = limit("lines"), limit("sentence")
+    is_skipped, ended = False, True  # the rest of a block that is too large, up to the next empty line
     for number, line in enumerate(handle, before + 1):
         if line[-1] != "\n":
             ended = False
@@ -238,24 +243,35 @@ def _blocks_line_by_line(
             line = line[1:]
             yield from repair(number, "byte-order mark", "removed")
         if line and not line.isspace():
+            if is_skipped:
+                continue
             if not lines:
-                first = number
-            if len(lines) <= longest:
-                lines.append(line)
-                if len(lines) > longest:  # certainly a fault: tell it now, then skip to the next empty line
-                    yield first, lines
+                first, size = number, 0
+            lines.append(line)
+            size += len(line)
+            if len(lines) > most_lines or size > most_characters:
+                what = "lines" if len(lines) > most_lines else "sentence"
+                yield _too_large(name, first, what)
+                lines, is_skipped = [], True
             continue
-        if not lines:
+        if not lines and not is_skipped:
             yield from repair(number, "needless empty line", "skipped, here and below")
         elif line:
             yield from repair(number, "white space in an empty line", "removed, here and below")
-        if 0 < len(lines) <= longest:
+        if lines:
             yield first, lines
-        lines = []
-    if 0 < len(lines) <= longest:
+        lines, is_skipped = [], False
+    if lines:
         if ended:
             yield from repair(number, "no empty line after the last sentence", "added")
         yield first, lines
+
+
+def _too_large(name: str, first: int, what: str) -> DataError:
+    """The fault of a block that begins in this line and goes on beyond a limit."""
+    unit = "lines" if what == "lines" else "characters"
+    message = f"no empty line in {limit(what)} {unit}"
+    return DataError(name, first, message, f"not a CoNLL-U file? {to_raise(what)}")
 
 
 def _sentence(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
-MAX_LINES = 100_000  # in one sentence; bounds the memory spent on a file that is not CoNLL-U
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "tag the text first, e.g. with UDPipe, Stanza or spaCy"
 
@@ -151,8 +151,8 @@ class BlockCheck:
                 raise self.fault(row, message, "write _ there")
 
     def check_end(self, lines: list[str], n_words: int) -> None:
-        if len(lines) > MAX_LINES:
-            raise self.fault(0, f"no empty line in {MAX_LINES} lines", "not a CoNLL-U file?")
+        if n_words > limit("words"):
+            raise self.fault(0, f"a sentence of {n_words} words", to_raise("words"))
         if not self.started:
             raise self.fault(0, "comments without a sentence", "remove them, or the empty line after them")
         if not n_words:

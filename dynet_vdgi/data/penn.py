@@ -23,6 +23,7 @@ from typing import NamedTuple
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.data.head_rules import HeadRules
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.limits import limit, to_raise
 
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
@@ -115,7 +116,7 @@ def read(path: AnyPath) -> Iterator[Tree]:
     """
     name = shown(path)
     stack: list[_Bracket] = []
-    any_tree = False
+    any_tree, n_words, most_words = False, 0, limit("words")
     with open_text(path) as handle:
         for number, line in enumerate(handle, 1):
             if "\0" in line:
@@ -141,11 +142,15 @@ def read(path: AnyPath) -> Iterator[Tree]:
                     while not tree.label and len(tree.children) == 1:
                         tree = tree.children[0]
                     yield tree
-                    any_tree = True
+                    any_tree, n_words = True, 0
                 elif stack[-1].label is None and not stack[-1].has_brackets:
                     stack[-1].label = token
                 else:
                     stack[-1].forms.append(token)
+                    n_words += 1
+                    if n_words > most_words:
+                        message = f"a tree of more than {most_words} words"
+                        raise DataError(name, stack[0].line, message, to_raise("words"))
     if stack:
         hint = f"open at the end of the file: {len(stack)}"
         raise DataError(name, stack[0].line, "bracket is never closed", hint)

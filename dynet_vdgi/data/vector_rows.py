@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.names import count as counted
 
 Floats = NDArray[np.float32]
@@ -48,7 +50,7 @@ _HINT = "cut off, or not a file of word vectors?"
 @contextmanager
 def byte_stream(path: str) -> Iterator[io.BufferedReader]:
     """The bytes of a file, decompressed; faults are told as `files.open_text` tells them."""
-    with files.open_text(path) as text:
+    with files.open_text(path, has_lines=False) as text:
         yield io.BufferedReader(cast(io.RawIOBase, text.buffer), BUFFER)
 
 
@@ -92,7 +94,11 @@ def wanted_rows(path: str, stream: io.BufferedReader, wanted: Collection[str]) -
     vectors: dict[str, Floats] = {}
     beginning: list[str] = []
     n_rows = 0
-    rows = (_binary_rows if layout.binary else _text_rows)(stream, layout, malformed)
+    rows = (
+        _binary_rows(stream, layout, malformed)
+        if layout.binary
+        else _text_rows(path, stream, layout, malformed)
+    )
     for n_rows, (number, word, numbers) in enumerate(rows, 1):
         if word in keys:
             if keys[word] in vectors:
@@ -134,6 +140,8 @@ def _layout(path: str, head: bytes) -> _Layout:
     widths = [_n_numbers(line) for line in lines[1 if header else 0 :][:SNIFFED_ROWS]]
     if header:
         promised, dim = map(int, header.groups())
+        if 4 * dim > limit("line"):
+            raise DataError(name, 1, f"the header says {counted(dim, 'number')} a row", to_raise("line"))
         if any(width >= dim for width in widths):
             return _Layout(dim, False, promised)
         if _CONTROL.search(head) or not _is_utf8(head, complete=False):
@@ -187,10 +195,15 @@ class _Oddities:
         self.count += 1
 
 
-def _text_rows(stream: io.BufferedReader, layout: _Layout, malformed: _Oddities) -> Iterator[Row]:
+def _text_rows(path: str, stream: io.BufferedReader, layout: _Layout, malformed: _Oddities) -> Iterator[Row]:
     """Sound rows of text; a word may have spaces inside, as some of GloVe's do."""
-    dim = layout.dim
-    for number, line in enumerate(stream, 1 if layout.promised is None else 2):
+    dim, longest = layout.dim, limit("line")
+    lines = iter(partial(stream.readline, longest + 1), b"")
+    for number, line in enumerate(lines, 1 if layout.promised is None else 2):
+        if len(line) > longest:
+            raise DataError(
+                files.shown(path), number, f"a line of more than {longest} bytes", to_raise("line")
+            )
         row = line.rstrip(b" \r\n")
         spaces = row.count(b" ")
         if spaces == dim:

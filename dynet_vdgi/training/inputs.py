@@ -14,7 +14,7 @@ import msgspec
 from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import ModelSettings, Settings, without_effect
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, file_checks, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -86,10 +86,10 @@ class Inputs:
         """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
         names = [name for given in self.texts.values() for name in given.names]
         others = [name for given in self.treebanks.values() for name in given.names]
-        if "-" in (*names, *self.trees.names, *self.dev.names, *others):
-            raise UsageError(
-                "training reads its files more than once: save standard input (-) to a file first"
-            )
+        file_checks.check_read_again(
+            (*names, *self.trees.names, *self.dev.names, *others, *self.facts.values()),
+            "training reads its files more than once",
+        )
         if not any(self.texts.values()) and not self.trees:
             raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
         for name, times in Counter(names).items():

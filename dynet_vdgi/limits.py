@@ -1,0 +1,60 @@
+"""How much of an input the program takes before it refuses it, so that its memory is bounded.
+
+The limits are generous, and the environment variable VDGI_LIMITS changes them, also for the processes that
+this one starts: `VDGI_LIMITS="words=50000 line=20_000_000"`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.names import did_you_mean
+
+VARIABLE = "VDGI_LIMITS"
+
+DEFAULTS: Mapping[str, int] = MappingProxyType(
+    {
+        "line": 10_000_000,  # bytes of a line of text
+        "sentence": 20_000_000,  # characters of a sentence with its comments
+        "lines": 100_000,  # of a sentence, with its comments
+        "words": 10_000,  # of a sentence
+        "tags": 500,  # different ones, in what is learnt from
+        "table": 10_000_000,  # bytes of a file of rules, settings, facts or labels, or of a plan
+        "model": 2_000_000_000,  # bytes of a model file's content
+    }
+)
+
+
+def limit(name: str) -> int:
+    """The limit of that name. Raises: ConfigError, VDGI_LIMITS is malformed."""
+    return _limits(os.environ.get(VARIABLE, ""))[name]
+
+
+@lru_cache(maxsize=8)
+def _limits(said: str) -> Mapping[str, int]:
+    found = dict(DEFAULTS)
+    for item in said.replace(",", " ").split():
+        name, equals, number = item.partition("=")
+        if name not in DEFAULTS:
+            there_are = f"(there are: {', '.join(DEFAULTS)})"
+            raise ConfigError(f"{VARIABLE}: no limit '{name}'{did_you_mean(name, DEFAULTS)} {there_are}")
+        try:
+            found[name] = int(number)
+        except ValueError:
+            found[name] = 0
+        if not equals or found[name] < 1:
+            raise ConfigError(f"{VARIABLE}: '{item}' must be {name}=N, N a whole number from 1")
+    return found
+
+
+def to_raise(name: str) -> str:
+    """What to do about a limit that is too low, for messages.
+
+    >>> to_raise("words")
+    'if that is right, raise the limit: VDGI_LIMITS=words=20000'
+    """
+    return f"if that is right, raise the limit: {VARIABLE}={name}={2 * limit(name)}"

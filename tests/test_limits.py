@@ -1,0 +1,84 @@
+"""Inputs that are too large are refused at their place, and the limits can be set."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from dynet_vdgi import limits
+from dynet_vdgi.data import conllu, penn, vector_rows
+from dynet_vdgi.data.files import open_text
+from dynet_vdgi.errors import ConfigError, DataError
+
+WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
+
+
+@pytest.fixture
+def low(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.VARIABLE, "line=20_000, sentence=1000 words=3 table=100 tags=3")
+
+
+def fault_of(path: Path) -> str:
+    """The one fault of a CoNLL-U file, without the hint."""
+    faults: list[DataError] = []
+    list(conllu.read(path, on_error=faults.append))
+    (fault,) = faults
+    return f"{fault.line}: {fault.message}"
+
+
+@pytest.mark.usefixtures("low")
+@pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz"])
+def test_a_line_without_end_is_refused_while_it_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = WORD.format(1).encode() + bytes(1_000_000)
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert fault_of(path) == "2: a line of more than 20000 bytes"
+    with open_text(path) as handle, pytest.raises(DataError, match=":2: a line of more than 20000 bytes"):
+        list(handle)
+
+
+@pytest.mark.usefixtures("low")
+def test_long_lines_of_any_number_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(("x" * 19_999 + "\n") * 9, encoding="utf-8")
+    with open_text(path) as handle:
+        assert sum(1 for _ in handle) == 9
+
+
+@pytest.mark.usefixtures("low")
+def test_sentences_that_are_too_long_are_skipped_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    sound = WORD.format(1) + "\n"
+    path.write_text(sound + "".join(map(WORD.format, range(1, 5))) + "\n" + sound, encoding="utf-8")
+    assert fault_of(path) == "3: a sentence of 4 words"
+    path.write_text("\n" + sound + "# c\n" * 400 + sound + sound, encoding="utf-8")
+    assert fault_of(path) == "4: no empty line in 1000 characters"
+
+
+@pytest.mark.usefixtures("low")
+def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("((S (NN a)))\n(S\n" + "(NN a)\n" * 4, encoding="utf-8")
+    with pytest.raises(DataError, match=":2: a tree of more than 3 words"):
+        list(penn.read(path))
+
+
+@pytest.mark.usefixtures("low")
+def test_a_row_of_vectors_may_not_be_of_any_length(tmp_path: Path) -> None:
+    path = tmp_path / "a.vec"
+    for content, message in (
+        (b"9 5001\n", "the header says 5,001 numbers a row"),
+        (b"w 1 2\n" * 200 + b"v" * 20_001, ":201: a line of more than 20000 bytes"),
+    ):
+        path.write_bytes(content)
+        with vector_rows.byte_stream(str(path)) as stream, pytest.raises(DataError, match=message):
+            vector_rows.wanted_rows(str(path), stream, ["w"])
+
+
+@pytest.mark.parametrize("said", ["wrods=3", "words", "words=0", "words=many"])
+def test_a_limit_that_is_none_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.VARIABLE, said)
+    with pytest.raises(ConfigError, match="VDGI_LIMITS: "):
+        limits.limit("words")
