@@ -51,7 +51,7 @@ def a_model() -> ModelFile:
         vocabulary=Vocabulary(("ADJ", "NOUN", "VERB"), ("und", "das", "Über"), lowercase=False),
         rules=parse_rules(RULES),
         parameters={
-            "encoder/bias": np.array([0.0, -0.0, 1e-45, np.inf], dtype=np.float32),
+            "encoder/bias": np.array([0.0, -0.0, 1e-45, 3e38], dtype=np.float32),
             "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
         },
         training={"updates": np.array(17), "value:encoder/bias": rng.normal(size=4).astype(np.float32)},
