@@ -78,7 +78,7 @@ class Vocabulary:
         twice, or there is not a class for each word.
         """
         try:
-            stored = msgspec.json.decode(content, type=_Stored)
+            stored = msgspec.json.decode(content, type=_StoredVocabulary)
         except msgspec.MsgspecError as error:
             raise ModelError(f"the model file is damaged: vocabulary: {error}") from None
         for name, entries in (("tags", stored.tags), ("words", stored.words)):
@@ -90,7 +90,7 @@ class Vocabulary:
         return cls(stored.tags, stored.words, stored.lowercase, stored.classes)
 
 
-class _Stored(msgspec.Struct):
+class _StoredVocabulary(msgspec.Struct):
     """What `Vocabulary.to_json` gives, for the validation library."""
 
     tags: tuple[str, ...]

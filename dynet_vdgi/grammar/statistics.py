@@ -75,7 +75,7 @@ def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     after = total = 0
     for view in views:
         if sum(tag in one for tag in view.tags) == 1:
-            end = max(i for i, tag in enumerate(view.tags) if tag in last)
+            end = max((i for i, tag in enumerate(view.tags) if tag in last), default=view.n)
             places = [i for i, tag in enumerate(view.tags) if tag in counted]
             total += len(places)
             after += sum(place > end for place in places)
@@ -192,7 +192,7 @@ class Text:
     def from_json(cls, data: Any) -> Text:
         """The text saved by `to_json`. Raises: ModelError, a field is missing or of another type."""
         try:
-            stored = msgspec.convert(data, _Stored)
+            stored = msgspec.convert(data, _StoredText)
         except msgspec.ValidationError as error:
             raise ModelError(f"what the model says of its text is damaged: {error}") from None
         return cls(
@@ -205,7 +205,7 @@ class Text:
         )
 
 
-class _Stored(msgspec.Struct):
+class _StoredText(msgspec.Struct):
     """What `Text.to_json` gives, for the validation library."""
 
     order: Statistics

@@ -90,13 +90,13 @@ class Codes:
     def from_json(cls, rules: RuleSet, data: Mapping[str, Any]) -> Codes:
         """The codes saved by `to_json`. Raises: ModelError, they are damaged."""
         try:
-            stored = msgspec.convert(data, _Stored)
+            stored = msgspec.convert(data, _StoredCodes)
         except msgspec.ValidationError as error:
             raise ModelError(f"the model's symbols are damaged: {error}") from None
         return cls(Prior.from_json(rules, stored.text), stored.coarse, stored.fine)
 
 
-class _Stored(msgspec.Struct):
+class _StoredCodes(msgspec.Struct):
     """What `Codes.to_json` gives, for the validation library."""
 
     text: dict[str, Any]
