@@ -15,11 +15,11 @@ import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
@@ -93,7 +93,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
         """With this program's versions, this machine and this time."""
         return cls(
             python=platform.python_version(),
-            numpy=metadata.version("numpy"),
+            numpy=np.__version__,
             machine=platform.machine(),
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             **told,

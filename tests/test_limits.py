@@ -89,8 +89,10 @@ def test_a_limit_that_is_none_is_refused(said: str, monkeypatch: pytest.MonkeyPa
         limits.limit("words")
 
 
-@pytest.mark.usefixtures("low")
-def test_words_in_the_column_of_tags_are_not_learnt_from(tmp_path: Path) -> None:
+def test_words_in_the_column_of_tags_are_not_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(limits.VARIABLE, "tags=3")
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")

@@ -105,7 +105,8 @@ def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
             source = sentence.source
             hint = f"are these words in the column of tags? {to_raise('tags')}"
             message = f"there are more than {most} different tags, such as {', '.join(sorted(tags)[:3])}"
-            raise DataError(source.path if source else "<memory>", source and source.line, message, hint)
+            path, line = (source.path, source.line) if source else ("<memory>", None)
+            raise DataError(path, line, message, hint)
         yield sentence
 
 

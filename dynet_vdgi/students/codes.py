@@ -21,7 +21,8 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.students.perceptron import COARSE_BITS, code_of
+from dynet_vdgi.students.arc_hybrid import COARSE_BITS
+from dynet_vdgi.students.perceptron import code_of
 
 LEVELS = 2
 SEEN_OFTEN = 3
