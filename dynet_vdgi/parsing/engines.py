@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
@@ -57,6 +58,15 @@ class NeuralEngine:
 
         self._arena = Arena(model.parameters, model.settings.model)
         self._vocabulary = model.vocabulary
+        self._try_out()
+
+    def _try_out(self) -> None:
+        """Raises: ModelError, weights do not fit each other or the vocabulary."""
+        tags, words = len(self._vocabulary.tags), len(self._vocabulary.words)
+        try:
+            self._arena.parse([Encoded((tags, UNKNOWN, tags), (words, UNKNOWN, words))])
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"parameters do not fit the model: {error}") from None
 
     def make_ready(self) -> None:
         pass  # nothing is compiled
@@ -83,10 +93,9 @@ class SymbolEngine:
         self._vocabulary = model.vocabulary
         self.codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
         self.is_lean = self.codes is None
-        if self.codes is None and self.model.n_tags != len(model.vocabulary.tags):
-            raise ModelError(
-                f"the perceptron has {self.model.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
-            )
+        n_tags = self.codes.n_tags if self.codes is not None else len(model.vocabulary.tags)
+        if self.model.n_tags != n_tags:
+            raise ModelError(f"the perceptron has {self.model.n_tags} tags, its vocabulary {n_tags}")
 
     def make_ready(self) -> None:
         self.model.make_ready()
