@@ -10,14 +10,14 @@ from itertools import chain, islice
 
 import numpy as np
 import pytest
-from test_quick_reader import DEMO, mutated
+from mutating import DEMO, mutated
 
 import dynet_vdgi
 from dynet_vdgi.data import columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
-from dynet_vdgi.data.conllu_blocks import Text
+from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.punctuation import restore_punctuation
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
@@ -149,7 +149,7 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     for k in range(60):
         how = How(confidence=k % 2 == 1)
         wanted = stream.Wanted(how, None, verb_final=rng.random() < 0.5)
-        text = Text("a.conllu", 7, changed(rng, sentences))
+        text = Passage("a.conllu", 7, changed(rng, sentences))
         if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
             continue
         reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Text, raw_items, warn
+from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
@@ -118,7 +118,7 @@ def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataEr
         if isinstance(item, DataError):
             yield item
             continue
-        for block in item.blocks() if isinstance(item, Text) else (item,):
+        for block in item.blocks() if isinstance(item, Passage) else (item,):
             try:
                 sentence = sentence_of(block, heads, tags, repairs.append)
             except DataError as error:

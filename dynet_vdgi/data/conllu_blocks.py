@@ -35,7 +35,7 @@ class Block(NamedTuple):
     lines: list[str]
 
 
-class Text(NamedTuple):
+class Passage(NamedTuple):
     """Some whole sentences, whose lines end as they should and between which there is one empty line."""
 
     path: str
@@ -56,20 +56,20 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
 
     Raises: `DataError` where the file cannot be read, and for a file without sentences.
     """
-    for item in texts(path, on_repair, size=CHUNK):
+    for item in passages(path, on_repair, size=CHUNK):
         if isinstance(item, Block):
             yield item
         else:
             yield from item.blocks()
 
 
-def texts(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) -> Iterator[Text | Block]:
+def passages(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) -> Iterator[Passage | Block]:
     """The same, as long as no line is odd as texts, each of so many characters at least but for the last.
 
     Raises: as `blocks`.
     """
     for item in raw_items(path, size):
-        if isinstance(item, (Text, Block)):
+        if isinstance(item, (Passage, Block)):
             yield item
         elif isinstance(item, Repair):
             (on_repair or warn)(item)
@@ -82,13 +82,13 @@ def warn(repair: DataError) -> None:
     _LOGGER.warning("%s", repair)
 
 
-def raw_items(path: AnyPath, size: int) -> Iterator[Text | Block | DataError]:
+def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]:
     """Texts of so many characters at least or blocks, faults of the file and repairs, in file order."""
     name = shown(path)
     hint = "file is empty; a Git LFS or partial checkout?"
     try:
         with open_text(path) as handle:
-            for item in _read_texts(handle, name, size):
+            for item in _read_passages(handle, name, size):
                 if isinstance(item, Repair):
                     hint = hint and "the file holds only empty lines"
                 else:
@@ -101,7 +101,7 @@ def raw_items(path: AnyPath, size: int) -> Iterator[Text | Block | DataError]:
             yield DataError(name, None, "no sentences", hint)
 
 
-def _read_texts(handle: TextIO, name: str, size: int) -> Iterator[Text | Block | DataError]:
+def _read_passages(handle: TextIO, name: str, size: int) -> Iterator[Passage | Block | DataError]:
     """What is in a file: as long as nothing is odd, texts; then blocks between empty lines, and repairs.
 
     A block that is too large is a fault in its place.
@@ -121,14 +121,14 @@ def _read_texts(handle: TextIO, name: str, size: int) -> Iterator[Text | Block |
                 n_ready += len(ended)
                 number += ended.count("\n") + 2
             if n_ready >= size or (parts and not piece):
-                yield Text(name, first, "".join(parts))
+                yield Passage(name, first, "".join(parts))
                 parts, n_ready, first = [], 0, number
             if not piece:
                 return
     except DataError as error:
         fault = error
     if parts:
-        yield Text(name, first, "".join(parts))
+        yield Passage(name, first, "".join(parts))
     if fault is not None:
         raise fault
     begun = io.StringIO(text + handle.readline(), newline="\n")

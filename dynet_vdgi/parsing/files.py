@@ -20,9 +20,9 @@ def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
         DataError: an input is malformed; the output is then as it was.
     """
     start, n_sentences, n_words = time.perf_counter(), 0, 0
-    texts = (text for name in names for text in conllu_blocks.texts(name))
+    passages = (passage for name in names for passage in conllu_blocks.passages(name))
     with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-        for parsed in stream.parse(texts):
+        for parsed in stream.parse(passages):
             handle.buffer.write(parsed.content)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
             bar.update(parsed.n_sentences)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from dynet_vdgi._version import __version__
 from dynet_vdgi.data import columns
 from dynet_vdgi.data.conllu import Heads, sentence_of
-from dynet_vdgi.data.conllu_blocks import Block, Text
+from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.labels.label_table import LabelTable
@@ -41,7 +41,7 @@ PARCEL = 1_500_000
 """Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
 the last thousand messages that have fewer than a million bytes."""
 
-Window = list[Block] | Text
+Window = list[Block] | Passage
 """Sentences that are parsed together."""
 
 Numbered = tuple[int, Window]
@@ -110,11 +110,11 @@ class _LabellingParser:
         return QuickParser(self.parser, self.labeller)
 
 
-def windows(items: Iterable[Block | Text], n_lines: int = WINDOW) -> Iterator[Window]:
+def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator[Window]:
     """Texts as they are; consecutive blocks, each list ending with the one that brings it to `n_lines`."""
     for kind, group in groupby(items, key=type):
-        if kind is Text:
-            yield from cast("Iterator[Text]", group)
+        if kind is Passage:
+            yield from cast("Iterator[Passage]", group)
         else:
             yield from _grouped(cast("Iterator[Block]", group), lambda block: len(block.lines), n_lines)
 
@@ -143,13 +143,13 @@ def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterat
 
 def _n_chars(numbered: Numbered) -> int:
     window = numbered[1]
-    if isinstance(window, Text):
+    if isinstance(window, Passage):
         return len(window.text)
     return sum(len(line) for block in window for line in block.lines)
 
 
 def _blocks_of(window: Window) -> Iterable[Block]:
-    return window.blocks() if isinstance(window, Text) else window
+    return window.blocks() if isinstance(window, Passage) else window
 
 
 class Stream:
@@ -225,7 +225,7 @@ class Stream:
     def __exit__(self, *exception: object) -> None:
         self._resources.close()
 
-    def parse(self, items: Iterable[Block | Text]) -> Iterator[Parsed]:
+    def parse(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
         """The windows of a stream in order. A sampling that asks for several trees gives a block for each.
 
         Raises:
@@ -245,9 +245,9 @@ class Stream:
             if parsed.fault is not None:
                 raise parsed.fault
 
-    def _parsed(self, items: Iterable[Block | Text]) -> Iterator[Parsed]:
+    def _parsed(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
         if self._wanted.sampling is not None:  # what is drawn depends on the windows
-            items = chain.from_iterable(_blocks_of(x if isinstance(x, Text) else [x]) for x in items)
+            items = chain.from_iterable(_blocks_of(x if isinstance(x, Passage) else [x]) for x in items)
         numbered = enumerate(self._looked_at(windows(items)))
         if self._submit is None:
             for number, window in numbered:
@@ -306,7 +306,7 @@ def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbere
 
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
-    if isinstance(window, Text) and (quick := engine.quick_for(wanted, len(window.text))):
+    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.text))):
         found = quick.parse(window.text.encode(), wanted.how, wanted.verb_final)
         if found is not None:
             return Parsed(*found, fault=None)
