@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import chain, islice
 
 import numpy as np
@@ -19,9 +20,12 @@ from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_tre
 from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.punctuation import restore_punctuation
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How
+from dynet_vdgi.students.codes import part_of
 
 SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
 MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
@@ -170,3 +174,22 @@ def test_quick_parsing_begins_where_it_is_worth_it(parsers, sentences, monkeypat
     again = stream._LabellingParser(parsers[1], None)
     assert again.quick_for(wanted, 1000) is None
     assert again.quick_for(wanted, stream.WORTH_LOADING) is not None
+
+
+def test_sentences_read_as_one_have_the_symbols_of_each(parsers):
+    """Also where every part of the table that reads finds something: linkers, copulas, runs."""
+    rng, prior = np.random.default_rng(6), parsers[0].engine.codes.prior
+    found = {"linker": [["que", "PRON"]], "copula": ["est"], "flat run": 1.0, "adnominal": {"F:Part:": 1.0}}
+    told = replace(prior.text, found={**prior.text.found, **found}, has_gaps=True)
+    codes = replace(parsers[0].engine.codes, prior=Prior(prior.rules, told))
+    assert {"linker", "copula", "flat run"} <= {s.name for s, kind in codes.prior._settings if kind.read}
+    tags = ["NOUN", "VERB", "AUX", "ADJ", "ADP", "PRON", "DET", "ADV", "SCONJ", "PROPN"]
+    forms, feats, xpos = ("que", "est", "a"), ("_", "VerbForm=Part", "Case=Nom"), ("_", "NNG", "NNP")
+    for _ in range(60):
+        lengths = rng.integers(0, 9, 5).tolist()
+        columns = [tuple(rng.choice(values, sum(lengths)).tolist()) for values in (forms, tags, xpos, feats)]
+        gaps = (*rng.choice(["", "", ","], sum(lengths)).tolist(), "")
+        words = Sentence(columns[0], columns[1], xpos=columns[2], feats=columns[3], gaps=gaps)
+        ends = np.cumsum(lengths).tolist()
+        each = [k for n, end in zip(lengths, ends) for k in codes(part_of(words, end - n, end))]
+        assert codes.of_sentences(words, lengths) == each

@@ -147,34 +147,25 @@ class QuickParser:
         codes = self._engine.codes
         if codes is None:
             return self._types.tag_numbers[types[kept]]
-        return codes.of_sentences(self._bare(columns, types, kept, first))
+        words = self._words_read(columns, types, kept)
+        return np.array(codes.of_sentences(words, np.diff(first).tolist()), np.int64)
 
-    def _bare(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> list[Sentence]:
-        """The sentences without what is removed, as far as symbols depend on them."""
-        forms = ["_"] * len(kept)
+    def _words_read(self, columns: Columns, types: Ints, kept: Ints) -> Sentence:
+        """All words (K,) as if they were one sentence, as far as symbols depend on them."""
+        forms: Sequence[str] = ("_",) * len(kept)
         if "forms" not in self._ignored:
             numbers = self._forms.numbers(columns)[kept].tolist()
-            forms = [self._forms.known[k] for k in numbers]
+            forms = tuple([self._forms.known[k] for k in numbers])
         own = types[kept].tolist()
         tags, feats, xpos = (
-            [column[k] for k in own] for column in (self._types.tags, self._types.feats, self._types.xpos)
+            tuple([column[k] for k in own])
+            for column in (self._types.tags, self._types.feats, self._types.xpos)
         )
-        sentences, bounds = [], first.tolist()
-        skipped = np.diff(kept, prepend=-1) > 1  # a word that is removed stands before this one
-        gaps = ["." if gap else "" for gap in skipped.tolist()]
-        if "punctuation" in self._ignored:
-            gaps = [""] * len(kept)
-        for start, end in zip(bounds, bounds[1:]):
-            sentences.append(
-                Sentence(
-                    tuple(forms[start:end]),
-                    tuple(tags[start:end]),
-                    xpos=tuple(xpos[start:end]),
-                    feats=tuple(feats[start:end]),
-                    gaps=(*gaps[start:end], ""),
-                )
-            )
-        return sentences
+        gaps: tuple[str, ...] = ()
+        if "punctuation" not in self._ignored:
+            skipped = np.diff(kept, prepend=-1) > 1  # a word that is removed stands before this one
+            gaps = (*["." if is_gap else "" for is_gap in skipped.tolist()], "")
+        return Sentence(forms, tags, xpos=xpos, feats=feats, gaps=gaps)
 
     def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_final: bool | None) -> Ints:
         """The relations (N,), by number in LABELS."""
