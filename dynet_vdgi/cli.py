@@ -226,8 +226,10 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "there is not enough memory (ulimit -v?); nothing was written", EXIT_BUG
     if isinstance(error, OSError):
+        if error.errno in _FULL:
+            name = f" {error.filename!r}" if error.filename else " the output"
+            return f"cannot write{name}: {error.strerror}", UsageError.exit_status
         where = f"{error.filename}: " if error.filename else ""
-        status = UsageError.exit_status if error.errno in _FULL else EXIT_BUG
-        return f"{where}{error.strerror or error}", status
+        return f"{where}{error.strerror or error}", EXIT_BUG
     bug = "This is a bug. Please report it with what `vdgi --debug ...` prints."
     return f"internal error: {type(error).__name__}: {error}\n{bug}", EXIT_BUG

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 from shell import ROOT, Vdgi, names_in, training_arguments
 
-from dynet_vdgi import cli
+from dynet_vdgi import cli, locks
 from dynet_vdgi.ending import ended_by_signals
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.locks import locked_folder
 from dynet_vdgi.names import plain
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.variational.trainer import Trainer
@@ -129,3 +131,26 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert (
         plain("a\tb\n\x1b]0;title\x07\x9b31m\x7f é\u200d") == "a\tb\n\\x1b]0;title\\x07\\x9b31m\\x7f é\u200d"
     )
+
+
+def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
+    arguments = training_arguments("run")
+    Path("run").mkdir()
+    with locked_folder(Path("run")):
+        status, _, err = vdgi(*arguments)
+    assert status == 2
+    assert err.endswith("run: another process is at work in it; wait for it, or choose another --out\n")
+    assert names_in(folder / "run") == []
+    vdgi.good(*arguments)
+
+
+def test_a_file_system_without_locks_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def flock(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    with locked_folder(tmp_path):
+        pass
+    assert caplog.messages == [f"{tmp_path}: this file system has no locks: start no other process in there"]
