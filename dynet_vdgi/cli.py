@@ -17,6 +17,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 # Matrices here are small: more threads than one make NumPy ten times slower on a busy machine.
@@ -95,8 +96,12 @@ class ArgumentParser(argparse.ArgumentParser):
         self.error(f"no option {name}{did_you_mean(name, known)}")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the command line; loads nothing heavy."""
+def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the command line; loads nothing heavy.
+
+    With a `verb` it knows the arguments of this one only, and of the others what they do, so that the program
+    starts at once; "" is no verb.
+    """
     parser = ArgumentParser(
         prog="vdgi",
         description="Learns dependency parsers from part-of-speech-tagged text, without trees.",
@@ -108,9 +113,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb in VERBS:
-        module = importlib.import_module(f"dynet_vdgi.commands.{verb}")
-        add_parser(verbs, verb, module).set_defaults(run=module.run)
+    for name in VERBS:
+        if verb in (None, name):
+            module = importlib.import_module(f"dynet_vdgi.commands.{name}")
+            add_parser(verbs, name, module).set_defaults(run=module.run)
+        else:
+            verbs.add_parser(name, help=_summary(name))
     summary = "Explain a verb."
     sub = verbs.add_parser("help", help=summary, description=f"{summary} The same as `vdgi VERB --help`.")
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
@@ -118,17 +126,24 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _summary(verb: str) -> str:
+    """The first line of a verb's help, from its module's first line: to import all would take long."""
+    line = (Path(__file__).parent / "commands" / f"{verb}.py").read_text(encoding="utf-8").partition("\n")[0]
+    return line.strip('"')
+
+
 def _print_help(parsers: dict[str, argparse.ArgumentParser], arguments: argparse.Namespace) -> None:
     parsers[arguments.topic or ""].print_help()
 
 
-def _check_verb(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """Ends the program if there is no such verb; argparse would list them all. `argv` as of `main`."""
-    position, verb = next(
-        ((i, argument) for i, argument in enumerate(argv) if not argument.startswith("-")), (0, "")
-    )
-    if verb == "help" and len(argv) > position + 1:
-        verb = argv[position + 1]
+def _verb_of(argv: Sequence[str]) -> str:
+    """The verb that a command line, without the program's name, is about; "" if there is none."""
+    words = [argument for argument in argv if not argument.startswith("-")][:2]
+    return words[-1] if words[:1] == ["help"] else (words or [""])[0]
+
+
+def _check_verb(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Ends the program if there is no such verb; argparse would list them all."""
     if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
         parser.error(f"no verb '{verb}'{did_you_mean(verb, VERBS)} (there are: {', '.join(VERBS)})")
 
@@ -150,10 +165,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
-    parser = build_parser()
+    verb = _verb_of(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)
     _complete(parser)
     try:
-        _check_verb(parser, sys.argv[1:] if argv is None else argv)
+        _check_verb(parser, verb)
         arguments = parser.parse_args(argv)
     except SystemExit as finished:  # after --help, --version or a wrong argument
         return int(finished.code or 0)

@@ -1,6 +1,7 @@
 """Functions compiled by numba: the decorator, and what the user is told while they are compiled.
 
-Importing this module fails where numba cannot be imported; who imports it says what is lacking, and for what.
+Nothing here imports numba before something has to be compiled, which takes most of a second. What `vdgi
+parse` calls goes through `machine_code`, which mostly does without numba.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property, update_wrapper
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
-import numba
+from dynet_vdgi.errors import VdgiError
 
 PATIENCE = 2.0
 """Seconds of compilation after which the user is told about it."""
@@ -21,7 +24,45 @@ logger = logging.getLogger("dynet_vdgi")
 _without_cache: list[str] = []
 """Functions that are compiled anew in each process, since numba has no folder to keep them in."""
 
+_plain_globals: dict[str, dict[str, Any]] = {}
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Compiled:
+    """A function that is compiled when it is first called; see `compiled`."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.py_func = function
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The function as numba has it, compiled for the types of each call. Raises: VdgiError, no numba."""
+        numba = imported_numba()
+        try:
+            return numba.njit(cache=True)(self.py_func)
+        except RuntimeError:  # no folder that could be written to
+            _without_cache.append(self.py_func.__name__)
+            return numba.njit(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks an object that a compiled function names."""
+        return self.dispatcher._numba_type_
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """The function as Python, and so are all those that it calls: slow, but at once."""
+        own = self.py_func.__globals__
+        known = _plain_globals.get(self.py_func.__module__)
+        if known is None:
+            known = _plain_globals[self.py_func.__module__] = dict(own)
+            known.update({k: value.plain for k, value in own.items() if isinstance(value, Compiled)})
+        return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
 
 
 def compiled(function: Function) -> Function:
@@ -30,23 +71,35 @@ def compiled(function: Function) -> Function:
     numba looks at the function's own file only to see whether what it kept is still valid: functions that
     call each other, and the constants they use, belong into one module.
     """
+    return cast(Function, Compiled(cast(FunctionType, function)))
+
+
+def imported_numba() -> Any:
+    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy."""
     try:
-        return cast(Function, numba.njit(cache=True)(function))
-    except RuntimeError:  # no folder that could be written to
-        _without_cache.append(function.__name__)
-        return cast(Function, numba.njit(function))
+        import numba
+    except ModuleNotFoundError as error:
+        message = f"this needs the package numba ({error}); install it: pip install 'numba>=0.58'"
+        raise VdgiError(message) from None
+    except ImportError as error:
+        message = f"this needs the package numba, which cannot be used ({error})"
+        raise VdgiError(f"{message}; update it: pip install --upgrade numba") from None
+    return numba
 
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
     """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long."""
-    how_often = (
-        "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours)"
-        if _without_cache
-        else "once for this computer"
-    )
-    message = f"compiling {what}, {how_often}; it may take half a minute"
-    timer = threading.Timer(PATIENCE, logger.info, [message])
+
+    def say() -> None:
+        how_often = (
+            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours)"
+            if _without_cache
+            else "once for this computer"
+        )
+        logger.info("compiling %s, %s; it may take half a minute", what, how_often)
+
+    timer = threading.Timer(PATIENCE, say)
     timer.daemon = True
     timer.start()
     try:

@@ -246,7 +246,7 @@ def test_two_inputs_must_not_have_one_output(vdgi: Vdgi, model: Path, folder: Pa
 def test_parsing_a_file_in_place(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tiny.write(folder / "a.conllu")
     expected = vdgi.good("parse", model, "a.conllu").out
-    vdgi.good("parse", model, "a.conllu", "-o", "a.conllu")
+    vdgi.good("parse", model, "a.conllu", "-o", "a.conllu", "--in-place")
     assert Path("a.conllu").read_text(encoding="utf-8") == expected
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import math
-import sys
 import time
 
 import brute_force
@@ -424,24 +422,6 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
 
 
 # ------------------------------------------------------------------------------------------- numba
-def test_missing_numba_is_said_plainly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    for module in (inside_outside, jit):
-        monkeypatch.delitem(sys.modules, module.__name__)
-    with pytest.raises(VdgiError, match="needs the package numba .*; pip install 'numba>=0.58'"):
-        importlib.import_module(inside_outside.__name__)
-
-
-def test_without_a_folder_to_keep_it_in_code_is_compiled_anew(monkeypatch):
-    def njit(function=None, cache=False):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return function
-
-    monkeypatch.setattr(jit.numba, "njit", njit)
-    assert jit.compiled(abs) is abs
-
-
 def test_long_compilation_is_announced(monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="dynet_vdgi")
     monkeypatch.setattr(jit, "PATIENCE", 0.0)

@@ -225,7 +225,7 @@ def test_a_full_disk_changes_nothing(name: str, tmp_path: Path, monkeypatch: pyt
     path = tmp_path / name
     path.write_bytes(b"old\n")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(UsageError, match=r"a\.txt.*: No space left on device; what was there before is as"):
         written_to(path)
     assert path.read_bytes() == b"old\n"
     assert names_in(tmp_path) == [name]

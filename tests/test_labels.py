@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,8 @@ from few import trees
 
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.labels import kernels
-from dynet_vdgi.labels import labeller as labeller_module
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of
 from dynet_vdgi.labels.labeller import Labeller
 
@@ -269,12 +267,3 @@ def test_learning_raises_the_likelihood_by_its_own_slopes():
         assert squares[2, label] == pytest.approx(slope**2, rel=1e-3)
         assert np.sign(after[2, label] - weights[2, label]) == np.sign(slope)
     assert not squares[0].any()
-
-
-def test_missing_numba_is_said_plainly(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "dynet_vdgi.jit", raising=False)
-    labeller_module._kernels.cache_clear()
-    with pytest.raises(VdgiError, match="relations need the package numba .*or --labels none"):
-        Labeller(UD2).predict(trees(1))
-    labeller_module._kernels.cache_clear()

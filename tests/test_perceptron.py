@@ -16,7 +16,7 @@ import pytest
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from shell import ROOT, Vdgi, finished
+from shell import ROOT, Vdgi
 
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import jit, model_file
@@ -735,19 +735,6 @@ def test_neural_models_need_no_numba(model: Path) -> None:
     assert result.stdout == "False\n", result.stderr
 
 
-@pytest.mark.slow
-def test_a_missing_numba_is_named(small_model: Path, tmp_path: Path) -> None:
-    (tmp_path / "numba.py").write_text("raise ModuleNotFoundError(\"No module named 'numba'\")")
-    environment = {"PYTHONPATH": str(tmp_path)}
-    status, _, err = finished("parse", small_model, env=environment)
-    missing = b"the perceptron needs the package numba (No module named 'numba')"
-    assert (status, err) == (1, missing + b"; install it: pip install numba\n")
-    (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 2.2 or less")')
-    status, _, err = finished("parse", small_model, env=environment)
-    assert status == 1
-    assert b"cannot be used (Numba needs NumPy 2.2 or less); update it: pip install --upgrade numba\n" in err
-
-
 def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -761,16 +748,6 @@ def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
         pass
     assert not caplog.records
-
-
-def test_functions_are_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def njit(function: Any = None, *, cache: bool = False) -> Any:
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return function
-
-    monkeypatch.setattr(jit.numba, "njit", njit)
-    assert jit.compiled(len) is len
 
 
 # ------------------------------------------------------------------------------------------- two levels

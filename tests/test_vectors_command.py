@@ -92,7 +92,7 @@ def test_treebanks_patterns_and_standard_input(
         (["-o", "a.vec"], "vdgi vectors: error: the following arguments are required: TEXT"),
         (["my.text", "-o", "a.vec"], "no such file: 'my.text' (did you mean 'my.txt'?)"),
         (["my.txt", "-o", "no/a.vec"], "cannot write 'no/a.vec': the directory "),
-        (["my.txt", "-o", "my.txt"], "--output my.txt: this is one of the texts"),
+        (["my.txt", "-o", "my.txt"], "-o my.txt: this is an input, which would be lost"),
         (["my.txt", "-o", "a.vec", "--dim", "0"], "--dim 0: must be at least 1"),
         (["my.txt", "-o", "a.vec", "--epochs", "0"], "--epochs 0: must be at least 1"),
         (["my.txt", "-o", "a.vec", "--min-count", "-1"], "--min-count -1: must be at least 1"),

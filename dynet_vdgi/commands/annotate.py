@@ -22,7 +22,7 @@ import logging
 import re
 import webbrowser
 
-from dynet_vdgi.data import files
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -113,6 +113,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.names import count
 
+    file_checks.check_output(arguments.export, [path])
     sentences = exported(path)
     write_marked(sentences, arguments.export, marks=False)
     done = sum(marked.is_done for marked in sentences)

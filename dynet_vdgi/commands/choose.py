@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import logging
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.names import count
 
@@ -50,15 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi choose`."""
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
-    if [*names, *covered].count(files.STANDARD) > 1:
-        raise UsageError("standard input (-) can be read only once")
+    file_checks.check_read_once([*names, *covered])
     if arguments.number < 1:
         raise UsageError(f"-n {arguments.number}: must be at least 1")
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
+    from dynet_vdgi.run_folder import model_path
 
-    labels, parser = named_table(arguments.labels), load(arguments.model)
+    model = model_path(arguments.model)
+    file_checks.check_output(arguments.output, [*names, *covered, model])
+    labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
     text = [sentence for name in names for sentence in conllu.read(name, heads="ignored", tags=tags)]
     before = [sentence for name in covered for sentence in conllu.read(name, heads="ignored", tags=tags)]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from dynet_vdgi import progress
-from dynet_vdgi.data import files
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import DataError, UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -46,6 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.texts)
     if arguments.clusters < 1:
         raise UsageError(f"-c {arguments.clusters}: must be at least 1")
+    file_checks.check_output(arguments.output, names)
     cluster(names, arguments.output, arguments.clusters, lowercase=not arguments.keep_case)
 
 

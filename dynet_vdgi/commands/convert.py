@@ -20,7 +20,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynet_vdgi.data import files, head_rules, penn
+from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi convert wsj`, the only corpus."""
     rules = head_rules.load(arguments.heads)
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
+    file_checks.check_output(arguments.output, paths)
     convert(paths, arguments.output, rules, arguments.policy)
 
 

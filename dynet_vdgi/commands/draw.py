@@ -26,7 +26,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.data import conllu, files, protocols
+from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,8 +122,10 @@ def run(arguments: argparse.Namespace) -> None:
     gold = files.expand([arguments.gold]) if arguments.gold else [None]
     if len(gold) > 1:
         raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(gold)}")
-    if [*names, *gold].count(files.STANDARD) > 1:
-        raise UsageError("standard input (-) can be read only once")
+    inputs = [*names, *(one for one in gold if one)]
+    file_checks.check_read_once(inputs)
+    if "{}" not in arguments.output:
+        file_checks.check_output(arguments.output, inputs)
     form = arguments.format or _format_by_name(arguments.output)
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))

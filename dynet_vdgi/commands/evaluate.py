@@ -24,7 +24,7 @@ import argparse
 import json
 from typing import Optional
 
-from dynet_vdgi.data import files, protocols
+from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
@@ -79,8 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi evaluate`."""
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
-    if [arguments.gold, *arguments.parses].count("-") > 1:
-        raise UsageError("standard input (-) can be read only once")
+    file_checks.check_read_once([arguments.gold, *arguments.parses])
     if arguments.bootstrap < 0:
         raise UsageError(f"--bootstrap {arguments.bootstrap}: a number of draws, or 0 for none")
     by = [name.strip() for name in arguments.by.split(",") if name.strip()]

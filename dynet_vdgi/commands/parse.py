@@ -44,7 +44,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dynet_vdgi.data import files
+from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.names import count
 
@@ -102,6 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
+    parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
     _add_others(parser)
 
 
@@ -133,6 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
                 raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
+    _check_outputs(arguments, names, [output for _, output in outputs])
     if arguments.jobs < 1:
         raise UsageError(f"--jobs {arguments.jobs}: must be at least 1")
     if arguments.jobs > 1 and arguments.scheduler:
@@ -167,6 +169,23 @@ def run(arguments: argparse.Namespace) -> None:
             tag,
             count(number, "word"),
         )
+
+
+def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
+    """Raises: UsageError, something that is read would be overwritten."""
+    from dynet_vdgi.run_folder import model_path
+
+    replaced = 0
+    for output in outputs:
+        file_checks.check_output(output, [model_path(arguments.model)])
+        try:
+            file_checks.check_output(output, names, "--in-place replaces it, or name another file")
+        except UsageError:
+            if not arguments.in_place:
+                raise
+            replaced += 1
+    if arguments.in_place and not replaced:
+        raise UsageError("--in-place has no effect: no output is one of the inputs")
 
 
 def _says_sampling(arguments: argparse.Namespace) -> bool:

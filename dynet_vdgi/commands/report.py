@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynet_vdgi.data import files, protocols
+from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,20 +67,22 @@ def run(arguments: argparse.Namespace) -> None:
 
     page.template()  # before any work, lest the library be missing
     folders = run_folders(arguments.runs)
+    gold = files.expand([arguments.gold]) if arguments.gold is not None else []
+    of_runs = [path for folder in folders.values() for path in folder.iterdir()]
+    file_checks.check_output(arguments.output, [*gold, *of_runs])
     with files.atomic_writer(arguments.output) as handle:
         models = load_models(folders)
         runs = [run_of(name, folders[name], model) for name, model in models.items()]
-        scored = None if arguments.gold is None else _scored(models, arguments)
+        scored = _scored(models, gold, arguments) if gold else None
         handle.write(page.render(runs, scored, n_sentences=arguments.sentences))
     if arguments.output != files.STANDARD:
         logger.info("report: %s", arguments.output)
 
 
-def _scored(models: dict[str, ModelFile], arguments: argparse.Namespace) -> ScoredRuns:
+def _scored(models: dict[str, ModelFile], names: Sequence[str], arguments: argparse.Namespace) -> ScoredRuns:
     from dynet_vdgi.reports.scored_runs import score_runs
     from dynet_vdgi.run_folder import rules_named
 
-    names = files.expand([arguments.gold])
     if len(names) > 1:
         raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(names)}")
     return score_runs(

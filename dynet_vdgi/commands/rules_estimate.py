@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
 
 
@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.max_len < 1:
         raise UsageError(f"--max-len {arguments.max_len}: at least 1")
     names = files.expand(arguments.treebanks)
-    rules = load_rules(rules_path(arguments.rules))
+    path = rules_path(arguments.rules)
+    file_checks.check_output(arguments.output, [*names, path])
+    rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(estimated_rules(names, rules, arguments.max_len, arguments.tags).text)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu, file_checks, files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.training.learnt_rules import learnt_page
 
-    rules = load_rules(rules_path(arguments.rules))
+    path = rules_path(arguments.rules)
     trees, text = files.expand(arguments.trees), files.expand(arguments.text)
+    file_checks.check_output(arguments.output, [*trees, *text, path])
+    rules = load_rules(path)
     with files.atomic_writer(arguments.output) as handle:
         handle.write(learnt_page(trees, text, rules, arguments.tags))

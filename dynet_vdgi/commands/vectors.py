@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 from dynet_vdgi import progress
-from dynet_vdgi.data import files, text
+from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -58,8 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not 0 <= arguments.seed < 2**32:
         raise UsageError(f"--seed {arguments.seed}: must be from 0 to {2**32 - 1}")
     names = files.expand(arguments.texts)
-    if any(os.path.realpath(name) == os.path.realpath(arguments.output) for name in names if name != "-"):
-        raise UsageError(f"--output {arguments.output}: this is one of the texts")
+    file_checks.check_output(arguments.output, names)
     learn(
         names,
         arguments.output,

@@ -11,6 +11,8 @@ import gzip
 import hashlib
 import io
 import os
+import platform
+import re
 import secrets
 import shutil
 import stat
@@ -19,7 +21,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.limits import limit, to_raise
@@ -186,7 +188,7 @@ def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
             yield text
             text.flush()
         except BaseException:
-            with suppress(OSError, ValueError):  # keep the first exception
+            with suppress(OSError, ValueError, UsageError):  # keep the first exception
                 text.close()
             raise
         text.detach()
@@ -200,48 +202,140 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
 
     The content goes to a temporary file in the same directory, is forced to the disk and then renamed. A link
     is followed; an existing file keeps its permission bits. `-` (and a pipe or device such as /dev/null) gets
-    the content at the end, from a temporary file, so that memory stays small.
+    the content at the end, from a temporary file, so that memory stays small; so does what is open already
+    (/dev/stdout, /dev/fd/3), where it stands, so that `>>` adds to a file.
 
     Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot be
-    written. A failing write (disk full, closed pipe) raises `OSError` as usual.
+    written; later where writing fails (disk full, folder gone). A closed pipe raises `BrokenPipeError`.
     """
     target = os.fspath(path)
-    mode = None if target == STANDARD else _writable_mode(target)
-    if target == STANDARD or (mode is not None and not stat.S_ISREG(mode)):
-        with tempfile.TemporaryFile() as spool:
-            yield spool
-            spool.seek(0)
-            if target == STANDARD:
-                _copy_to_stdout(spool)
-            else:
-                with open(target, "wb") as device:
-                    shutil.copyfileobj(spool, device, CHUNK)
+    descriptor = None if target == STANDARD else _descriptor(target)
+    mode = None if target == STANDARD or descriptor is not None else _writable_mode(target)
+    if target == STANDARD or descriptor is not None or (mode is not None and not stat.S_ISREG(mode)):
+        with tempfile.TemporaryFile(buffering=0) as file:
+            spool = io.BufferedRandom(_Output(os.dup(file.fileno()), "r+b", tempfile.gettempdir()))
+            with _closing(spool):
+                yield cast(BinaryIO, spool)
+                spool.seek(0)
+                _copy(cast(BinaryIO, spool), target, descriptor)
         return
 
-    target = os.path.realpath(target)
-    temporary = os.path.join(os.path.dirname(target), f".vdgi-{secrets.token_hex(8)}.tmp")
+    shown_path, target = target, os.path.realpath(target)
+    _remove_leftovers(os.path.dirname(target))
+    temporary = os.path.join(os.path.dirname(target), f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
     try:
-        handle = open(temporary, "xb")  # noqa: SIM115  closed below; mode x: the umask decides on permissions
+        raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
     except OSError as error:
-        raise UsageError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from None
+        raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
     try:
-        with handle:
+        with _closing(io.BufferedWriter(raw)) as handle:
             if mode is not None:
                 os.chmod(temporary, 0o600)  # a private file stays private while its successor grows
-            yield handle
-        with open(temporary, "rb+") as complete:
-            os.fsync(complete.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
+            yield cast(BinaryIO, handle)
+            handle.flush()
+        with writing(shown_path):
+            with open(temporary, "rb+") as complete:
+                os.fsync(complete.fileno())
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
 
 
+_TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
+"""How the names of this process's temporary files begin; a fork has the name of its parent."""
+
+_LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
+
+_looked_through: set[str] = set()
+"""Directories in which this process has removed what others left."""
+
+
+def _remove_leftovers(directory: str) -> None:
+    """Removes temporary files of processes of this machine that were killed; once a directory."""
+    if directory in _looked_through:
+        return
+    _looked_through.add(directory)
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            match = _LEFTOVER.fullmatch(name)
+            if match and match[2] == platform.node() and not _is_alive(int(match[1])):
+                with suppress(OSError):
+                    os.unlink(os.path.join(directory, name))
+
+
+def _is_alive(process: int) -> bool:
+    """Whether there is a process of this number; it may be another user's."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
+
+
+class _Output(io.FileIO):
+    """A file whose failing writes are told with the name that the user gave."""
+
+    def __init__(self, file: str | int, mode: str, shown_path: str) -> None:
+        super().__init__(file, mode)
+        self._shown_path = shown_path
+
+    def write(self, data: Any, /) -> int:
+        with writing(self._shown_path):
+            return super().write(data) or 0
+
+
+@contextmanager
+def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
+    """A block that writes to `path`. Raises: `UsageError` with it, and with what was kept, for `OSError`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        kept = kept or "what was there before is as it was"
+        raise UsageError(f"cannot write {os.fspath(path)!r}: {reason}; {kept}") from None
+
+
+Handle = TypeVar("Handle", bound=io.IOBase)
+
+
+@contextmanager
+def _closing(handle: Handle) -> Iterator[Handle]:
+    """The handle, closed at the end; where the block fails, its failure is told and not that of closing."""
+    try:
+        yield handle
+    except BaseException:
+        with suppress(OSError, ValueError, UsageError):
+            handle.close()
+        raise
+    handle.close()
+
+
+def _descriptor(target: str) -> int | None:
+    """The number of the open file that a name such as /dev/stdout means; None: it means no such thing."""
+    own = f"/proc/{os.getpid()}/fd"
+    for _ in range(40):  # as many links as the system follows
+        folder, name = os.path.split(target)
+        if name.isdigit() and os.path.realpath(folder) == own:
+            return int(name)
+        try:
+            target = os.path.join(folder, os.readlink(target))
+        except (OSError, ValueError):
+            return None
+    return None
+
+
 def _writable_mode(target: str) -> int | None:
     """File type and permission bits of `target`, None when there is none yet; `UsageError` if unwritable."""
+    if not target:
+        raise UsageError("the name of the output is empty")
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -259,6 +353,19 @@ def _writable_mode(target: str) -> int | None:
     if (mode is None or stat.S_ISREG(mode)) and not os.access(directory, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write {target!r}: no permission to write in {directory!r}")
     return mode
+
+
+def _copy(spool: BinaryIO, target: str, descriptor: int | None) -> None:
+    """Copies what was written to standard output, to what is open already, or to a pipe or device."""
+    if target == STANDARD:
+        _copy_to_stdout(spool)
+        return
+    if descriptor == 1:
+        sys.stdout.flush()
+    with writing(target, "nothing was kept"):
+        file = target if descriptor is None else os.dup(descriptor)
+        with open(file, "wb") as device:
+            shutil.copyfileobj(spool, device, CHUNK)
 
 
 def _copy_to_stdout(spool: BinaryIO) -> None:

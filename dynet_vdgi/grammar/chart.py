@@ -19,12 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.errors import VdgiError
-
-try:
-    from dynet_vdgi.jit import announced, compiled
-except ImportError as error:
-    raise VdgiError(f"exact parsing needs the package numba ({error}); pip install 'numba>=0.58'") from None
+from dynet_vdgi.jit import announced, compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

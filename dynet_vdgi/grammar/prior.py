@@ -12,12 +12,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
@@ -97,6 +99,24 @@ class Prior:
             if measure is not None:
                 found[setting.name] = measure(views, setting, text)
         return cls(rules, replace(text, found=found))
+
+    @classmethod
+    def from_json(cls, rules: RuleSet, data: Any) -> Prior:
+        """The prior of a text saved by `Text.to_json`.
+
+        Raises:
+            ModelError: something in it is missing or of another type than the parts of the table find.
+        """
+        text = Text.from_json(data)
+        for name, finding in text.found.items():
+            measure = KINDS[name].measure if name in KINDS else None
+            if measure is not None:
+                try:
+                    msgspec.convert(finding, get_type_hints(measure)["return"])
+                except msgspec.ValidationError as error:
+                    message = f"what the model says of '{name}' in its text is damaged: {error}"
+                    raise ModelError(message) from None
+        return cls(rules, text)
 
     def unread(self, sentence: Sentence) -> View:
         """The sentence as it stands, in the order that the statistics are about."""

@@ -36,14 +36,12 @@ _OTHERWISE = LABELS.index(OTHERWISE)
 
 # ------------------------------------------------------------------------------------------- the table
 @compiled
-def bits_below(bits: Bits, heads: Ints) -> Bits:
-    """The bits (n + 1, 3) that the dependents of each word have, ROOT's at 0."""
-    below = np.zeros_like(bits)
+def add_bits_below(bits: Bits, heads: Ints, below: Bits) -> None:
+    """The bits (n + 1, 3) that the dependents of each word have, ROOT's at 0; they are 0 before."""
     for word in range(1, len(heads) + 1):
         if heads[word - 1] >= 0:
             for column in range(bits.shape[1]):
                 below[heads[word - 1], column] |= bits[word, column]
-    return below
 
 
 @compiled
@@ -107,10 +105,9 @@ def holds(
 
 @compiled
 def apply_rules(
-    bits: Bits, heads: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, below: Bits, heads: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
 ) -> None:
     """The label (n,) of every word with a head: that of the first rule that holds."""
-    below = bits_below(bits, heads)
     names, of_head, of_dependent, first = rules.labels, rules.heads, rules.dependents, rules.first
     kinds, masks, negated = rules.kinds, rules.masks, rules.negated
     nouns, adposition = rules.nouns, rules.adposition
@@ -136,13 +133,24 @@ def apply_rules(
 
 @compiled
 def table_labels(
-    bits: Bits, heads: Ints, first: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits,
+    heads: Ints,
+    first: Ints,
+    gaps: Ints,
+    verb_final: bool,
+    rules: RuleArrays,
+    below: Bits,
+    labels: Ints,
 ) -> None:
-    """Labels (N,) of all sentences; gaps (N,); bits (N + S, 3), ROOT's first in each sentence."""
+    """Labels (N,) of all sentences; gaps (N,); bits (N + S, 3), ROOT's first in each sentence.
+
+    `below` is room for the bits of dependents, zeros of the same shape.
+    """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
-        own_bits = bits[start + k : end + k + 1]
-        apply_rules(own_bits, heads[start:end], gaps[start:end], verb_final, rules, labels[start:end])
+        own, its = bits[start + k : end + k + 1], below[start + k : end + k + 1]
+        add_bits_below(own, heads[start:end], its)
+        apply_rules(own, its, heads[start:end], gaps[start:end], verb_final, rules, labels[start:end])
 
 
 # ------------------------------------------------------------------------------------------- features

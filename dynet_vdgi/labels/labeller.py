@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import accumulate, chain, count, repeat
 from typing import Any, NamedTuple
 
@@ -22,9 +21,11 @@ from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, PackedRows, of_type, special
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.jit import announced
+from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, ROOT, LabelTable, relation_of
 from dynet_vdgi.labels.whole_trees import bare_trees
+from dynet_vdgi.machine_code import PLENTY, Kernel
 
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -41,6 +42,8 @@ FEW_TREES = 30
 SLOW, FAST = 0.1, 0.2
 _ROOT_LABEL, _PUNCT_LABEL, _OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 _NAMES = (*LABELS, "_")
+
+_TABLE = Kernel(kernels.table_labels, "labelling")
 
 Word = tuple[str, ...]
 """Universal tag and FEATS, and if there are weights form and lemma."""
@@ -76,7 +79,8 @@ class Labeller:
         text = self._of_bare(labelled, with_forms=True)
         gold = np.array([_number(deprel) for tree in labelled for deprel in tree.deprels], np.int64)
         words = np.flatnonzero((gold >= 0) & (text.heads >= 0))
-        buckets, ends = self._features(text)
+        with announced("labelling"):
+            buckets, ends = self._features(text)
         starts = np.concatenate([[0], ends[:-1]])
         used = np.concatenate([buckets[starts[w] : ends[w]] for w in words] or [buckets[:0]])
         self.buckets, rows = np.unique(used, return_inverse=True)
@@ -91,7 +95,7 @@ class Labeller:
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             order = rng.permutation(len(gold))
-            _kernels().learn(rows, first, tables, gold, order, self.trust, rate, weights, squares)
+            kernels.learn(rows, first, tables, gold, order, self.trust, rate, weights, squares)
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
@@ -164,6 +168,14 @@ class Labeller:
         labels[all_heads < 0] = -1
         return _named(labels, first)
 
+    def make_ready(self) -> None:
+        """Compiles what labelling needs, or loads it."""
+        nothing, bits = np.zeros(0, np.int64), np.zeros((0, 3), np.uint64)
+        _TABLE(bits, nothing, nothing, nothing, False, self.table.arrays, bits, nothing, work=PLENTY + 1)
+        if self.weights is not None:
+            with announced("labelling"):
+                self.relations([Sentence.of_tags(["NOUN"])], [(0,)])
+
     def _labels(self, text: _LabelledText) -> Ints:
         return text.tables if self.weights is None else self._chosen(text)
 
@@ -174,7 +186,7 @@ class Labeller:
         row_of = np.zeros(1 << self.log2_buckets, np.int64)
         row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
         labels = np.zeros(len(text.heads), np.int64)
-        _kernels().choose(
+        kernels.choose(
             row_of[buckets], ends, text.tables, text.heads, self.trust, self.weights, _ROOT_LABEL, labels
         )
         return labels
@@ -207,7 +219,8 @@ class Labeller:
         bits = np.array(own_bits, np.uint64)[numbers]
         tables = np.zeros(len(ids), np.int64)
         of_table = self.verb_final if verb_final is None else verb_final
-        _kernels().table_labels(bits, heads, first, gaps, of_table, self.table.arrays, tables)
+        rules, below = self.table.arrays, np.zeros_like(bits)
+        _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
         packed = None
         if words and len(words[0]) > 2:
             numbers = np.full(len(ids) + EXTRA_ROWS * n_sentences, len(words))  # nothing
@@ -233,7 +246,6 @@ class Labeller:
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and where those of each word end (N,)."""
-        kernels = _kernels()
         assert text.packed is not None
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
         for _ in range(2):  # once to count, once to fill in
@@ -286,20 +298,3 @@ def _number(deprel: str) -> int:
     """The number of a relation in LABELS; -1 of "_" and of what is none."""
     relation = relation_of(deprel)
     return LABELS.index(relation) if relation in LABELS else -1
-
-
-@cache
-def _kernels() -> Any:
-    """The module of compiled functions; says on the log if compiling takes long.
-
-    Raises: VdgiError, numba cannot be imported.
-    """
-    try:
-        from dynet_vdgi.jit import announced
-    except ImportError as error:
-        message = f"relations need the package numba ({error}); pip install 'numba>=0.58', or --labels none"
-        raise VdgiError(message) from None
-
-    with announced("labelling"):
-        from dynet_vdgi.labels import kernels
-    return kernels

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.parsing.arena import Arena, SampledTrees
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
-from dynet_vdgi.students.word_perceptron import WordPerceptron
 
 if TYPE_CHECKING:
+    from dynet_vdgi.parsing.arena import SampledTrees
     from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,9 @@ class Engine(Protocol):
 
     is_lean: bool
     """If forms and tags are all that it looks at."""
+
+    def make_ready(self) -> None:
+        """Compiles what it needs, or loads it."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         """Projective trees with one root."""
@@ -51,8 +54,22 @@ class NeuralEngine:
     is_lean = True
 
     def __init__(self, model: ModelFile) -> None:
+        from dynet_vdgi.parsing.arena import Arena
+
         self._arena = Arena(model.parameters, model.settings.model)
         self._vocabulary = model.vocabulary
+        self._try_out()
+
+    def _try_out(self) -> None:
+        """Raises: ModelError, weights do not fit each other or the vocabulary."""
+        tags, words = len(self._vocabulary.tags), len(self._vocabulary.words)
+        try:
+            self._arena.parse([Encoded((tags, UNKNOWN, tags), (words, UNKNOWN, words))])
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"parameters do not fit the model: {error}") from None
+
+    def make_ready(self) -> None:
+        pass  # nothing is compiled
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return self._arena.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
@@ -76,11 +93,12 @@ class SymbolEngine:
         self._vocabulary = model.vocabulary
         self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
         self.is_lean = self._codes is None
-        if self._codes is None and self._parser.n_tags != len(model.vocabulary.tags):
-            raise ModelError(
-                f"the perceptron has {self._parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
-            )
-        self._parser.parse([])  # compiles now: processes started after this find the code on disk
+        n_tags = self._codes.n_tags if self._codes is not None else len(model.vocabulary.tags)
+        if self._parser.n_tags != n_tags:
+            raise ModelError(f"the perceptron has {self._parser.n_tags} tags, its vocabulary {n_tags}")
+
+    def make_ready(self) -> None:
+        self._parser.make_ready()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return self._parser.parse(self._rows(sentences))
@@ -101,8 +119,12 @@ class WordEngine:
     is_lean = False
 
     def __init__(self, model: ModelFile) -> None:
+        from dynet_vdgi.students.word_perceptron import WordPerceptron
+
         self._parser = WordPerceptron.from_arrays(model.parameters)
-        self._parser.predict([])  # compiles now
+
+    def make_ready(self) -> None:
+        self._parser.predict([])
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         return [tree.heads or () for tree in self._parser.predict(sentences)]

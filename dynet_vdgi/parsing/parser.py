@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,13 @@ from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.engines import Engines
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import model_path
+
+if TYPE_CHECKING:
+    from dynet_vdgi.parsing.arena import SampledTrees
 
 PIPE_WINDOW = 1000
 """Sentences that `Parser.pipe` parses together."""
@@ -111,6 +114,11 @@ class Parser:
     def is_lean(self) -> bool:
         """If forms and tags are all that the parser looks at."""
         return self._engines.linear.is_lean
+
+    def make_ready(self) -> None:
+        """Compiles what parsing needs, or loads it, which otherwise happens once there is work enough."""
+        self._engines.linear.make_ready()
+        self._labeller.make_ready()
 
     def __call__(self, words: Sequence[str], tags: Sequence[str]) -> Sentence:
         """One sentence with its heads and relations. Raises: as `parse`."""

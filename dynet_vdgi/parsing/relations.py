@@ -39,6 +39,10 @@ class ModelLabeller:
         self.verb_final = known_verb_final(model)
         """Whether verbs end the sentences of the text that was learnt from; None: it is not known."""
 
+    def make_ready(self) -> None:
+        """Compiles what labelling needs, or loads it."""
+        self._labeller.make_ready()
+
     def relations(
         self,
         sentences: Sequence[Sentence],

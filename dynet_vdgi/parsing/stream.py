@@ -12,16 +12,12 @@ import pickle
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data.conllu import Block, Heads, sentence_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
@@ -29,6 +25,9 @@ from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -143,6 +142,8 @@ class Stream:
         self._parcel = 0  # every window on its own
         self._under_way: Callable[[], int] = lambda: 2 * jobs
         if scheduler is not None:
+            from dynet_vdgi.dask_cluster import connected
+
             client = self._resources.enter_context(connected(scheduler))
             # Not scattered: what a function gave is made again where the workers that had it have died.
             engine = client.submit(_received, __version__, pickle.dumps((self._parser.model, labels)))
@@ -151,6 +152,11 @@ class Stream:
             self._parcel = PARCEL
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
+            # Imported here, as they take a while and most runs need neither.
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            self._parser.make_ready()  # now: processes started after this find the code on disk
             # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
             self._pool = pool = ProcessPoolExecutor(
                 jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, labels)
@@ -234,10 +240,13 @@ class Stream:
             yield
         except VdgiError:
             raise
-        except BrokenProcessPool:
-            raise VdgiError("a worker process died (killed, or out of memory?); try fewer --jobs") from None
         except Exception as error:
             if self._pool is not None:
+                from concurrent.futures.process import BrokenProcessPool
+
+                if isinstance(error, BrokenProcessPool):
+                    message = "a worker process died (killed, or out of memory?); try fewer --jobs"
+                    raise VdgiError(message) from None
                 raise
             said = " ".join(str(error).split())
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error

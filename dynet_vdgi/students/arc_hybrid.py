@@ -17,24 +17,12 @@ Letters: n words, N words of all sentences, S sentences, T tags, B buckets of we
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.errors import VdgiError
-
-try:
-    from dynet_vdgi.jit import compiled
-except ModuleNotFoundError as error:
-    raise VdgiError(
-        f"the perceptron needs the package numba ({error}); install it: pip install numba"
-    ) from None
-except ImportError as error:  # numba is there, but not for this version of NumPy
-    raise VdgiError(
-        f"the perceptron needs the package numba, which cannot be used ({error}); "
-        "update it: pip install --upgrade numba"
-    ) from None
+from dynet_vdgi.jit import compiled
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]
@@ -235,9 +223,9 @@ def score(weights: Weights, buckets: Codes, scores: Floats) -> None:
     """The sum of the weights (B, 3) in these buckets: scores (3,)."""
     shift = left = right = 0.0
     for bucket in buckets:
-        shift += weights[bucket, SHIFT]
-        left += weights[bucket, LEFT]
-        right += weights[bucket, RIGHT]
+        shift += float(weights[bucket, SHIFT])
+        left += float(weights[bucket, LEFT])
+        right += float(weights[bucket, RIGHT])
     scores[SHIFT], scores[LEFT], scores[RIGHT] = shift, left, right
 
 
@@ -281,12 +269,35 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 
 
 # ------------------------------------------------------------------------------------------- kernels
+class Room(NamedTuple):
+    """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
+
+    state: Ints  # (6, n + 4) for the longest sentence
+    atoms: Codes  # (2 * atoms,)
+    buckets: Codes  # (levels * templates,)
+    scores: Floats  # (3,)
+    costs: Ints  # (3,)
+
+    @classmethod
+    def to_parse(cls, first: Ints, levels: int) -> Room:
+        """Enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
+        longest = int(np.diff(first).max(initial=0))
+        return cls(
+            np.zeros((6, longest + 4), np.int64),
+            np.zeros(2 * N_ATOMS, np.uint64),
+            np.zeros(levels * N_TEMPLATES, np.uint64),
+            np.zeros(N_ACTIONS),
+            np.zeros(N_ACTIONS, np.int64),
+        )
+
+
 @compiled
-def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int) -> None:
+def parse_all(
+    tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int, room: Room
+) -> None:
     """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
-    state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
-    scores = np.zeros(N_ACTIONS)
+    state, atoms, buckets, scores = room.state, room.atoms, room.buckets, room.scores
+    shift = shift_of(weights)
     for k in range(len(first) - 1):
         n = first[k + 1] - first[k]
         begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
@@ -298,7 +309,8 @@ def parse_all(tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Int
                 score(weights, buckets, scores)
                 action = best(scores, size, front, n)
             size, front = advance(state, action, size, front, n)
-        heads[first[k] : first[k + 1]] = state[HEADS, 1 : n + 1]
+        for word in range(n):
+            heads[first[k] + word] = state[HEADS, word + 1]
 
 
 @compiled
@@ -311,6 +323,7 @@ def parse_with_margins(
     heads: Ints,
     margins: Floats,
     levels: int,
+    room: Room,
 ) -> None:
     """As `parse_all`, and for each word its least sure decision: margins (N,), differences of scores.
 
@@ -318,10 +331,10 @@ def parse_with_margins(
     (N,) heads, FREE where there is none, are kept, if they fit into a projective tree; of length 0: there
     are none.
     """
-    state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
-    margins[:] = np.inf
+    state, atoms, buckets, scores, costs = room
+    shift = shift_of(weights)
+    for word in range(len(margins)):
+        margins[word] = np.inf
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n = end - start
@@ -343,7 +356,8 @@ def parse_with_margins(
                 at = start + top - 1
                 margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
             size, front = advance(state, action, size, front, n)
-        heads[start:end] = state[HEADS, 1 : n + 1]
+        for word in range(n):
+            heads[start + word] = state[HEADS, word + 1]
 
 
 @compiled

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.students.perceptron import COARSE_BITS, code_of
+from dynet_vdgi.students.arc_hybrid import COARSE_BITS
+from dynet_vdgi.students.perceptron import code_of
 
 LEVELS = 2
 SEEN_OFTEN = 3
@@ -89,6 +91,15 @@ class Codes:
     def from_json(cls, rules: RuleSet, data: Mapping[str, Any]) -> Codes:
         """The codes saved by `to_json`. Raises: ModelError, they are damaged."""
         try:
-            return cls(Prior(rules, Text.from_json(data["text"])), tuple(data["coarse"]), tuple(data["fine"]))
-        except (KeyError, TypeError) as error:
+            stored = msgspec.convert(data, _StoredCodes)
+        except msgspec.ValidationError as error:
             raise ModelError(f"the model's symbols are damaged: {error}") from None
+        return cls(Prior.from_json(rules, stored.text), stored.coarse, stored.fine)
+
+
+class _StoredCodes(msgspec.Struct):
+    """What `Codes.to_json` gives, for the validation library."""
+
+    text: dict[str, Any]
+    coarse: tuple[str, ...]
+    fine: tuple[str, ...]

@@ -19,18 +19,22 @@ from numpy.typing import NDArray
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
+from dynet_vdgi.jit import announced
+from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.students import arc_hybrid
+from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "linear/"
-N_ACTIONS = 3
 LOG2_BUCKETS_AT_MOST = 26
-COARSE_BITS = 12  # as in `arc_hybrid`, which is not imported here: it needs numba
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Kernel = Callable[..., Any]
+
+_PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
+_WITH_MARGINS = Kernel(arc_hybrid.parse_with_margins, "the perceptron's confidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,8 @@ class PerceptronModel:
         tags, first = _packed(sentences)
         _check_range(tags, self.n_tags, "tag")
         heads = np.zeros(len(tags), np.int64)
-        _parse_kernel()(tags, first, self.n_tags, self.weights, heads, self.levels)
+        room = arc_hybrid.Room.to_parse(first, self.levels)
+        _PARSE(tags, first, self.n_tags, self.weights, heads, self.levels, room, work=len(tags))
         words, ends = heads.tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
 
@@ -72,9 +77,22 @@ class PerceptronModel:
         if given is not None and not np.array_equal(first, first_given):
             raise ValueError("tags and given heads differ in their numbers of sentences or words")
         heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
-        _margin_kernel()(tags, first, self.n_tags, self.weights, kept, heads, margins, self.levels)
+        room = arc_hybrid.Room.to_parse(first, self.levels)
+        _WITH_MARGINS(
+            *(tags, first, self.n_tags, self.weights, kept, heads, margins, self.levels, room), work=len(tags)
+        )
         words, ends = heads.tolist(), first.tolist()
         return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def make_ready(self) -> None:
+        """Compiles what parsing needs, or loads it."""
+        nothing, first = _packed([])
+        margins, room = np.zeros(0), arc_hybrid.Room.to_parse(first, self.levels)
+        numbers = (self.n_tags, self.weights)
+        _PARSE(nothing, first, *numbers, nothing, self.levels, room, work=PLENTY + 1)
+        _WITH_MARGINS(
+            *(nothing, first, *numbers, nothing, nothing, margins, self.levels, room), work=PLENTY + 1
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
@@ -204,42 +222,8 @@ def _check_range(numbers: Ints, high: int | Ints, name: str) -> None:
 
 
 @cache
-def _parse_kernel() -> Kernel:
-    """`arc_hybrid.parse_all`, compiled. Importing numba takes a while, so it is done here."""
-    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
-
-    # isort: split
-    from dynet_vdgi.jit import announced
-
-    with announced("the perceptron"):
-        nothing, first = _packed([])
-        arc_hybrid.parse_all(nothing, first, 0, np.zeros((2, N_ACTIONS), np.float32), nothing, 1)
-    return arc_hybrid.parse_all
-
-
-@cache
-def _margin_kernel() -> Kernel:
-    """`arc_hybrid.parse_with_margins`, compiled."""
-    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
-
-    # isort: split
-    from dynet_vdgi.jit import announced
-
-    with announced("the perceptron's confidence"):
-        nothing, first = _packed([])
-        weights, margins = np.zeros((2, N_ACTIONS), np.float32), np.zeros(0)
-        arc_hybrid.parse_with_margins(nothing, first, 0, weights, nothing, nothing, margins, 1)
-    return arc_hybrid.parse_with_margins
-
-
-@cache
-def _train_kernel() -> Kernel:
+def _train_kernel() -> Callable[..., int]:
     """`arc_hybrid.train_epoch`, compiled."""
-    from dynet_vdgi.students import arc_hybrid  # says so where numba is missing
-
-    # isort: split
-    from dynet_vdgi.jit import announced
-
     with announced("the perceptron"):
         nothing, first = _packed([])
         weights = np.zeros((2, N_ACTIONS))

@@ -22,7 +22,7 @@ from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
-from dynet_vdgi.students.perceptron import N_ACTIONS
+from dynet_vdgi.students.arc_hybrid import N_ACTIONS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

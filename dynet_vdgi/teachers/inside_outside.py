@@ -18,12 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.errors import VdgiError
-
-try:
-    from dynet_vdgi.jit import announced, compiled
-except ImportError as error:
-    raise VdgiError(f"the DMV teacher needs the package numba ({error}); pip install 'numba>=0.58'") from None
+from dynet_vdgi.jit import announced, compiled
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100

@@ -14,7 +14,7 @@ import msgspec
 from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import ModelSettings, Settings, without_effect
-from dynet_vdgi.data import conllu, files, treebank
+from dynet_vdgi.data import conllu, file_checks, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -86,10 +86,10 @@ class Inputs:
         """Raises: UsageError, there is nothing to learn from, or something is there twice or is missing."""
         names = [name for given in self.texts.values() for name in given.names]
         others = [name for given in self.treebanks.values() for name in given.names]
-        if "-" in (*names, *self.trees.names, *self.dev.names, *others):
-            raise UsageError(
-                "training reads its files more than once: save standard input (-) to a file first"
-            )
+        file_checks.check_read_again(
+            (*names, *self.trees.names, *self.dev.names, *others, *self.facts.values()),
+            "training reads its files more than once",
+        )
         if not any(self.texts.values()) and not self.trees:
             raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
         for name, times in Counter(names).items():
@@ -347,6 +347,11 @@ def _rules(inputs: Inputs, settings: Settings, gold_trees: list[str]) -> RuleSet
             "config: 'posterior.features' = potentials needs a rule table with parts, and "
             f"{settings.rules!r} has none; set rules=best, for example"
         )
+    if settings.posterior.features == "counts" and settings.posterior.dynamics != "off" and not len(rules):
+        raise ConfigError(
+            f"config: 'posterior.features' = counts has nothing to count: {settings.rules!r} has no rules, "
+            "only exceptions; set posterior.features=potentials, for example"
+        )
     if settings.posterior.expectations == "rules" or settings.posterior.dynamics == "off":
         return rules
     given = [part for part in inputs.texts.values() if part] or [inputs.trees]
@@ -427,7 +432,8 @@ def _read(
     protocol = protocol_named(settings.data.protocol)
     if is_gold:
         protocol, heads = replace(protocol, projective_only=True), "required"
-    sentences = progress.over(given.read(settings.data.tags, heads), "sentences")
+    read = treebank.with_few_tags(given.read(settings.data.tags, heads))
+    sentences = progress.over(read, "sentences")
     prepared = treebank.prepare(sentences, protocol, max_len, min_len)
     if ignored := settings.data.ignore:
         prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])

@@ -1,0 +1,55 @@
+"""Whether the files that a user names can serve together: told before any work."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+from dynet_vdgi.data.files import STANDARD, AnyPath, shown
+from dynet_vdgi.errors import UsageError
+
+
+def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name another file") -> None:
+    """Raises: `UsageError`, the output is one of the inputs, perhaps under another name."""
+    for name in inputs:
+        with suppress(OSError, ValueError):
+            if STANDARD not in (name, output) and os.path.samefile(name, output):
+                what = (
+                    "this is an input" if os.fspath(name) == os.fspath(output) else f"this is {shown(name)}"
+                )
+                raise UsageError(f"-o {os.fspath(output)}: {what}, which would be lost ({hint})")
+
+
+def check_read_once(names: Iterable[AnyPath]) -> None:
+    """Raises: `UsageError`, standard input, a pipe or a device is there twice, and is read once only."""
+    met: set[tuple[int, int] | AnyPath] = set()
+    for name in names:
+        one = _read_once(name)
+        if one is not None and one in met:
+            raise UsageError(f"{_called(name)} can be read only once")
+        met.add(one or name)
+
+
+def check_read_again(names: Iterable[AnyPath], why: str) -> None:
+    """Raises: `UsageError`, something is standard input, a pipe or a device, and has to be read again."""
+    for name in names:
+        if _read_once(name) is not None:
+            raise UsageError(f"{why}: save {_called(name)} to a file first")
+
+
+def _read_once(name: AnyPath) -> tuple[int, int] | AnyPath | None:
+    """What tells apart what can be read only once; None for a file, a directory, and what cannot be read."""
+    try:
+        status = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
+    except (OSError, ValueError, AttributeError):  # reading it tells what is wrong
+        return name if name == STANDARD else None
+    if name != STANDARD and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _called(name: AnyPath) -> str:
+    return "standard input (-)" if name == STANDARD else repr(os.fspath(name))

@@ -1,0 +1,283 @@
+"""Machine code of kernels, kept on disk and called without importing numba.
+
+numba takes most of a second to import, as long as parsing 500,000 words. So what numba makes of a kernel is
+kept as an object file, which llvmlite, the part of numba that holds LLVM, loads in a few hundredths. A few
+words are not worth even that: for little work the kernel runs as Python.
+
+The kernel is wrapped in a function of plain pointers and numbers, whose calling convention is that of C but
+for two first arguments, where its result and its exception go. It allocates nothing, so it needs nothing of
+numba while it runs. An object file is used again if the bytecode and the constants of the kernel and of all
+that it calls, numba, and the processor are the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from dynet_vdgi.jit import Compiled, announced, imported_numba
+
+ENOUGH = 1_000
+"""Words of work from which on code on disk is worth loading."""
+
+PLENTY = 20_000
+"""Words of work, about two seconds in Python, from which on it is worth compiling."""
+
+Native = Callable[..., Any]
+
+_SCALARS = {
+    "n": ("int64", ctypes.c_int64),
+    "u": ("uint64", ctypes.c_uint64),
+    "f": ("float64", ctypes.c_double),
+}
+_HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)")
+"""What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
+
+_engines: list[Any] = []  # what is loaded stays
+
+
+class Kernel:
+    """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
+
+    `what` names it to users who wait for it. A call says how much `work` it is, in words.
+    """
+
+    def __init__(self, function: Any, what: str) -> None:
+        assert isinstance(function, Compiled)
+        self.function, self.what = function, what
+        self._natives: dict[str, Native] = {}
+        self._work = 0  # done as Python
+
+    def __call__(self, *arguments: Any, work: int) -> Any:
+        flat, layout = _flat(arguments)
+        native = self._natives.get(layout)
+        if native is None:
+            self._work += work
+            if self._work <= ENOUGH:
+                return self.as_python(*arguments)
+            code = _on_disk(self._name(layout))
+            if code is None and self._work <= PLENTY:
+                return self.as_python(*arguments)
+            native = self._natives[layout] = self._made(layout, arguments, code)
+        return native(*flat)
+
+    def as_python(self, *arguments: Any) -> Any:
+        """The call without machine code."""
+        with np.errstate(over="ignore"):  # as codes are meant to
+            return self.function.plain(*arguments)
+
+    def _name(self, layout: str) -> str:
+        digest = hashlib.sha256(f"{_environment()} {layout} {_digest(self.function)}".encode())
+        function = self.function.py_func
+        return f"{function.__module__}.{function.__name__}-{digest.hexdigest()[:24]}.object"
+
+    def _made(self, layout: str, arguments: tuple[Any, ...], code: bytes | None) -> Native:
+        if code is None:
+            with announced(self.what):
+                code = _compiled(self.function, arguments)
+                if code is None:  # numba has changed: it keeps its own code, and is imported
+                    return lambda *flat: self.function(*_nested(arguments, iter(flat)))
+                _keep(self._name(layout), code)
+        return _loaded(code, layout)
+
+
+# ------------------------------------------------------------------------------------------- arguments
+def _flat(arguments: tuple[Any, ...]) -> tuple[list[Any], str]:
+    """Arguments without tuples, and what they are: a letter each, arrays with type and dimensions."""
+    flat: list[Any] = []
+    layout: list[str] = []
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            inner, its_layout = _flat(argument)
+            flat += inner
+            layout.append(f"({its_layout})")
+            continue
+        flat.append(argument)
+        if isinstance(argument, np.ndarray):
+            assert argument.flags.c_contiguous
+            layout.append(f"{argument.dtype.name}:{argument.ndim}")
+        else:
+            is_unsigned = isinstance(argument, np.uint64)
+            layout.append("u" if is_unsigned else "f" if isinstance(argument, float) else "n")
+    return flat, " ".join(layout)
+
+
+def _nested(arguments: tuple[Any, ...], flat: Iterator[Any]) -> list[Any]:
+    """The same with tuples again, as `arguments` have them."""
+    return [type(a)(*_nested(a, flat)) if isinstance(a, tuple) else next(flat) for a in arguments]
+
+
+# ------------------------------------------------------------------------------------------- compiling
+def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
+    """The object file of a function for such arguments; None: numba does not give it as expected."""
+    numba = imported_numba()
+    names: list[str] = []
+    types: list[Any] = []
+    namespace: dict[str, Any] = {"kernel": function, "carray": numba.carray}
+
+    def expression(argument: Any) -> str:
+        if isinstance(argument, tuple):
+            namespace[type(argument).__name__] = type(argument)
+            return f"{type(argument).__name__}({', '.join(map(expression, argument))})"
+        name = f"a{len(names)}"
+        names.append(name)
+        if not isinstance(argument, np.ndarray):
+            types.append(getattr(numba.types, _SCALARS[_flat((argument,))[1]][0]))
+            return f"({name} != 0)" if isinstance(argument, bool) else name
+        types.append(numba.types.CPointer(numba.from_dtype(argument.dtype)))
+        sizes = [f"{name}_{k}" for k in range(argument.ndim)]
+        names.extend(sizes)
+        types.extend([numba.types.int64] * argument.ndim)
+        return f"carray({name}, ({', '.join(sizes)},))"
+
+    call = f"kernel({', '.join(map(expression, arguments))})"
+    exec(f"def entry({', '.join(names)}):\n    {call}", namespace)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    entry = numba.njit(tuple(types), **options)(namespace["entry"])
+    text = entry.inspect_llvm(entry.signatures[0])
+    name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
+    if name not in text or not all(
+        map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", text, re.M))
+    ):
+        return None
+    import llvmlite.binding as llvm
+
+    return bytes(_machine().emit_object(llvm.parse_assembly(text.replace(name, "kernel_entry"))))
+
+
+def _loaded(code: bytes, layout: str) -> Native:
+    """The function in an object file."""
+    import llvmlite.binding as llvm
+
+    unused = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value
+    llvm.add_symbol("NRT_MemInfo_call_dtor", unused)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    types: list[Any] = []
+    for letter in layout.replace("(", "").replace(")", "").split():
+        is_array = ":" in letter
+        types.append(ctypes.c_void_p if is_array else _SCALARS[letter][1])
+        types += [ctypes.c_int64] * (int(letter[-1]) if is_array else 0)
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
+    function = prototype(engine.get_function_address("kernel_entry"))
+
+    def native(*flat: Any) -> None:
+        passed: list[Any] = []
+        for argument in flat:
+            if isinstance(argument, np.ndarray):
+                passed.append(argument.ctypes.data)
+                passed += argument.shape
+            else:
+                passed.append(argument if isinstance(argument, float) else int(argument))
+        room = (ctypes.c_void_p * 2)()
+        status = function(ctypes.addressof(room), ctypes.addressof(room) + 8, *passed)
+        assert status in (0, -2), status  # fine, and None
+
+    return native
+
+
+@cache
+def _machine() -> Any:
+    """What LLVM knows of this computer."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+# ------------------------------------------------------------------------------------------- on disk
+@cache
+def _environment() -> str:
+    """What machine code depends on besides its source. Raises: VdgiError, numba or llvmlite is missing."""
+    spec = importlib.util.find_spec("numba")
+    if spec is None or not spec.origin:
+        imported_numba()
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        imported_numba()
+    assert spec is not None
+    assert spec.origin
+    version = os.stat(spec.origin)
+    features = llvm.get_host_cpu_features().flatten()
+    numbers = (version.st_mtime_ns, version.st_size, llvm.llvm_version_info)
+    return f"{sys.version} {numbers} {llvm.get_host_cpu_name()} {features}"
+
+
+def _digest(function: Compiled) -> str:
+    """Of the bytecode and constants of a function and of all compiled ones that it calls."""
+    digest = hashlib.sha256()
+    agenda, seen = [function], {function}
+    while agenda:
+        function = agenda.pop()
+        code = function.py_func.__code__
+        constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+        digest.update(repr((code.co_code, code.co_varnames, code.co_names, constants)).encode())
+        for name in code.co_names:
+            value = function.py_func.__globals__.get(name)
+            if isinstance(value, Compiled) and value not in seen:
+                seen.add(value)
+                agenda.append(value)
+            elif isinstance(value, np.ndarray):
+                digest.update(repr((value.shape, value.dtype, value.tobytes())).encode())
+            elif isinstance(value, (int, float, str, tuple, np.generic)):
+                digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def _folders() -> Iterator[Path]:
+    """Where object files may be: beside the package, or in a folder that is the user's alone."""
+    yield Path(__file__).parent / "__pycache__"
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(folder)
+    with suppress(RuntimeError):  # no home
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynet_vdgi"
+    own = Path(tempfile.gettempdir()) / f"dynet_vdgi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+    with suppress(OSError):
+        own.mkdir(mode=0o700, exist_ok=True)
+        found = own.lstat()
+        if not hasattr(os, "getuid") or (found.st_uid == os.getuid() and found.st_mode & 0o77 == 0):
+            yield own
+
+
+def _on_disk(name: str) -> bytes | None:
+    """An object file that is whole; None: there is none."""
+    for folder in _folders():
+        with suppress(OSError):
+            content = (folder / name).read_bytes()
+            if hashlib.sha256(content[32:]).digest() == content[:32]:
+                return content[32:]
+    return None
+
+
+def _keep(name: str, code: bytes) -> None:
+    for folder in _folders():
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(temporary, folder / name)
+            return

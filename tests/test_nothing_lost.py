@@ -1,0 +1,136 @@
+"""Nothing of the user's is lost in silence: outputs that are inputs, open files, pipes, full disks."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+import tiny
+from shell import Vdgi, names_in
+
+from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.errors import UsageError
+
+
+@pytest.fixture
+def tree(folder: Path) -> Path:
+    return tiny.write(folder / "gold.conllu")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "parse MODEL gold.conllu -o {}.conllu",
+        "parse MODEL gold.conllu -o gold.conllu",
+        "parse MODEL gold.conllu -o link.conllu",
+        "parse MODEL gold.conllu -o MODEL",
+        "clusters gold.conllu -o gold.conllu",
+        "vectors gold.conllu -o gold.conllu",
+        "draw gold.conllu -o gold.conllu",
+        "draw gold.conllu --gold link.conllu -o link.conllu",
+        "choose MODEL gold.conllu -o gold.conllu",
+        "choose MODEL gold.conllu -o MODEL",
+        "report RUN -o MODEL",
+        "report RUN --gold gold.conllu -o gold.conllu",
+        "rules estimate gold.conllu -o gold.conllu",
+        "rules learn gold.conllu -o gold.conllu",
+        "convert wsj . -o wsj_0001.mrg",
+        "annotate gold.conllu --export gold.conllu",
+    ],
+)
+def test_an_output_that_is_an_input_is_refused(
+    command: str, vdgi: Vdgi, model: Path, folder: Path, tree: Path
+) -> None:
+    (folder / "link.conllu").symlink_to("gold.conllu")
+    (folder / "wsj_0001.mrg").write_text("((S (NN a)))\n", encoding="utf-8")
+    names = {"MODEL": str(model), "RUN": str(model.parent)}
+    before = {path: path.read_bytes() for path in (tree, model, folder / "wsj_0001.mrg")}
+    status, out, err = vdgi(*(names.get(word, word) for word in command.split()))
+    assert (status, out) == (2, "")
+    assert "which would be lost" in err
+    assert before == {path: path.read_bytes() for path in before}
+    assert names_in(folder) == ["gold.conllu", "link.conllu", "wsj_0001.mrg"]
+
+
+def test_in_place_without_effect_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
+    status, _, err = vdgi("parse", model, tree, "-o", "a.conllu", "--in-place")
+    assert (status, err) == (2, "--in-place has no effect: no output is one of the inputs\n")
+
+
+def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("before\n", encoding="utf-8")
+    with open(path, "ab") as handle:
+        for name in (f"/dev/fd/{handle.fileno()}", f"/proc/self/fd/{handle.fileno()}"):
+            with files.atomic_writer(name) as text:
+                text.write("new\n")
+        link = tmp_path / "link"
+        link.symlink_to(f"/dev/fd/{handle.fileno()}")
+        with files.atomic_bytes_writer(link) as binary:
+            binary.write(b"last\n")
+    assert path.read_text(encoding="utf-8") == "before\nnew\nnew\nlast\n"
+    assert names_in(tmp_path) == ["a.txt", "link"]
+
+
+@pytest.mark.parametrize("use", ["train", "evaluate", "draw", "choose"])
+def test_a_pipe_is_read_once(use: str, vdgi: Vdgi, model: Path, tree: Path, folder: Path) -> None:
+    os.mkfifo("pipe")
+    commands = {
+        "train": ("train", "--train", "pipe", "--out", "run"),
+        "evaluate": ("evaluate", "pipe", "pipe"),
+        "draw": ("draw", "pipe", "--gold", "pipe"),
+        "choose": ("choose", model, "pipe", "--covered", "pipe"),
+    }
+    status, _, err = vdgi(*commands[use])
+    assert status == 2
+    assert err in (
+        "training reads its files more than once: save 'pipe' to a file first\n",
+        "'pipe' can be read only once\n",
+    )
+    assert names_in(folder) == ["gold.conllu", "pipe"]
+
+
+def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
+    file_checks.check_read_once([tree, tree, "-", "missing", "missing"])
+    file_checks.check_read_again([tree, "missing", tree.parent], "reason")
+
+
+def test_an_output_without_a_name_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
+    status, _, err = vdgi("parse", model, tree, "-o", "")
+    assert (status, err) == (2, "the name of the output is empty\n")
+
+
+def _fill(name: str) -> None:
+    with files.atomic_writer(name) as handle:
+        if name != "/dev/full":
+            os.dup2(os.open("/dev/full", os.O_WRONLY), _raw(handle).fileno())
+        handle.write("new\n" * 100_000)
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_output(tmp_path: Path) -> None:
+    for name in ("/dev/full", str(tmp_path / "a.txt")):
+        with pytest.raises(UsageError) as caught:
+            _fill(name)
+        assert str(caught.value).startswith(f"cannot write {name!r}: No space left on device; ")
+    assert names_in(tmp_path) == []
+
+
+def _raw(handle: object) -> io.FileIO:
+    buffer = handle.buffer  # type: ignore[attr-defined]
+    return buffer.raw  # type: ignore[no-any-return]
+
+
+def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_looked_through", set())
+    with files.atomic_writer(tmp_path / "a.txt"):
+        (own,) = names_in(tmp_path)
+        dead = own.replace(str(os.getpid()), "999999999", 1)
+        others = [dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"), ".vdgi-notes.tmp"]
+        for name in (dead, *others):
+            (tmp_path / name).touch()
+    monkeypatch.setattr(files, "_looked_through", set())
+    with files.atomic_writer(tmp_path / "b.txt"):
+        pass
+    assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
