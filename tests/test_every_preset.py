@@ -56,6 +56,8 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "unsupervised": (SECOND, []),
     "wsj": (FIRST, []),
     "wsj-as_released": (BOTH, ["dev: choice of the model"]),
+    "wsj-best": ([], []),
+    "wsj-strict": ([], []),
 }
 """Which stages each preset has, and what it uses gold trees for."""
 

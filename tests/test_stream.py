@@ -18,8 +18,9 @@ import dynet_vdgi as vdgi
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import ModelSettings
-from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu import Block, sentence_of
+from dynet_vdgi.data import conllu, conllu_blocks
+from dynet_vdgi.data.conllu import sentence_of
+from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary
@@ -218,7 +219,7 @@ def test_a_stream_reads_all_that_the_recommended_parser_sees(tmp_path: Path) -> 
     names = [str(demo / "demo-ud-test.conllu")]
     with Stream(str(tmp_path / "run")) as stream:
         (tmp_path / "parsed.conllu").write_text(
-            "".join(part.text for part in stream.parse(conllu.blocks(names[0]))), encoding="utf-8"
+            "".join(part.text for part in stream.parse(conllu_blocks.blocks(names[0]))), encoding="utf-8"
         )
     sentences = list(conllu.read(names[0]))
     expected = [sentence.heads for sentence in parser.pipe(sentences)]

@@ -10,11 +10,12 @@ The number is mostly in nats. `if MEASURE` multiplies it by what was measured in
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
+from dynet_vdgi.names import did_you_mean
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
@@ -25,7 +26,7 @@ class Syntax:
 
     `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
     A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
-    last group may come several times.
+    last group may come several times. `choices`: the names that an option may have, where they are few.
     """
 
     groups: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Syntax:
     repeatable: bool = False
     weighed: bool = True
     more: bool = False
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def example(self, name: str) -> str:
         """The line's shape, for messages."""
@@ -107,7 +109,19 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
             options[option] = _number(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
             options[option] = _group(values, name) if kind == "tags" else tuple(values)
+            _check_choices(name, option, values, syntax.choices.get(option, values))
     return Setting(name, weight, tuple(groups), options, conditions, negated, line)
+
+
+def _check_choices(setting: str, option: str, values: Sequence[str], choices: Sequence[str]) -> None:
+    """Raises: ValueError for a name that an option cannot have."""
+    for value in values:
+        if value not in choices:
+            hint = did_you_mean(value, choices, 0.6)
+            there_are = ", ".join(choices)
+            raise ValueError(
+                f"the option '{option}' of '{setting}' cannot be '{value}'{hint} (there are: {there_are})"
+            )
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:

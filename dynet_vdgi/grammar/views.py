@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.patterns import Group
+from dynet_vdgi.grammar.patterns import ANY, Group
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 NOTHING = "_"
 
@@ -34,12 +34,20 @@ def with_morph(feats: str, xpos: str) -> str:
     return morph if feats == NOTHING else f"{feats}|{morph}"
 
 
+class Phrase(NamedTuple):
+    """A phrase of the words from start to before end, and its head."""
+
+    start: int
+    end: int
+    head: int
+
+
 class View:
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
     `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model:
     parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for the
-    first word. `clauses`: see the part that cuts them.
+    first word. `marks[i]`: the marks themselves, in front of word i.
     """
 
     def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:
@@ -53,6 +61,7 @@ class View:
             self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
         gaps = sentence.gaps[::step] if sentence.gaps else ()
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
+        self.marks: Sequence[str] = gaps[:n] if gaps else [""] * n
         self.read: list[str] = list(self.tags)
         self.symbols: list[str] = list(self.tags)
         self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
@@ -62,6 +71,10 @@ class View:
         self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
         self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
+        self.called: dict[str, list[bool]] = {}  # kinds of words by name, each as flags (n,)
+        self.phrases: list[Phrase] = []  # base phrases, in order
+        self.phrase_of: dict[int, Phrase] = {}  # word: the base phrase that it is in
+        self.clauses: dict[int, int] = {}  # word that begins a clause: its finite verb
 
     @cached_property
     def forms(self) -> list[str]:
@@ -73,17 +86,19 @@ class View:
         return self._own_forms[word].lower()
 
     @cached_property
+    def has_forms(self) -> bool:
+        """Whether the forms are known."""
+        return any(form != NOTHING for form in self._own_forms)
+
+    @cached_property
     def different(self) -> frozenset[str]:
         """The text's tags that the sentence has."""
         return frozenset(self.tags)
 
-    @cached_property
-    def segments(self) -> Ints:
-        """Number (n,) of the stretch between punctuation marks that each word is in."""
-        return np.cumsum(np.array(self.gaps, dtype=np.int64))
-
     def flags(self, group: Group) -> Flags:
         """Which words (n,) belong to a group, as the table reads their tags."""
+        if ANY in group.plain:
+            return np.ones(self.n, dtype=bool)
         if not group.special:
             plain = group.plain
             return np.array([tag in plain for tag in self.read], dtype=bool)

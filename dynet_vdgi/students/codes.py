@@ -9,12 +9,15 @@ of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
@@ -77,6 +80,10 @@ class Codes:
         except KeyError:
             known.update({pair: self._code(*pair) for pair in pairs if pair not in known})
             return list(map(known.__getitem__, pairs))
+
+    def of_sentences(self, sentences: Iterable[Sentence]) -> NDArray[np.int64]:
+        """The numbers (N,) of the words of sentences, one after the other."""
+        return np.fromiter(chain.from_iterable(map(self, sentences)), np.int64)
 
     def _code(self, symbol: str, marked: str) -> int:
         by_coarse, by_fine = self._numbers

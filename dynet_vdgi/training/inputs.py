@@ -347,6 +347,11 @@ def _rules(inputs: Inputs, settings: Settings, gold_trees: list[str]) -> RuleSet
             "config: 'posterior.features' = potentials needs a rule table with parts, and "
             f"{settings.rules!r} has none; set rules=best, for example"
         )
+    if settings.posterior.features == "counts" and settings.posterior.dynamics != "off" and not len(rules):
+        raise ConfigError(
+            f"config: 'posterior.features' = counts has nothing to count: {settings.rules!r} has no rules, "
+            "only exceptions; set posterior.features=potentials, for example"
+        )
     if settings.posterior.expectations == "rules" or settings.posterior.dynamics == "off":
         return rules
     given = [part for part in inputs.texts.values() if part] or [inputs.trees]

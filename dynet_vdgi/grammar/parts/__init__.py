@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from dynet_vdgi.grammar.parts import (
     agreement,
+    base_phrases,
+    called,
+    clause_frames,
+    clause_words,
     clauses,
     coordination,
     distinguish,
     gaps,
+    joined_phrases,
     main_verbs,
     markers,
     nominal_runs,
     order,
     phrases,
     predicates,
+    verb_groups,
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
@@ -34,6 +40,12 @@ _MODULES = (
     phrases,
     agreement,
     gaps,
+    called,
+    base_phrases,
+    clause_words,
+    verb_groups,
+    joined_phrases,
+    clause_frames,
     words,
 )
 

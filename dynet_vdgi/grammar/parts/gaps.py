@@ -1,15 +1,16 @@
 """Punctuation that was removed still separates.
 
-    punctuation = 2 ; most 2
+    punctuation = 2 ; most 2 ; quotes 0 ; told 0
 
 Taken from an arc for each place of removed punctuation between its ends, at most so many times. Students
-are told before which words it stood.
+are told before which words it stood, unless `told` is 0; with `quotes` 0, quotation marks do not count.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from dynet_vdgi.grammar.parts.base_phrases import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
@@ -18,12 +19,25 @@ from dynet_vdgi.grammar.views import Floats, View
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     if any(view.gaps):
-        crossed = np.abs(view.segments[:, None] - view.segments)
+        places = view.gaps
+        if not setting.number("quotes", 1.0):
+            places = [gap and is_cut(view, word) for word, gap in enumerate(places)]
+        segments = np.cumsum(places)
+        crossed = np.abs(segments[:, None] - segments)
         arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
 
 
 def _mark(view: View, setting: Setting, text: Text) -> list[str] | None:
-    return ["," if gap else "" for gap in view.gaps] if True in view.gaps else None
+    is_told = setting.number("told", 1.0) > 0 and True in view.gaps
+    return ["," if gap else "" for gap in view.gaps] if is_told else None
 
 
-KINDS = (Kind("punctuation", Syntax((), {"most": "number"}), add=_add, mark=_mark, needs_gaps=True),)
+KINDS = (
+    Kind(
+        "punctuation",
+        Syntax((), {"most": "number", "quotes": "number", "told": "number"}),
+        add=_add,
+        mark=_mark,
+        needs_gaps=True,
+    ),
+)

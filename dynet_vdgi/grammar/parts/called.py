@@ -1,0 +1,68 @@
+"""Names for kinds of words, which the parts that look at phrases and clauses ask for.
+
+    called = NN NNS ; as noun common
+    called = * ; forms friday today ; as day
+
+Words of the group, or those among them with one of these forms in lower case, are called so; several lines
+add up. A kind of word that no line names has no words, and parts that need it are silent. In a text without
+forms no word has any.
+"""
+
+from __future__ import annotations
+
+from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.settings import Setting, Syntax
+from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.grammar.views import View
+
+OF_NOMINALS = (
+    *("noun", "common", "plural", "name", "pronoun", "personal", "adjective", "number", "currency"),
+    *("possessive", "determiner", "predeterminer"),
+)
+OF_VERBS = ("finite", "modal", "infinitive", "perfect", "gerund", "adverb")
+OF_CLAUSES = ("preposition", "to", "wh", "relative", "conjunction", "other-object")
+BY_FORM = (
+    *("complementizer", "far-complementizer", "only-preposition", "bound", "speech", "negation"),
+    *("quantity", "day", "span", "near-span", "after-span"),
+)
+NAMES = (*OF_NOMINALS, *OF_VERBS, *OF_CLAUSES, *BY_FORM)
+
+
+def _read(view: View, setting: Setting, text: Text) -> None:
+    forms = frozenset(setting.names("forms"))
+    here = [
+        is_meant and (not forms or view.form(word) in forms)
+        for word, is_meant in enumerate(view.flags(setting.groups[0]).tolist())
+    ]
+    if True in here:
+        for name in setting.names("as"):
+            before = view.called.get(name)
+            view.called[name] = [a or b for a, b in zip(here, before)] if before else here
+
+
+def are(view: View, *names: str) -> list[bool]:
+    """Which words (n,) are called by one of these names."""
+    found = [view.called[name] for name in names if name in view.called]
+    if len(found) == 1:
+        return found[0]
+    return [any(flags) for flags in zip(*found)] if found else [False] * view.n
+
+
+def verbs(view: View) -> list[bool]:
+    """Which words (n,) are verbs of any form."""
+    return are(view, "finite", "infinitive", "perfect", "gerund")
+
+
+KINDS = (
+    Kind(
+        "called",
+        Syntax(
+            ("words",),
+            {"forms": "names", "as": "names"},
+            repeatable=True,
+            weighed=False,
+            choices={"as": NAMES},
+        ),
+        read=_read,
+    ),
+)
