@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import columns
+from dynet_vdgi.data.columns import is_worth_it
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
@@ -32,7 +31,14 @@ from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from typing import Protocol
+
+    class Underway(Protocol):
+        """Windows that are being parsed elsewhere."""
+
+        def result(self) -> list[Parsed]:
+            """They, when they are."""
+
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -46,9 +52,6 @@ Window = list[Block] | Passage
 
 Numbered = tuple[int, Window]
 """A window and its place among those of the stream."""
-
-WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
-"""Characters of text from which on it is worth loading, or compiling, what parses quickly."""
 
 T = TypeVar("T")
 
@@ -102,9 +105,7 @@ class _LabellingParser:
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
-        if self._n_chars < WORTH_LOADING or (self._n_chars < WORTH_COMPILING and not columns.is_ready()):
-            return None
-        return self._quick
+        return self._quick if is_worth_it(self._n_chars) else None
 
     @cached_property
     def _quick(self) -> QuickParser:
@@ -185,8 +186,8 @@ class Stream:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
-        self._pool: ProcessPoolExecutor | None = None
-        self._submit: Callable[[list[Numbered]], Future[list[Parsed]]] | None = None
+        self._is_cluster = scheduler is not None
+        self._submit: Callable[[list[Numbered]], Underway] | None = None
         self._parcel = 0  # every window on its own
         self._under_way: Callable[[], int] = lambda: 2 * jobs
         if scheduler is not None:
@@ -201,16 +202,12 @@ class Stream:
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
             # Imported here, as they take a while and most runs need neither.
-            from concurrent.futures import ProcessPoolExecutor
-            from multiprocessing import get_context
+            from dynet_vdgi.parsing.worker_pool import WorkerPool
 
             self._parser.make_ready()  # now: processes started after this find the code on disk
-            # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
-            self._pool = pool = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, labels)
-            )
+            pool = WorkerPool(jobs, _start_worker, (model, labels))
             self._submit = lambda parcel: pool.submit(_work, self._wanted, parcel)
-            self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
+            self._resources.callback(pool.close)
 
     @property
     def is_neural(self) -> bool:
@@ -259,7 +256,7 @@ class Stream:
             for number, window in numbered:
                 yield _parse_window(self._engine, self._wanted, window, number)
             return
-        pending: deque[Future[list[Parsed]]] = deque()
+        pending: deque[Underway] = deque()
         fault = None
         try:
             for parcel in _grouped(numbered, _n_chars, self._parcel):
@@ -285,7 +282,7 @@ class Stream:
                 self._wanted = self._wanted._replace(verb_final=found)
             yield window
 
-    def _result(self, pending: deque[Future[list[Parsed]]]) -> list[Parsed]:
+    def _result(self, pending: deque[Underway]) -> list[Parsed]:
         with self._explaining():
             return pending.popleft().result()
 
@@ -296,12 +293,7 @@ class Stream:
         except VdgiError:
             raise
         except Exception as error:
-            if self._pool is not None:
-                from concurrent.futures.process import BrokenProcessPool
-
-                if isinstance(error, BrokenProcessPool):
-                    message = "a worker process died (killed, or out of memory?); try fewer --jobs"
-                    raise VdgiError(message) from None
+            if not self._is_cluster:
                 raise
             said = " ".join(str(error).split())
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
@@ -415,7 +407,6 @@ _worker: _LabellingParser | None = None
 
 def _start_worker(model: str, labels: LabelTable | None) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     _worker = _LabellingParser(load(model), labels)
 
 
