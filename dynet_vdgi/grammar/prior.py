@@ -25,6 +25,7 @@ from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.words import WORDS, split
+from dynet_vdgi.grammar.patterns import ANY, Group
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.settings import Setting
 from dynet_vdgi.grammar.statistics import TOLD, Text, levels
@@ -183,6 +184,17 @@ class Prior:
                 marked = [a + b for a, b in zip(marked, marks)]
         step = -1 if self.statistics.is_mirrored else 1
         return symbols[::step], marked[::step]
+
+    @property
+    def reads_joined(self) -> bool:
+        """If sentences may be read as one, see `parts.kinds`: no group has whatever tag a word has."""
+        groups = [
+            group
+            for setting, _ in self._settings
+            for group in (*setting.groups, *setting.options.values())
+            if isinstance(group, Group)
+        ]
+        return not (self.statistics.is_mirrored or any(ANY in group.tags for group in groups))
 
     def silence(self, setting: Setting) -> str:
         """Why a setting of the table says nothing in this text; "" if it says something."""

@@ -103,7 +103,7 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
         if tag in NOUNS or (tag == "PRON" and not heads):
             heads.append(before)
         before -= 1
-    return view.first(setting.groups[1], word + 1), heads
+    return view.first(setting.groups[1], word + 1, view.end_of(word)), heads
 
 
 def _read_linkers(view: View, setting: Setting, text: Text) -> None:
