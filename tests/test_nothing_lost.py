@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import tiny
@@ -134,3 +135,27 @@ def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: py
     with files.atomic_writer(tmp_path / "b.txt"):
         pass
     assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
+
+
+ESCAPE = "\x1b]0;title\x07\x9b2J"
+
+
+def test_no_escape_sequence_of_a_file_reaches_the_terminal(vdgi: Vdgi, folder: Path) -> None:
+    text = tiny.treebank(3).replace("NOUN", f"NOUN{ESCAPE}").replace("sent_id = 1", f"sent_id = {ESCAPE}")
+    Path("a.conllu").write_text(text.replace("det0", f"det{ESCAPE}"), encoding="utf-8")
+    for command in (
+        "check a.conllu",
+        "draw a.conllu",
+        "draw a.conllu -o a.svg",
+        "evaluate a.conllu a.conllu --by tag",
+    ):
+        _, out, err = vdgi(*command.split())
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *err}, command
+    ElementTree.parse("a.svg")
+
+
+def test_letters_that_are_not_normalised_are_told(vdgi: Vdgi, folder: Path) -> None:
+    Path("a.conllu").write_text(tiny.treebank(3).replace("det0", "de\u0301t"), encoding="utf-8")
+    out = vdgi.good("check", "a.conllu").out
+    assert "not in Unicode's form NFC (" in out
+    assert "first a.conllu:2): letters that look the same may differ" in out
