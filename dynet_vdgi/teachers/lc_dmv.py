@@ -2,10 +2,10 @@
 
 Noji, Miyao & Johnson (2016), "Using left-corner parsing to encode universal structural constraints in grammar
 induction". The model is that of `dmv` with one distribution `choose` for first and later children. Each
-distribution is log-linear in features of the tags and of two classes of them, nouns and verbs (Berg-
-Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS maximises the likelihood of the text,
-summed over the trees that `left_corner` allows, from weights of 0 on, so nothing is random. As in the authors'
-code there is no penalty on the weights by default.
+distribution is log-linear in features of the tags and of two classes of them, nouns and verbs (as in Berg-
+Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS maximises the likelihood of
+the text, summed over the trees that `left_corner` allows, from weights of 0 on, so nothing is random. As in
+the authors' code there is no penalty on the weights by default.
 
 The authors' constraint that function words have no dependents, and whatever else is known of arcs, comes from
 the rule table, as potentials. The bound is for learning; new sentences are parsed without it.
@@ -41,7 +41,7 @@ Ints = NDArray[np.int64]
 
 
 # ---------------------------------------------------------------------------------------------- features
-class Features(NamedTuple):
+class SharedFeatures(NamedTuple):
     """Which features each outcome has, as pairs of a row (outcome) and a feature; F features in all.
 
     Rows of `choose` are (T + 1, 2, T), heads with ROOT last, sides, children; of `stop` (T, 2, 2, 2), head,
@@ -55,7 +55,7 @@ class Features(NamedTuple):
     n_features: int
 
     @classmethod
-    def of(cls, symbols: Sequence[str]) -> Features:
+    def of(cls, symbols: Sequence[str]) -> SharedFeatures:
         """For the symbols of a text; the last of T is that of unknown ones, which has no class."""
         names = [*symbols, "?"]
         classes = [_classes(coarse(name)) for name in names]
@@ -169,7 +169,7 @@ def _add(counts: Counts, words: Ints, posterior: inside_outside.Scores) -> None:
 def fit(
     tags: Sequence[ArrayLike],
     potentials: Sequence[ArrayLike],
-    features: Features,
+    features: SharedFeatures,
     n_tags: int,
     settings: LcDmvSettings | None = None,
 ) -> tuple[DmvModel, tuple[LbfgsStep, ...]]:
@@ -222,7 +222,7 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
         return self.settings.max_len
 
     def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> LcDmvModel:
-        features = Features.of(self.symbols)
+        features = SharedFeatures.of(self.symbols)
         return LcDmvModel(*fit(symbols, potentials, features, n_symbols, self.settings))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
