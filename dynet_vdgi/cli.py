@@ -1,14 +1,15 @@
 # PYTHON_ARGCOMPLETE_OK
 """The `vdgi` command: verbs, exit statuses, messages.
 
-Exit statuses: 0 done; 1 a bug, or the system failed (disk full); 2 wrong use; 3 bad data; 4 bad settings,
-rules or model; 130 interrupted; 141 output pipe closed. Results go to standard output, everything else to
-standard error.
+Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output cannot be written (disk full);
+3 bad data; 4 bad settings, rules or model; 130 interrupted (129 and 143 by SIGHUP and SIGTERM); 141 output
+pipe closed. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import logging
@@ -16,6 +17,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,8 +28,10 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
 from dynet_vdgi.commands import add_parser  # noqa: E402
-from dynet_vdgi.errors import VdgiError  # noqa: E402
-from dynet_vdgi.names import did_you_mean  # noqa: E402
+from dynet_vdgi.ending import ended_by_signals  # noqa: E402
+from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
+from dynet_vdgi.limits import limit  # noqa: E402
+from dynet_vdgi.names import did_you_mean, plain  # noqa: E402
 
 VERBS = (
     "train",
@@ -48,6 +52,7 @@ VERBS = (
     "report",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -55,7 +60,7 @@ logger = logging.getLogger("dynet_vdgi")
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = "warning: " if record.levelno >= logging.WARNING else ""
-        return prefix + record.getMessage()
+        return prefix + plain(record.getMessage())
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -178,20 +183,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     logger.handlers[:] = [handler]
     logger.propagate = False
     logger.setLevel(logging.WARNING if arguments.quiet else logging.INFO)
+    with ended_by_signals() as received:
+        status = _status_of(arguments)
+    return 128 + received[0] if received else status
+
+
+def _status_of(arguments: argparse.Namespace) -> int:
+    """Runs the verb, tells its errors, and gives the exit status."""
     try:
+        limit("line")  # VDGI_LIMITS is told to be wrong whatever the verb
         arguments.run(arguments)
         sys.stdout.flush()
         return 0
     except BrokenPipeError:
-        # Nobody reads on; Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return EXIT_BROKEN_PIPE
     except (Exception, KeyboardInterrupt) as error:
         if arguments.debug:
             traceback.print_exc()
         message, status = _explained(error)
-        print(message, file=sys.stderr)
+        print(plain(message), file=sys.stderr)
+        if isinstance(error, OSError):
+            _give_up_output()
         return status
+
+
+def _give_up_output() -> None:
+    """Nobody takes what is left to print; Python would complain once more when it flushes at exit."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
@@ -200,7 +223,12 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_status
     if isinstance(error, KeyboardInterrupt):
         return f"interrupted; {error}" if str(error) else "interrupted", EXIT_INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "there is not enough memory (ulimit -v?); nothing was written", EXIT_BUG
     if isinstance(error, OSError):
+        if error.errno in _FULL:
+            name = f" {error.filename!r}" if error.filename else " the output"
+            return f"cannot write{name}: {error.strerror}", UsageError.exit_status
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", EXIT_BUG
     bug = "This is a bug. Please report it with what `vdgi --debug ...` prints."

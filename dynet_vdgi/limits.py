@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 
 from dynet_vdgi.errors import ConfigError
@@ -58,3 +59,22 @@ def to_raise(name: str) -> str:
     'if that is right, raise the limit: VDGI_LIMITS=words=20000'
     """
     return f"if that is right, raise the limit: {VARIABLE}={name}={2 * limit(name)}"
+
+
+def read_table(path: str | Path, what: str) -> str:
+    """The text of a file of rules, settings, facts or labels, or of a plan; `what` it is.
+
+    Raises: ConfigError, it cannot be read, is not UTF-8, or is larger than the limit.
+    """
+    most = limit("table")
+    try:
+        with open(path, "rb") as handle:
+            content = handle.read(most + 1)
+        if len(content) > most:
+            message = f"cannot read the {what}: it has more than {most} bytes"
+            raise ConfigError(f"{path}: {message} ({to_raise('table')})")
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or NUL in the name
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else None
+        reason = reason or getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"{path}: cannot read the {what}: {reason}") from None

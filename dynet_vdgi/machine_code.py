@@ -74,6 +74,11 @@ class Kernel:
             native = self._natives[layout] = self._made(layout, arguments, code)
         return native(*flat)
 
+    def is_ready(self, *arguments: Any) -> bool:
+        """Whether a call with such arguments need not compile anything."""
+        layout = _flat(arguments)[1]
+        return layout in self._natives or _on_disk(self._name(layout)) is not None
+
     def as_python(self, *arguments: Any) -> Any:
         """The call without machine code."""
         with np.errstate(over="ignore"):  # as codes are meant to

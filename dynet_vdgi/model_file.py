@@ -9,7 +9,6 @@ those two are the state of the generators.
 
 from __future__ import annotations
 
-import io
 import json
 import platform
 import time
@@ -22,7 +21,6 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.config import Settings, leaves
@@ -31,13 +29,11 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
-from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.model_archive import Archive, Arrays, faults, npz
 from dynet_vdgi.presets import from_toml
 
 FORMAT = 2
 """1: version 0.1, whose settings had other names. Still read."""
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class DataFile(Struct, frozen=True):
@@ -130,11 +126,8 @@ class ModelFile:
     @property
     def base(self) -> Prior | None:
         """The rule table with what it measured in the text; None in a model that knows of no such text."""
-        measured = self.symbols["text"] if self.symbols is not None else self.text
-        try:
-            return None if measured is None else Prior(self.rules, Text.from_json(measured))
-        except (KeyError, TypeError) as error:
-            raise ModelError(f"what the model says of its text is damaged: {error}") from None
+        measured = self.symbols.get("text", {}) if self.symbols is not None else self.text
+        return None if measured is None else Prior.from_json(self.rules, measured)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -147,22 +140,15 @@ class ModelFile:
         return sum(array.size for array in self.parameters.values() if array.dtype.kind == "f")
 
 
-def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    # One entry named by a list, because names such as encoder/state are no good as file names.
-    buffer = io.BytesIO()
-    names = sorted(arrays)  # so that equal runs give equal files
-    numbered = {f"a{k}": arrays[name] for k, name in enumerate(names)}
-    np.savez(buffer, names=np.array(names, dtype=np.str_), **numbered)  # type: ignore[arg-type]
-    return buffer.getvalue()
-
-
-def _arrays(data: bytes) -> Arrays:
-    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        return {str(name): stored[f"a{k}"] for k, name in enumerate(stored["names"])}
-
-
 def save(path: str | Path, model: ModelFile) -> None:
-    """Writes a model file atomically: the old one stays until the new one is complete."""
+    """Writes a model file atomically: the old one stays until the new one is complete.
+
+    Raises:
+        ModelError: a weight is not a finite number.
+    """
+    for fault in faults({**model.parameters, **model.training}):
+        reason = "training diverged (a smaller train.lr may help); what was saved before is as it was"
+        raise ModelError(f"{path}: {fault}: {reason}")
     meta = {"format": FORMAT, **model.provenance.to_dict()}
     entries: dict[str, bytes] = {
         # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
@@ -170,8 +156,8 @@ def save(path: str | Path, model: ModelFile) -> None:
         "settings.toml": model.settings.to_toml().encode(),
         "vocabulary.json": json.dumps(model.vocabulary.to_json(), ensure_ascii=False).encode(),
         "rules.txt": model.rules.text.encode(),
-        "parameters.npz": _npz(model.parameters),
-        "training.npz": _npz(model.training),
+        "parameters.npz": npz(model.parameters),
+        "training.npz": npz(model.training),
         "progress.json": json.dumps(model.progress).encode(),
     }
     if model.symbols is not None:
@@ -193,29 +179,8 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
         ModelError: no such file, not a model file, damaged, or written by a newer version.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            meta = json.loads(archive.read("meta.json"))
-            if not isinstance(meta, dict) or not isinstance(meta.get("format"), int):
-                raise ModelError(f"{path}: not a vdgi model file (its meta.json names no format)")
-            if meta["format"] > FORMAT:
-                raise ModelError(
-                    f"{path}: model format {meta['format']} is newer than this program's ({FORMAT}); "
-                    "update dynet_vdgi to use it"
-                )
-            of_version_0_1, names = meta["format"] == 1, archive.namelist()
-            return ModelFile(
-                provenance=_provenance(meta, path),
-                settings=from_toml(
-                    archive.read("settings.toml").decode(), f"{path}: settings.toml", former=of_version_0_1
-                ),
-                vocabulary=Vocabulary.from_json(json.loads(archive.read("vocabulary.json"))),
-                rules=parse_rules(archive.read("rules.txt").decode(), f"{path}: rules.txt"),
-                parameters=_arrays(archive.read("parameters.npz")),
-                training=_arrays(archive.read("training.npz")) if training else {},
-                progress=json.loads(archive.read("progress.json")) if training else {},
-                symbols=json.loads(archive.read("symbols.json")) if "symbols.json" in names else None,
-                text=json.loads(archive.read("text.json")) if "text.json" in names else None,
-            )
+        with Archive(path) as archive:
+            return _read(archive, str(path), training)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such model file") from None
     except OSError as error:
@@ -224,19 +189,44 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
         raise ModelError(f"{path}: not a vdgi model file (not a zip archive, or damaged)") from None
     except ConfigError as error:
         raise ModelError(f"{error}; the model file is damaged or of another version") from None
-    except ModelError:
-        raise
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
     except Exception as error:
         # On nonsense the parsers of zip, JSON and NPZ raise whatever comes: zlib.error, TokenError, ...
-        raise ModelError(f"{path}: the model file is damaged ({error})") from None
+        reason = str(error) or type(error).__name__
+        raise ModelError(f"{path}: the model file is damaged ({reason})") from None
 
 
-def _provenance(meta: Mapping[str, Any], path: str | Path) -> Provenance:
+def _read(archive: Archive, path: str, training: bool) -> ModelFile:
+    """The content of an archive; raises whatever comes where it is damaged."""
+    meta = archive.json("meta.json")
+    if not isinstance(meta, dict) or type(meta.get("format")) is not int:
+        raise ModelError("not a vdgi model file (its meta.json names no format)")
+    if meta["format"] > FORMAT:
+        raise ModelError(
+            f"model format {meta['format']} is newer than this program's ({FORMAT}); "
+            "update dynet_vdgi to use it"
+        )
+    former = meta["format"] == 1
+    return ModelFile(
+        provenance=_provenance(meta),
+        settings=from_toml(archive.text("settings.toml"), f"{path}: settings.toml", former=former),
+        vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
+        rules=parse_rules(archive.text("rules.txt"), f"{path}: rules.txt"),
+        parameters=archive.arrays("parameters.npz"),
+        training=archive.arrays("training.npz") if training else {},
+        progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
+        symbols=archive.content("symbols.json", dict[str, Any]) if "symbols.json" in archive.names else None,
+        text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
+    )
+
+
+def _provenance(meta: Mapping[str, Any]) -> Provenance:
     """Raises: msgspec.ValidationError, ModelError."""
     kind = meta.get("kind", "neural")
     kind = {"linear": "perceptron"}.get(kind, kind)  # its name in format 1
     if kind not in ("neural", "perceptron", "words"):
-        raise ModelError(f"{path}: the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
+        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
     return msgspec.convert({**meta, "kind": kind}, Provenance)
 
 

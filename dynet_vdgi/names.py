@@ -37,3 +37,19 @@ def count(number: int, noun: str, plural: str = "") -> str:
     ('1 row', '2,000 rows', '0 trees')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def plain(text: str) -> str:
+    """The text with control characters written out, so that none reaches a terminal but tabs and line ends.
+
+    >>> print(plain("\x1b[31mred"))
+    \\x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or not _is_control(c) else repr(c)[1:-1] for c in text)
+
+
+def _is_control(character: str) -> bool:
+    code = ord(character)
+    return code < 32 or 127 <= code < 160

@@ -17,6 +17,7 @@ from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import Settings, leaves, without_effect
 from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -239,11 +240,9 @@ def _read(path: Path) -> Values:
 def read_toml(path: Path, what: str) -> Values:
     """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
     try:
-        values: Values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        values: Values = tomllib.loads(read_table(path, what))
         return values
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: cannot read the {what}: not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot read the {what}: {error.strerror}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: not a TOML file: nested too deep") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dynet_vdgi import progress
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu import OnFault
+from dynet_vdgi.data.conllu_blocks import OnFault
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation

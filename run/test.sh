@@ -13,6 +13,6 @@ install "[dev]"
 "$VENV/bin/mypy"
 "$VENV/bin/lint-imports" --no-cache
 if [ $# -eq 0 ]; then
-    set -- --numprocesses auto --dist loadfile --cov --cov-report=term
+    set -- --numprocesses auto --dist loadfile --durations=30
 fi
 exec "$VENV/bin/python" -m pytest "$@"

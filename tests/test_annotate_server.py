@@ -210,13 +210,17 @@ def wait_until(condition) -> None:
 
 
 # ------------------------------------------------------------------------------------------- kills
+KILLS = int(os.environ.get("VDGI_KILLS", "8"))
+"""50 before a release: VDGI_KILLS=50."""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     path, numbers = written(tmp_path / "a.conllu"), random.Random(1)
     acknowledged = [State(0, {})] * 3
     total = 0
-    for _ in range(50):
+    for _ in range(KILLS):
         running, address = start(path)
         client = Client(address)
         for number, before in enumerate(acknowledged):
@@ -235,7 +239,7 @@ def test_fifty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert running.stdout is not None
         running.stdout.close()
         assert len(list(conllu.read(path))) == 3
-    assert total > 100
+    assert total > 2 * KILLS
 
 
 class State(NamedTuple):

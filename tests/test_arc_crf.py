@@ -185,6 +185,20 @@ def test_a_step_goes_where_the_slopes_are():
     assert scores[3, 2] == scores[:, 1:].max() > 0
 
 
+def test_a_step_that_is_not_kept_favours_what_the_partial_tree_says():
+    sentence = trees(1)[0]
+    crf = some_crf(trees(1))
+    before = crf.weights.copy()
+    free = replace(sentence, heads=(FREE,) * len(sentence))
+    assert crf.scores_after(free, 0.1) == pytest.approx(crf.scores(free))
+    unlikely = replace(free, heads=(5, *free.heads[1:]))
+    slopes = slopes_of(crf.scores(unlikely), unlikely.heads)
+    gained = crf.scores_after(unlikely, 0.1) - crf.scores(unlikely)
+    assert gained[5, 1] == gained.max() > 0.5
+    assert (gained[:, 1:] * slopes).sum() > 0
+    assert (crf.weights == before).all()
+
+
 def test_the_same_trees_give_the_same_weights():
     one, other = (ArcCrf(**SMALL).fit(trees(5), RandomBase()) for _ in range(2))
     assert (one.weights == other.weights).all()

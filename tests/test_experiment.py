@@ -19,13 +19,13 @@ from clusters import running_cluster
 from msgspec import structs
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
+from dynet_vdgi import locks
 from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import (
     baseline_run,
     code_version,
     expansion,
-    locks,
     plan,
     plan_files,
     processes,

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from dynet_vdgi import limits
+from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, penn, vector_rows
 from dynet_vdgi.data.files import open_text
 from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.presets import read_toml
+from dynet_vdgi.training.inputs import Given, Inputs, prepare
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 
@@ -82,3 +87,26 @@ def test_a_limit_that_is_none_is_refused(said: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(limits.VARIABLE, said)
     with pytest.raises(ConfigError, match="VDGI_LIMITS: "):
         limits.limit("words")
+
+
+def test_words_in_the_column_of_tags_are_not_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(limits.VARIABLE, "tags=3")
+    path = tmp_path / "a.conllu"
+    blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
+    path.write_text("".join(blocks), encoding="utf-8")
+    inputs = Inputs({"": Given((str(path),))})
+    with pytest.raises(DataError, match=r"a.conllu:10: there are more than 3 different tags, such as a, b"):
+        prepare(inputs, Settings())
+
+
+@pytest.mark.usefixtures("low")
+def test_a_table_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("#" * 101, encoding="utf-8")
+    for read in (load_rules, LabelTable.read, lambda path: read_toml(path, "preset")):
+        with pytest.raises(
+            ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"
+        ):
+            read(path)

@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import random
+import re
 import struct
 import zipfile
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import pytest
 import tiny
 from tiny import same_arrays
 
-from dynet_vdgi import model_file
+from dynet_vdgi import model_archive, model_file
 from dynet_vdgi.config import Settings
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
@@ -51,7 +52,7 @@ def a_model() -> ModelFile:
         vocabulary=Vocabulary(("ADJ", "NOUN", "VERB"), ("und", "das", "Über"), lowercase=False),
         rules=parse_rules(RULES),
         parameters={
-            "encoder/bias": np.array([0.0, -0.0, 1e-45, np.inf], dtype=np.float32),
+            "encoder/bias": np.array([0.0, -0.0, 1e-45, 3e38], dtype=np.float32),
             "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
         },
         training={"updates": np.array(17), "value:encoder/bias": rng.normal(size=4).astype(np.float32)},
@@ -315,8 +316,32 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "arrays: one too few": lambda: {"parameters_npz": npz(names=np.array(["x", "y"]), a0=np.zeros(3))},
     "arrays: cut": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(300))[:-500]},
     "arrays: too large": lambda: {"parameters_npz": npy_claiming((10**9, 10**9))},
+    "vocabulary: nested": lambda: {"vocabulary_json": vocabulary(tags=[["NOUN"]])},
+    "vocabulary: a dictionary": lambda: {"vocabulary_json": vocabulary(words={"a": 1})},
+    "vocabulary: a tag twice": lambda: {"vocabulary_json": vocabulary(tags=["NOUN", "NOUN"])},
+    "vocabulary: too few classes": lambda: {"vocabulary_json": vocabulary(words=["a"], classes=[0])},
+    "meta: languages are a list": lambda: {"meta_json": b'{"format": 2, "languages": ["fr"]}'},
+    "meta: a command of numbers": lambda: {"meta_json": b'{"format": 2, "command": [1]}'},
+    "progress: a list": lambda: {"progress_json": b'{"update": [1]}'},
+    "arrays: texts": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array(["y"]))},
+    "arrays: dates": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "M8[s]"))},
+    "arrays: records": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "f4,i4"))},
+    "arrays: not a number": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array([np.nan]))},
+    "arrays: infinite": lambda: {"training_npz": npz(names=np.array(["x"]), a0=np.array([np.inf]))},
+    "arrays: bytes that are none": lambda: {"parameters_npz": npz_with("a0.npy", b"3 numbers")},
     "training: a pickle": lambda: {"training_npz": pickle.dumps({})},
 }
+
+
+def vocabulary(**changes: Any) -> bytes:
+    return json.dumps({**a_model().vocabulary.to_json(), **changes}).encode()
+
+
+def npz_with(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO(npz(names=np.array(["x"])))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
 
 
 def single_npy() -> bytes:
@@ -328,6 +353,47 @@ def single_npy() -> bytes:
 @pytest.mark.parametrize("what", DAMAGED)
 def test_damaged_member(saved: Path, what: str) -> None:
     assert "damaged" in message_of(rewritten(saved, **DAMAGED[what]()))
+
+
+@pytest.mark.parametrize("member", ["parameters.npz", "vocabulary.json", "inside"])
+def test_what_unpacks_to_far_more_is_refused_before(
+    saved: Path, member: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_archive, "ALWAYS_FAIR", 100_000)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))
+    path = rewritten(saved, parameters_npz=buffer.getvalue())
+    if member != "inside":
+        with zipfile.ZipFile(saved) as whole, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in whole.namelist():
+                archive.writestr(name, bytes(1_000_000) if name == member else whole.read(name))
+    assert re.match("the model file is damaged: it says that [0-9]+ bytes hold [0-9]{6,}", message_of(path))
+    monkeypatch.setenv("VDGI_LIMITS", "model=1000")
+    assert "if that is right, raise the limit: VDGI_LIMITS=model=2000" in message_of(path)
+
+
+def test_a_member_packed_in_another_way_is_refused(saved: Path) -> None:
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("more", b"", zipfile.ZIP_BZIP2)
+    assert message_of(saved) == "the model file is damaged: more is packed in an unknown way"
+
+
+def test_weights_that_are_not_finite_are_not_saved(saved: Path) -> None:
+    before, model = saved.read_bytes(), a_model()
+    model.training["value:encoder/bias"][1] = np.nan
+    with pytest.raises(
+        ModelError, match="value:encoder/bias holds numbers that are not finite: training div"
+    ):
+        model_file.save(saved, model)
+    assert saved.read_bytes() == before
+
+
+def test_equal_models_give_equal_files_whatever_the_order_of_arrays(saved: Path) -> None:
+    model = a_model()
+    model.parameters = dict(reversed(model.parameters.items()))
+    other = saved.with_name("other.vdgi")
+    model_file.save(other, model)
+    assert other.read_bytes() == saved.read_bytes()
 
 
 class Evil:

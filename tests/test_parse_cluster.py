@@ -21,7 +21,7 @@ from shell import Vdgi, last_line, names_in, wait_for
 
 from dynet_vdgi import dask_cluster as cluster_module
 from dynet_vdgi.dask_cluster import connected
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import How, load
@@ -67,7 +67,7 @@ def tasks(watch: Any) -> int:
     return int(watch.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
-def parcels_of(blocks: list[conllu.Block]) -> list[list[tuple[int, list[conllu.Block]]]]:
+def parcels_of(blocks: list[conllu_blocks.Block]) -> list[list[tuple[int, list[conllu_blocks.Block]]]]:
     """What is sent to a cluster at once."""
     numbered = enumerate(stream_module.windows(blocks))
     return list(stream_module._grouped(numbered, stream_module._n_chars, stream_module.PARCEL))
@@ -153,10 +153,10 @@ def test_another_error_of_a_worker(
 
 
 def test_neither_side_holds_more_than_needed(model: Path, folder: Path, cluster: Cluster, watch: Any) -> None:
-    blocks = list(conllu.blocks(write(folder / "in.conllu")))
+    blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
     taken = 0
 
-    def counted() -> Iterator[conllu.Block]:
+    def counted() -> Iterator[conllu_blocks.Block]:
         nonlocal taken
         for block in blocks:
             taken += 1
@@ -192,7 +192,7 @@ def test_no_copies_of_the_text_are_kept(
     monkeypatch.setattr(
         stream_module, "_parse_parcel", lambda parser, sampling, parcel: [k for k, _ in parcel]
     )
-    blocks = (conllu.Block("made", k, [100_000 * f"{k:04}"]) for k in range(120))
+    blocks = (conllu_blocks.Block("made", k, [100_000 * f"{k:04}"]) for k in range(120))
     with Stream(str(model), scheduler=cluster.address) as stream:
         parsed = stream._parsed(blocks)
         assert [next(parsed) for _ in range(40)] == list(range(40))
@@ -207,7 +207,7 @@ def test_all_workers_are_killed_and_others_come(
     model: Path, folder: Path, cluster: Cluster, watch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What they had begun is done again; the model, which only they had, is made again."""
-    blocks = list(conllu.blocks(write(folder / "in.conllu")))
+    blocks = list(conllu_blocks.blocks(write(folder / "in.conllu")))
     with Stream(str(model)) as stream:
         expected = list(stream.parse(blocks))
     killed = cluster.workers()
@@ -253,7 +253,7 @@ def test_a_large_model_is_sent_without_a_warning(cluster: Cluster, recwarn: pyte
 def test_threads_of_a_worker_share_a_parser(model: Path, folder: Path) -> None:
     """A window is told its own unknown tags, and nothing of it stays behind."""
     parser = load(model)
-    window = [*conllu.blocks(write(folder / "in.conllu"))][-2:]
+    window = [*conllu_blocks.blocks(write(folder / "in.conllu"))][-2:]
     parser.unknown_tags = before = Counter(OTHER=1)
     engine = stream_module._LabellingParser(parser, None)
     parsed = stream_module._parse_window(engine, stream_module.Wanted(How(), None), window, 0)

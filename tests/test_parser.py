@@ -20,6 +20,7 @@ from dynet_vdgi.config import Settings
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
@@ -196,6 +197,13 @@ def test_weights_that_do_not_fit_the_settings_name_the_file(model: Path, tmp_pat
     model_file.save(tmp_path / "model.vdgi", misfit)
     with pytest.raises(ModelError, match=r"model\.vdgi: parameters do not fit the model"):
         vdgi.load(tmp_path / "model.vdgi")
+
+
+def test_weights_that_do_not_fit_the_vocabulary_are_refused(model: Path) -> None:
+    misfit = model_file.load(model)
+    misfit.vocabulary = Vocabulary((*misfit.vocabulary.tags, "MORE"))
+    with pytest.raises(ModelError, match="parameters do not fit the model"):
+        vdgi.Parser(misfit)
 
 
 def test_the_mbr_tree_has_the_most_heads_expected_to_be_right() -> None:

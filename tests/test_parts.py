@@ -178,7 +178,7 @@ def test_relative_words_begin_clauses_of_nouns():
 def test_linkers_are_found_after_nouns_and_between_verbs():
     text = [said("a/VERB b/NOUN that/PRON c/VERB")] * 6 + [said("a/PRON b/VERB")] * 6
     of = prior("linker = 1.5 PRON | VERB ; share 0.7 ; after 0.3 ; symbol VERB+rel", *text)
-    assert of.text.found["linker"] == [["that", "PRON"]]
+    assert of.text.found["linker"] == [("that", "PRON")]
     assert arcs(of, text[0]) == {(0, 4): -1.5, (2, 4): 4.0, (4, 3): 1.0}
     assert of.view(text[0]).symbols == ["VERB", "NOUN", "PRON", "VERB+rel"]
 

@@ -6,25 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
+from mutating import DEMO, mutated
 
-from dynet_vdgi.data import conllu
-
-DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
-ODD = ["\t", "\n", "\n\n", " ", "\r", "_", "0", "1", "-", ".", "#", "|", "=", "99", "\u00a0", "\0", "x"]
-OTHERS = "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n", "3.1\te\te\tVERB\t_\t_\t_\t_\t0:x\t_\n"
-
-
-def mutated(text: str, rng: random.Random) -> str:
-    """The text after one to three small changes, or with a line that is no word."""
-    for _ in range(rng.randint(1, 3)):
-        place = rng.randrange(len(text))
-        cut = rng.choice([0, 0, 1, 3])
-        text = text[:place] + rng.choice(ODD) + text[place + cut :]
-    if rng.random() < 0.3:
-        lines = text.splitlines(keepends=True)
-        lines.insert(rng.randrange(len(lines)), rng.choice(OTHERS))
-        text = "".join(lines)
-    return text
+from dynet_vdgi.data import conllu, conllu_blocks
 
 
 def found(path: Path) -> list[str]:
@@ -43,7 +27,7 @@ def test_quick_and_slow_paths_agree(seed: int, tmp_path: Path, monkeypatch: pyte
         path.write_text(mutated(text, rng), encoding="utf-8", newline="")
         quick = found(path)
         with monkeypatch.context() as slow:
-            slow.setattr(conllu, "_has_odd_lines", lambda text: True)
+            slow.setattr(conllu_blocks, "_has_odd_lines", lambda text: True)
             slow.setattr(conllu, "_columns_at_once", lambda *arguments: None)
             assert found(path) == quick
         n_faulty += any("Sentence(" not in item for item in quick)

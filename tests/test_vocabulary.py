@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary, build_vocabulary
+from dynet_vdgi.errors import ModelError
 
 SENTENCES = [
     Sentence(("The", "dog", "saw", "the", "cat"), ("DET", "NOUN", "VERB", "DET", "NOUN")),
@@ -65,7 +66,7 @@ def test_words_and_tags_must_be_as_many() -> None:
 @given(st.lists(names, unique=True), st.lists(names, unique=True), st.booleans())
 def test_survives_json(tags: list[str], words: list[str], lowercase: bool) -> None:
     vocabulary = Vocabulary(tuple(tags), tuple(words), lowercase)
-    restored = Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json())))
+    restored = Vocabulary.from_json(json.dumps(vocabulary.to_json()))
     assert restored == vocabulary
     assert restored.encode(words, words) == vocabulary.encode(words, words)
 
@@ -74,8 +75,25 @@ def test_survives_json(tags: list[str], words: list[str], lowercase: bool) -> No
 def test_a_missing_field_is_an_error(lost: str) -> None:
     data = Vocabulary(("NOUN",)).to_json()
     del data[lost]
-    with pytest.raises(KeyError, match=lost):
-        Vocabulary.from_json(data)
+    with pytest.raises(ModelError, match=lost):
+        Vocabulary.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tags": {"NOUN": 1}},
+        {"tags": [["NOUN"]]},
+        {"tags": ["NOUN", "NOUN"]},
+        {"words": "dog"},
+        {"lowercase": 1},
+        {"words": ["dog"], "classes": [0]},
+        {"words": ["dog"], "classes": [0, -1]},
+    ],
+)
+def test_a_field_of_another_type_is_an_error(changed: dict[str, object]) -> None:
+    with pytest.raises(ModelError, match="the model file is damaged: vocabulary: "):
+        Vocabulary.from_json(json.dumps({**Vocabulary(("NOUN",)).to_json(), **changed}))
 
 
 @given(st.lists(st.lists(st.tuples(names, st.sampled_from("ABC")), min_size=1, max_size=6), max_size=6))

@@ -41,9 +41,12 @@ MOST_TEXT = 2000
 LONGEST_EXACT = 60
 """Words of a sentence that is parsed in cubic time while somebody waits."""
 
-STUDENT, HELD = 1.0, 4.0
+STUDENT, HELD = 2.0, 4.0
 """Nats for the arcs of the parser in linear time, and for those that stand before a corrected word: people
 correct from the first word to the last, and what they have passed is more often right."""
+
+RATE = 0.05
+"""Of the one step of learning that confirmed arcs are worth at once in their own sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,29 +106,39 @@ class Learnt:
             guess = self.guesses([replace(sentence, heads=None)])[0]
             tree, said = guess.heads, np.array(guess.sure)
         else:
-            tree, said = self._exact(sentence, _possible(heads), shown[: max(0, corrected - 1)])
+            given = replace(sentence, heads=_possible(heads))
+            tree, said = self._exact(given, shown[: max(0, corrected - 1)])
         whole = [t if h == FREE else h for t, h in zip(tree, heads)]
         tree = mending.mended(whole, [h != FREE for h in heads])
         labelled = self.labeller.predict([replace(sentence, heads=tree, deprels=())])[0]
         return Guess(tree, labelled.deprels, tuple(said.tolist()))
 
-    def _exact(
-        self, sentence: Sentence, heads: Sequence[int], held: Sequence[int]
-    ) -> tuple[tuple[int, ...], Floats]:
-        """The tree with most expected heads that contains `heads`, and probabilities (n,) of its heads."""
-        scores = self.parser.crf.scores(sentence)
-        student = self.parser.predict([replace(sentence, heads=None, deprels=())])[0].heads or ()
-        for d, head in enumerate(student, 1):
-            scores[head, d] += STUDENT
-        marginals = probabilities = chart.marginals(chart.constrained(scores, heads))
-        for d, head in enumerate(held, 1):
-            if head >= 0:
-                scores[head, d] += HELD
-        if held:
-            marginals = chart.marginals(chart.constrained(scores, heads))
+    def _exact(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
+        """A tree that contains the heads given, and the CRF's probabilities (n,) of its heads.
+
+        It is the one with most expected heads where the CRF's scores are raised for the heads that are held,
+        those of the first words, and for the tree of the parser in linear time around all these: it sees what
+        the CRF does not.
+        """
+        heads = given.heads or ()
+        scores = self.parser.crf.scores_after(given, RATE)
+        firm = [h if h != FREE else before for h, before in zip(heads, held)]
+        around = _possible([*firm, *heads[len(held) :]])
+        (parsed,) = self.parser.predict([replace(given, heads=around)], keep_heads=True)
+        probabilities = chart.marginals(chart.constrained(scores, heads))
+        _favour(scores, parsed.heads or (), STUDENT)
+        _favour(scores, held, HELD)
+        marginals = chart.marginals(chart.constrained(scores, heads))
         tree = chart.best(chart.constrained(np.pad(marginals, ((0, 0), (1, 0))), heads))
         said = probabilities[list(tree), range(len(tree))]
         return tree, shifted(said, self.parser.calibration.shift if self.parser.calibration else 0.0)
+
+
+def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
+    """Adds to the scores (n + 1, n + 1) of the heads of the first words, where they have one."""
+    for d, head in enumerate(heads, 1):
+        if head >= 0:
+            scores[head, d] += nats
 
 
 def _possible(heads: Sequence[int]) -> tuple[int, ...]:

@@ -9,25 +9,21 @@ back; `conllu_objects` hands over to that library.
 
 from __future__ import annotations
 
-import io
-import logging
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import Literal, NamedTuple, TextIO, get_args
+from typing import Literal, get_args
 
+from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
-from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.names import count
 
 Heads = Literal["optional", "partial", "required", "ignored"]
-OnFault = Callable[[DataError], None]
 
 TAG_COLUMNS = ("upos", "xpos")
 FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
@@ -36,13 +32,10 @@ FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
 
-_LOGGER = logging.getLogger("dynet_vdgi")
 _FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
 _SMALL_NUMBERS = {str(number): number for number in range(512)}
 _IDS = [str(number) for number in range(1, 512)]
-_CHUNK, _LONGEST = 1 << 13, 1 << 17  # characters that are read, and looked at, at once
 _STRAY = tuple(c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\t\n")
-_LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
 _BY_XPOS = "words count as punctuation if their XPOS is a mark such as . , : or begins with PUNCT"
 _TREES = "trees are needed here"
 _NO_TREES = "read as text without trees, here and below"
@@ -83,11 +76,7 @@ def read(
         raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
     if tags not in TAG_COLUMNS:
         raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
-    return _read(path, heads, tags, on_error, on_repair or _warn)
-
-
-def _warn(repair: DataError) -> None:
-    _LOGGER.warning("%s", repair)
+    return _read(path, heads, tags, on_error, on_repair or warn)
 
 
 def _read(
@@ -104,33 +93,11 @@ def _read(
             raise item
 
 
-class Block(NamedTuple):
-    """The lines of one sentence, without line ends, before anything is checked."""
-
-    path: str
-    line: int  # number of its first line in the file
-    lines: list[str]
-
-
-def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
-    """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
-
-    Raises: `DataError` where the file cannot be read, and for a file without sentences.
-    """
-    for item in _raw_items(path):
-        if isinstance(item, Block):
-            yield item
-        elif isinstance(item, Repair):
-            (on_repair or _warn)(item)
-        else:
-            raise item
-
-
 def sentence_of(
     block: Block,
     heads: Heads = "optional",
     tags: str = "upos",
-    on_repair: OnFault = _warn,
+    on_repair: OnFault = warn,
     *,
     columns: Collection[str] = FURTHER_COLUMNS,
 ) -> Sentence:
@@ -147,131 +114,21 @@ def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataEr
     """Sentences, faults and repairs in file order, as objects, so that callbacks run outside any `try`."""
     told: set[str] = set()
     repairs: list[DataError] = []
-    for item in _raw_items(path):
-        if not isinstance(item, Block):
+    for item in raw_items(path, CHUNK):
+        if isinstance(item, DataError):
             yield item
             continue
-        try:
-            sentence = sentence_of(item, heads, tags, repairs.append)
-        except DataError as error:
-            yield error
-        else:
-            yield sentence
-        if repairs:
-            yield from [repair for repair in repairs if repair.message not in told]
-            told.update(repair.message for repair in repairs)
-            repairs.clear()
-
-
-def _raw_items(path: AnyPath) -> Iterator[Block | DataError]:
-    """Blocks, faults of the file and repairs, in file order."""
-    name = shown(path)
-    hint = "file is empty; a Git LFS or partial checkout?"
-    try:
-        with open_text(path) as handle:
-            for item in _blocks(handle, name):
-                if isinstance(item, Repair):
-                    hint = hint and "the file holds only empty lines"
-                    yield item
-                    continue
-                hint = ""
-                if isinstance(item, DataError):
-                    yield item
-                    continue
-                yield Block(name, *item)
-    except DataError as error:
-        yield error
-    else:
-        if hint:
-            yield DataError(name, None, "no sentences", hint)
-
-
-def _blocks(handle: TextIO, name: str) -> Iterator[DataError | tuple[int, list[str]]]:
-    """First line number and lines (without ends) of each block between empty lines; repairs in between.
-
-    A block that is too large is a fault in its place.
-
-    As long as nothing is odd, blocks are cut out of some thousand characters at once.
-    """
-    rest, number = "", 0
-    while True:
-        piece = handle.read(_CHUNK)
-        text = rest + piece
-        if not piece or len(text) > _LONGEST or _has_odd_lines(text):
-            break
-        ended, found, rest = text.rpartition("\n\n")
-        for block in ended.split("\n\n") if found else ():
-            lines = block.split("\n")
-            yield number + 1, lines
-            number += len(lines) + 1
-    begun = io.StringIO(text + handle.readline(), newline="\n")
-    yield from _blocks_line_by_line(chain(begun, handle), name, number)
-
-
-def _has_odd_lines(text: str) -> bool:
-    """Whether text between two empty lines may have another one, white space before a line, or odd ends."""
-    if text[0].isspace() or text[0] == "\ufeff" or "\r" in text or "\n\n\n" in text:
-        return True
-    return _LINE_BEGINS_BLANK.search(text) is not None
-
-
-def _blocks_line_by_line(
-    handle: Iterable[str], name: str, before: int
-) -> Iterator[DataError | tuple[int, list[str]]]:
-    """The same, of the lines after the first `before`; finds what is to be repaired."""
-    told: set[str] = set()
-
-    def repair(line: int, message: str, hint: str) -> Iterator[Repair]:
-        if message not in told:
-            told.add(message)
-            yield Repair(name, line, message, hint)
-
-    lines: list[str] = []
-    first, number, size = 0, before, 0
-    most_lines, most_characters = limit("lines"), limit("sentence")
-    is_skipped, ended = False, True  # the rest of a block that is too large, up to the next empty line
-    for number, line in enumerate(handle, before + 1):
-        if line[-1] != "\n":
-            ended = False
-            yield from repair(number, "no line end after the last line", "added")
-        elif line.endswith("\r\n"):
-            line = line[:-2]
-            yield from repair(number, "Windows line end (CRLF)", "read as LF, here and below")
-        else:
-            line = line[:-1]
-        if number == 1 and line.startswith("\ufeff"):
-            line = line[1:]
-            yield from repair(number, "byte-order mark", "removed")
-        if line and not line.isspace():
-            if is_skipped:
-                continue
-            if not lines:
-                first, size = number, 0
-            lines.append(line)
-            size += len(line)
-            if len(lines) > most_lines or size > most_characters:
-                what = "lines" if len(lines) > most_lines else "sentence"
-                yield _too_large(name, first, what)
-                lines, is_skipped = [], True
-            continue
-        if not lines and not is_skipped:
-            yield from repair(number, "needless empty line", "skipped, here and below")
-        elif line:
-            yield from repair(number, "white space in an empty line", "removed, here and below")
-        if lines:
-            yield first, lines
-        lines, is_skipped = [], False
-    if lines:
-        if ended:
-            yield from repair(number, "no empty line after the last sentence", "added")
-        yield first, lines
-
-
-def _too_large(name: str, first: int, what: str) -> DataError:
-    """The fault of a block that begins in this line and goes on beyond a limit."""
-    unit = "lines" if what == "lines" else "characters"
-    message = f"no empty line in {limit(what)} {unit}"
-    return DataError(name, first, message, f"not a CoNLL-U file? {to_raise(what)}")
+        for block in item.blocks() if isinstance(item, Passage) else (item,):
+            try:
+                sentence = sentence_of(block, heads, tags, repairs.append)
+            except DataError as error:
+                yield error
+            else:
+                yield sentence
+            if repairs:
+                yield from [repair for repair in repairs if repair.message not in told]
+                told.update(repair.message for repair in repairs)
+                repairs.clear()
 
 
 def _sentence(
@@ -325,7 +182,7 @@ def _columns_at_once(
     if any(["\0" in comment or "\r" in comment for comment in lines[:n_comments]]):  # noqa: C419
         return None
     cells = text.split("\t")
-    if not all(map(_is_feats, set(cells[5::10]))):
+    if not all(map(is_feats, set(cells[5::10]))):
         return None
     block.started = True
     rows: Sequence[int] = range(n_comments, len(lines))
@@ -373,7 +230,7 @@ def _columns_line_by_line(
         columns = line.split("\t")
         if len(columns) != 10 or columns != line.split() or "\0" in line:
             block.check_columns(row, line, columns)
-        if not _is_feats(columns[5]):
+        if not is_feats(columns[5]):
             hint = "expected Name=Value|Name=Value, or _"
             raise block.fault(row, f"FEATS {quoted(columns[5])} is malformed", hint)
         block.started = True
@@ -473,7 +330,7 @@ def _cycle(heads: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=4096)
-def _is_feats(column: str) -> bool:
+def is_feats(column: str) -> bool:
     """Whether a FEATS column is well-formed."""
     return column == "_" or _FEATS.fullmatch(column) is not None
 

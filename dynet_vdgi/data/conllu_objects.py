@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dynet_vdgi.data.conllu import Block, Heads, sentence_of
+from dynet_vdgi.data.conllu import Heads, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.sentence import Sentence

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.limits import read_table
 
 DEFAULT = "yamada-matsumoto"
 _SIDES = ("left", "right")
@@ -67,7 +68,7 @@ def load(name: str) -> HeadRules:
     if name not in names():
         raise UsageError(f"no head rules {name!r} (choose from {', '.join(names())})")
     path = resources() / "heads" / f"{name}.txt"
-    return parse(path.read_text(encoding="utf-8"), str(path))
+    return parse(read_table(path, "head rules"), str(path))
 
 
 def parse(text: str, path: str) -> HeadRules:

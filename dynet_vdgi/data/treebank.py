@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.names import count
 
 
@@ -90,6 +91,23 @@ class Filter:
         counts = self._counts[reason]
         counts[0] += sentences
         counts[1] += words
+
+
+def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, one after the other.
+
+    Raises: DataError, there are too many different tags: what learns needs memory for each pair of them.
+    """
+    tags, most = set[str](), limit("tags")
+    for sentence in sentences:
+        tags.update(sentence.tags)
+        if len(tags) > most:
+            source = sentence.source
+            hint = f"are these words in the column of tags? {to_raise('tags')}"
+            message = f"there are more than {most} different tags, such as {', '.join(sorted(tags)[:3])}"
+            path, line = (source.path, source.line) if source else ("<memory>", None)
+            raise DataError(path, line, message, hint)
+        yield sentence
 
 
 @dataclass(frozen=True)

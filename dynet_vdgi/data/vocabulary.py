@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
 
 UNKNOWN = 0
 
@@ -68,9 +71,32 @@ class Vocabulary:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Vocabulary:
-        """The vocabulary saved by `to_json`; KeyError where a field is missing."""
-        return cls(tuple(data["tags"]), tuple(data["words"]), bool(data["lowercase"]), tuple(data["classes"]))
+    def from_json(cls, content: bytes | str) -> Vocabulary:
+        """The vocabulary that `to_json` gave, as JSON.
+
+        Raises: ModelError, it is damaged: a field is missing or of another type, a tag or word is there
+        twice, or there is not a class for each word.
+        """
+        try:
+            stored = msgspec.json.decode(content, type=_StoredVocabulary)
+        except msgspec.MsgspecError as error:
+            raise ModelError(f"the model file is damaged: vocabulary: {error}") from None
+        for name, entries in (("tags", stored.tags), ("words", stored.words)):
+            if len(set(entries)) < len(entries):
+                raise ModelError(f"the model file is damaged: vocabulary: one of the {name} is there twice")
+        if stored.classes and len(stored.classes) != len(stored.words) + 1:
+            found = f"{len(stored.classes)} classes for {len(stored.words)} words"
+            raise ModelError(f"the model file is damaged: vocabulary: {found}")
+        return cls(stored.tags, stored.words, stored.lowercase, stored.classes)
+
+
+class _StoredVocabulary(msgspec.Struct):
+    """What `Vocabulary.to_json` gives, for the validation library."""
+
+    tags: tuple[str, ...]
+    words: tuple[str, ...]
+    lowercase: bool
+    classes: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
 
 
 def build_vocabulary(

@@ -17,11 +17,11 @@ from typing import Any
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments import expansion, processes, tasks
-from dynet_vdgi.experiments.locks import TakenError, locked
 from dynet_vdgi.experiments.plan import Plan
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tables import grid
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.locks import TakenError, locked
 from dynet_vdgi.progress import Bar, is_shown
 
 logger = logging.getLogger("dynet_vdgi")

@@ -25,6 +25,7 @@ from dynet_vdgi.grammar.orders import CASES, ORDERS, YES_OR_NO, Fact, of_measure
 from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet, Table
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import did_you_mean
 
 __all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
@@ -122,12 +123,7 @@ def _number(column: str, place: str, otherwise: str = "") -> float:
 
 def load_facts(path: str | Path, rules: RuleSet) -> dict[str, Fact]:
     """The facts of a file, for a table. Raises: ConfigError, as `parse_facts`, or the file cannot be read."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError(f"{path}: cannot read the facts: {reason}") from None
-    return parse_facts(text, rules, str(path))
+    return parse_facts(read_table(path, "facts"), rules, str(path))
 
 
 def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) -> Text:

@@ -12,17 +12,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.words import WORDS, split
+from dynet_vdgi.grammar.patterns import ANY, Group
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.settings import Setting
 from dynet_vdgi.grammar.statistics import TOLD, Text, levels
@@ -98,6 +101,24 @@ class Prior:
                 found[setting.name] = measure(views, setting, text)
         return cls(rules, replace(text, found=found))
 
+    @classmethod
+    def from_json(cls, rules: RuleSet, data: Any) -> Prior:
+        """The prior of a text saved by `Text.to_json`.
+
+        Raises:
+            ModelError: something in it is missing or of another type than the parts of the table find.
+        """
+        text = Text.from_json(data)
+        for name, finding in text.found.items():
+            measure = KINDS[name].measure if name in KINDS else None
+            if measure is not None:
+                try:
+                    msgspec.convert(finding, get_type_hints(measure)["return"])
+                except msgspec.ValidationError as error:
+                    message = f"what the model says of '{name}' in its text is damaged: {error}"
+                    raise ModelError(message) from None
+        return cls(rules, text)
+
     def unread(self, sentence: Sentence) -> View:
         """The sentence as it stands, in the order that the statistics are about."""
         return View(sentence, self.statistics.is_mirrored, self.text.has_feats)
@@ -163,6 +184,17 @@ class Prior:
                 marked = [a + b for a, b in zip(marked, marks)]
         step = -1 if self.statistics.is_mirrored else 1
         return symbols[::step], marked[::step]
+
+    @property
+    def reads_joined(self) -> bool:
+        """If sentences may be read as one, see `parts.kinds`: no group has whatever tag a word has."""
+        groups = [
+            group
+            for setting, _ in self._settings
+            for group in (*setting.groups, *setting.options.values())
+            if isinstance(group, Group)
+        ]
+        return not (self.statistics.is_mirrored or any(ANY in group.tags for group in groups))
 
     def silence(self, setting: Setting) -> str:
         """Why a setting of the table says nothing in this text; "" if it says something."""

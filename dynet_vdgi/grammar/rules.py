@@ -76,6 +76,7 @@ from dynet_vdgi.grammar.rule_files import (
     content_of,
     without_parts,
 )
+from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import did_you_mean
 
 __all__ = [
@@ -278,9 +279,4 @@ def load_rules(path: str | Path) -> RuleSet:
     Raises:
         ConfigError: the file cannot be read, or see `parse_rules`.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError(f"{path}: cannot read the rule file: {reason}") from None
-    return parse_rules(text, str(path))
+    return parse_rules(read_table(path, "rule file"), str(path))

@@ -60,7 +60,7 @@ class Setting:
 
     def number(self, option: str, default: float) -> float:
         """A number among the options."""
-        value = self.options.get(option, default)
+        value = self.options.get(option, float(default))
         assert isinstance(value, float)
         return value
 

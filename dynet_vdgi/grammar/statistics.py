@@ -26,6 +26,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Syntax
@@ -72,7 +75,7 @@ def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     after = total = 0
     for view in views:
         if sum(tag in one for tag in view.tags) == 1:
-            end = max(i for i, tag in enumerate(view.tags) if tag in last)
+            end = max((i for i, tag in enumerate(view.tags) if tag in last), default=view.n)
             places = [i for i, tag in enumerate(view.tags) if tag in counted]
             total += len(places)
             after += sum(place > end for place in places)
@@ -186,16 +189,31 @@ class Text:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Text:
-        """The text saved by `to_json`; KeyError where a field is missing."""
+    def from_json(cls, data: Any) -> Text:
+        """The text saved by `to_json`. Raises: ModelError, a field is missing or of another type."""
+        try:
+            stored = msgspec.convert(data, _StoredText)
+        except msgspec.ValidationError as error:
+            raise ModelError(f"what the model says of its text is damaged: {error}") from None
         return cls(
-            Statistics(**data["order"]),
-            data["measures"],
-            data["found"],
-            data["has_feats"],
-            data["has_gaps"],
-            {name: Fact(*numbers) for name, numbers in data.get("told", {}).items()},
+            stored.order,
+            stored.measures,
+            stored.found,
+            stored.has_feats,
+            stored.has_gaps,
+            {name: Fact(*numbers) for name, numbers in stored.told.items()},
         )
+
+
+class _StoredText(msgspec.Struct):
+    """What `Text.to_json` gives, for the validation library."""
+
+    order: Statistics
+    measures: dict[str, int | float]
+    found: dict[str, Any]
+    has_feats: bool
+    has_gaps: bool
+    told: dict[str, tuple[int | float, int | float]] = {}
 
 
 def levels(measures: Iterable[Measure], views: Sequence[View]) -> dict[str, float]:

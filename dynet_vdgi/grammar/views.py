@@ -17,6 +17,9 @@ Flags = NDArray[np.bool_]
 
 NOTHING = "_"
 
+BOUNDARY = "\n"
+"""The tag of a word that stands between two sentences that are read as one; no word of a text has it."""
+
 
 def last_morph(xpos: str) -> str:
     """What follows the last + of an XPOS; "" without one."""
@@ -77,6 +80,11 @@ class View:
         self.clauses: dict[int, int] = {}  # word that begins a clause: its finite verb
 
     @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Tag and FEATS of each word (n,)."""
+        return list(zip(self.tags, self.feats))
+
+    @cached_property
     def forms(self) -> list[str]:
         """The words (n,) in lower case."""
         return [form.lower() for form in self._own_forms]
@@ -107,6 +115,12 @@ class View:
     def has(self, group: Group, word: int) -> bool:
         """Whether a word belongs to a group."""
         return group.has(self.read[word], self.feats[word])
+
+    def end_of(self, word: int) -> int:
+        """Where the sentence of a word ends."""
+        if BOUNDARY not in self.different:
+            return self.n
+        return next((k for k in range(word, self.n) if self.tags[k] == BOUNDARY), self.n)
 
     def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
         """The first word of a group from `start` on, before `end`; -1: none."""

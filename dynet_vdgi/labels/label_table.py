@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import did_you_mean
 
 Bits = NDArray[np.uint64]
@@ -102,11 +103,7 @@ class LabelTable:
         Raises:
             ConfigError: it cannot be read, or a line is wrong; names file, line and remedy.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read the table of labels {path}: {error}") from None
-        return cls.of_text(text, str(path))
+        return cls.of_text(read_table(path, "table of labels"), str(path))
 
     @classmethod
     def of_text(cls, text: str, name: str = "labels") -> LabelTable:

@@ -153,20 +153,34 @@ class Labeller:
         relation of the words whose head is 0, and only theirs. `verb_final`: of this text; None: as learnt.
         `sees_punctuation`: whether where it stood says something of other words' relations.
         """
-        lengths = [len(sentence) for sentence in sentences]
-        first = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
         all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
         words, ids = _numbered(sentences, with_forms=self.weights is not None)
+        return _named(self.labels(words, ids, all_heads, first, verb_final, sees_punctuation), first)
+
+    def labels(
+        self,
+        words: Sequence[Word],
+        ids: Ints,
+        heads: Ints,
+        first: Ints,
+        verb_final: bool | None = None,
+        sees_punctuation: bool = True,
+    ) -> Ints:
+        """The same, as numbers (N,) in LABELS, -1 without a head, of sentences that begin at first (S + 1,).
+
+        ids (N,): which of the words each one is.
+        """
         is_punctuation = np.array([word[0] in UD_PUNCTUATION for word in words], np.bool_)[ids]
-        bare = bare_trees(is_punctuation, all_heads, first)
+        bare = bare_trees(is_punctuation, heads, first)
         gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
         text = self._text(words, ids[bare.words], bare.heads, bare.first, gaps, verb_final)
-        labels = np.full(len(all_heads), _PUNCT_LABEL)
+        labels = np.full(len(heads), _PUNCT_LABEL)
         labels[bare.words] = self._labels(text)
-        labels[(labels == _ROOT_LABEL) & (all_heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root
-        labels[all_heads == 0] = _ROOT_LABEL
-        labels[all_heads < 0] = -1
-        return _named(labels, first)
+        labels[(labels == _ROOT_LABEL) & (heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root
+        labels[heads == 0] = _ROOT_LABEL
+        labels[heads < 0] = -1
+        return labels
 
     def make_ready(self) -> None:
         """Compiles what labelling needs, or loads it."""

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynet_vdgi.errors import ModelError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
 N_BINS = 50
@@ -65,9 +66,17 @@ class Calibration:
 
     def __call__(self, margins: ArrayLike) -> Floats:
         """Probabilities (words,) that heads with these margins (words,) are right."""
+        return self.levels[self.level_of(margins)]
+
+    @property
+    def levels(self) -> Floats:
+        """The probabilities (bins,) that there are."""
+        return shifted(self.values, self.shift)
+
+    def level_of(self, margins: ArrayLike) -> Ints:
+        """Which of them margins (words,) have."""
         x = np.minimum(np.asarray(margins, np.float64), MOST)
-        bins = np.minimum(np.searchsorted(self.edges, x), len(self.values) - 1)
-        return shifted(self.values[bins], self.shift)
+        return np.minimum(np.searchsorted(self.edges, x), len(self.values) - 1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
@@ -57,6 +58,15 @@ class NeuralEngine:
 
         self._arena = Arena(model.parameters, model.settings.model)
         self._vocabulary = model.vocabulary
+        self._try_out()
+
+    def _try_out(self) -> None:
+        """Raises: ModelError, weights do not fit each other or the vocabulary."""
+        tags, words = len(self._vocabulary.tags), len(self._vocabulary.words)
+        try:
+            self._arena.parse([Encoded((tags, UNKNOWN, tags), (words, UNKNOWN, words))])
+        except (ValueError, IndexError) as error:
+            raise ModelError(f"parameters do not fit the model: {error}") from None
 
     def make_ready(self) -> None:
         pass  # nothing is compiled
@@ -79,28 +89,27 @@ class SymbolEngine:
     """A perceptron that is told of tags, or of what a rule table makes of words."""
 
     def __init__(self, model: ModelFile) -> None:
-        self._parser = PerceptronModel.from_arrays(model.parameters)
+        self.model = PerceptronModel.from_arrays(model.parameters)
         self._vocabulary = model.vocabulary
-        self._codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
-        self.is_lean = self._codes is None
-        if self._codes is None and self._parser.n_tags != len(model.vocabulary.tags):
-            raise ModelError(
-                f"the perceptron has {self._parser.n_tags} tags, its vocabulary {len(model.vocabulary.tags)}"
-            )
+        self.codes = Codes.from_json(model.rules, model.symbols) if model.symbols is not None else None
+        self.is_lean = self.codes is None
+        n_tags = self.codes.n_tags if self.codes is not None else len(model.vocabulary.tags)
+        if self.model.n_tags != n_tags:
+            raise ModelError(f"the perceptron has {self.model.n_tags} tags, its vocabulary {n_tags}")
 
     def make_ready(self) -> None:
-        self._parser.make_ready()
+        self.model.make_ready()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        return self._parser.parse(self._rows(sentences))
+        return self.model.parse(self._rows(sentences))
 
     def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
         given = [s.heads or (FREE,) * len(s) for s in sentences] if keep_heads else None
-        return self._parser.with_margins(self._rows(sentences), given)
+        return self.model.with_margins(self._rows(sentences), given)
 
     def _rows(self, sentences: Sequence[Sentence]) -> list[Sequence[int]]:
-        if self._codes is not None:
-            return [self._codes(sentence) for sentence in sentences]
+        if self.codes is not None:
+            return [self.codes(sentence) for sentence in sentences]
         return [self._vocabulary.encode(s.forms, s.tags).tags for s in sentences]
 
 

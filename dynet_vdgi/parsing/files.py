@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from dynet_vdgi import progress
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu_blocks, files
 from dynet_vdgi.parsing.stream import Stream
 
 logger = logging.getLogger("dynet_vdgi")
@@ -20,10 +20,10 @@ def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
         DataError: an input is malformed; the output is then as it was.
     """
     start, n_sentences, n_words = time.perf_counter(), 0, 0
-    blocks = (block for name in names for block in conllu.blocks(name))
+    passages = (passage for name in names for passage in conllu_blocks.passages(name))
     with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-        for parsed in stream.parse(blocks):
-            handle.write(parsed.text)
+        for parsed in stream.parse(passages):
+            handle.buffer.write(parsed.content)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
             bar.update(parsed.n_sentences)
     elapsed = max(time.perf_counter() - start, 1e-9)

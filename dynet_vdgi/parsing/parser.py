@@ -29,7 +29,8 @@ from dynet_vdgi.model_file import load as load_model_file
 from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.engines import Engines
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.engines import Engine, Engines
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.run_folder import model_path
@@ -109,6 +110,16 @@ class Parser:
     def is_neural(self) -> bool:
         """If trees are drawn from a neural model."""
         return self._engines.neural is not None
+
+    @property
+    def engine(self) -> Engine:
+        """What parses in linear time."""
+        return self._engines.linear
+
+    @property
+    def calibration(self) -> Calibration:
+        """What makes margins probabilities. Raises: UsageError, the model has none."""
+        return self._engines.calibration
 
     @property
     def is_lean(self) -> bool:

@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import Grouped, Table
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.labels.labeller import PREFIX, Labeller
+from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word
 from dynet_vdgi.model_file import ModelFile
 
 FEWEST, LOOKED_AT = 20, 500
@@ -64,6 +64,21 @@ class ModelLabeller:
         for k, relations in zip(tagged, rows):
             found[k] = relations
         return found
+
+    @property
+    def sees_forms(self) -> bool:
+        """If words are told apart by form and lemma, too."""
+        return self._labeller.weights is not None
+
+    def labels(
+        self, words: Sequence[Word], ids: Ints, heads: Ints, first: Ints, verb_final: bool | None
+    ) -> Ints:
+        """As `Labeller.labels`, of words as the model may see them."""
+        return self._labeller.labels(
+            *(words, ids, heads, first),
+            sees_punctuation="punctuation" not in self._ignored,
+            verb_final=self.verb_final if verb_final is None else verb_final,
+        )
 
     def _has_tags(self, sentence: Sentence) -> bool:
         universal = sentence.upos or (sentence.tags if self._tags_are_universal else ("_",))

@@ -9,25 +9,36 @@ from __future__ import annotations
 
 import logging
 import pickle
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import cached_property
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data.conllu import Block, Heads, sentence_of
+from dynet_vdgi.data import columns
+from dynet_vdgi.data.conllu import Heads, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
+from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from typing import Protocol
+
+    class Underway(Protocol):
+        """Windows that are being parsed elsewhere."""
+
+        def result(self) -> list[Parsed]:
+            """They, when they are."""
+
 
 WINDOW = 16_384
 """Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
@@ -36,8 +47,14 @@ PARCEL = 1_500_000
 """Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
 the last thousand messages that have fewer than a million bytes."""
 
-Numbered = tuple[int, list[Block]]
+Window = list[Block] | Passage
+"""Sentences that are parsed together."""
+
+Numbered = tuple[int, Window]
 """A window and its place among those of the stream."""
+
+WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
+"""Characters of text from which on it is worth loading, or compiling, what parses quickly."""
 
 T = TypeVar("T")
 
@@ -59,13 +76,18 @@ KEPT = "put _ into one of them, or leave out --keep-heads"
 class Parsed:
     """A window of sentences, parsed: their text with heads, and what they were."""
 
-    text: str
+    content: bytes  # UTF-8
     n_sentences: int
     n_words: int
     unknown_tags: Counter[str]
     fault: DataError | None  # of the sentence after these; the window ends there
     repairs: tuple[DataError, ...] = ()  # of these sentences, once a kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
+
+    @property
+    def text(self) -> str:
+        """The content."""
+        return self.content.decode()
 
 
 class _LabellingParser:
@@ -74,11 +96,33 @@ class _LabellingParser:
     def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
         self.parser = parser
         self.labeller = None if labels is None else ModelLabeller(parser.model, labels)
+        self._n_chars = 0  # that could have been parsed quickly
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what cannot be sent from one worker of a cluster to another."""
+        return {name: value for name, value in vars(self).items() if name != "_quick"}
+
+    def quick_for(self, wanted: Wanted, n_chars: int) -> QuickParser | None:
+        """What parses sound text of so many characters, if that is worth it: compiling takes seconds."""
+        if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
+            return None
+        self._n_chars += n_chars
+        if self._n_chars < WORTH_LOADING or (self._n_chars < WORTH_COMPILING and not columns.is_ready()):
+            return None
+        return self._quick
+
+    @cached_property
+    def _quick(self) -> QuickParser:
+        return QuickParser(self.parser, self.labeller)
 
 
-def windows(blocks: Iterable[Block], n_lines: int = WINDOW) -> Iterator[list[Block]]:
-    """Consecutive blocks, each list ending with the block that brings it to `n_lines`."""
-    return _grouped(blocks, lambda block: len(block.lines), n_lines)
+def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator[Window]:
+    """Texts as they are; consecutive blocks, each list ending with the one that brings it to `n_lines`."""
+    for kind, group in groupby(items, key=type):
+        if kind is Passage:
+            yield from cast("Iterator[Passage]", group)
+        else:
+            yield from _grouped(cast("Iterator[Block]", group), lambda block: len(block.lines), n_lines)
 
 
 def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterator[list[T]]:
@@ -104,7 +148,14 @@ def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterat
 
 
 def _n_chars(numbered: Numbered) -> int:
-    return sum(len(line) for block in numbered[1] for line in block.lines)
+    window = numbered[1]
+    if isinstance(window, Passage):
+        return len(window.text)
+    return sum(len(line) for block in window for line in block.lines)
+
+
+def _blocks_of(window: Window) -> Iterable[Block]:
+    return window.blocks() if isinstance(window, Passage) else window
 
 
 class Stream:
@@ -137,8 +188,8 @@ class Stream:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
-        self._pool: ProcessPoolExecutor | None = None
-        self._submit: Callable[[list[Numbered]], Future[list[Parsed]]] | None = None
+        self._is_cluster = scheduler is not None
+        self._submit: Callable[[list[Numbered]], Underway] | None = None
         self._parcel = 0  # every window on its own
         self._under_way: Callable[[], int] = lambda: 2 * jobs
         if scheduler is not None:
@@ -153,16 +204,12 @@ class Stream:
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
             # Imported here, as they take a while and most runs need neither.
-            from concurrent.futures import ProcessPoolExecutor
-            from multiprocessing import get_context
+            from dynet_vdgi.parsing.worker_pool import WorkerPool
 
             self._parser.make_ready()  # now: processes started after this find the code on disk
-            # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
-            self._pool = pool = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(model, labels)
-            )
+            pool = WorkerPool(jobs, _start_worker, (model, labels))
             self._submit = lambda parcel: pool.submit(_work, self._wanted, parcel)
-            self._resources.callback(pool.shutdown, wait=True, cancel_futures=True)
+            self._resources.callback(pool.close)
 
     @property
     def is_neural(self) -> bool:
@@ -180,7 +227,7 @@ class Stream:
     def __exit__(self, *exception: object) -> None:
         self._resources.close()
 
-    def parse(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
+    def parse(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
         """The windows of a stream in order. A sampling that asks for several trees gives a block for each.
 
         Raises:
@@ -189,7 +236,7 @@ class Stream:
         """
         told: set[tuple[str, str]] = set()
         self._wanted = self._wanted._replace(verb_final=None)
-        for parsed in self._parsed(blocks):
+        for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
             self.unknown_tags.update(parsed.unknown_tags)
             for repair in parsed.repairs:
@@ -200,13 +247,15 @@ class Stream:
             if parsed.fault is not None:
                 raise parsed.fault
 
-    def _parsed(self, blocks: Iterable[Block]) -> Iterator[Parsed]:
-        numbered = enumerate(self._looked_at(windows(blocks)))
+    def _parsed(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
+        if self._wanted.sampling is not None:  # what is drawn depends on the windows
+            items = chain.from_iterable(_blocks_of(x if isinstance(x, Passage) else [x]) for x in items)
+        numbered = enumerate(self._looked_at(windows(items)))
         if self._submit is None:
             for number, window in numbered:
                 yield _parse_window(self._engine, self._wanted, window, number)
             return
-        pending: deque[Future[list[Parsed]]] = deque()
+        pending: deque[Underway] = deque()
         fault = None
         try:
             for parcel in _grouped(numbered, _n_chars, self._parcel):
@@ -222,15 +271,17 @@ class Stream:
         if fault is not None:
             raise fault
 
-    def _looked_at(self, stream: Iterable[list[Block]]) -> Iterator[list[Block]]:
+    def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
         """The windows; the first one tells of the text what the labels ask if the model does not know."""
         for window in stream:
             if self._engine.labeller is not None and self._wanted.verb_final is None:
-                found = self._engine.labeller.verb_final_in(tags_of(block.lines) for block in window)
+                found = self._engine.labeller.verb_final_in(
+                    tags_of(block.lines) for block in _blocks_of(window)
+                )
                 self._wanted = self._wanted._replace(verb_final=found)
             yield window
 
-    def _result(self, pending: deque[Future[list[Parsed]]]) -> list[Parsed]:
+    def _result(self, pending: deque[Underway]) -> list[Parsed]:
         with self._explaining():
             return pending.popleft().result()
 
@@ -241,12 +292,7 @@ class Stream:
         except VdgiError:
             raise
         except Exception as error:
-            if self._pool is not None:
-                from concurrent.futures.process import BrokenProcessPool
-
-                if isinstance(error, BrokenProcessPool):
-                    message = "a worker process died (killed, or out of memory?); try fewer --jobs"
-                    raise VdgiError(message) from None
+            if not self._is_cluster:
                 raise
             said = " ".join(str(error).split())
             raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
@@ -256,7 +302,16 @@ def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbere
     return [_parse_window(engine, wanted, window, number) for number, window in parcel]
 
 
-def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block], number: int) -> Parsed:
+def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
+    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.text))):
+        found = quick.parse(window.text.encode(), wanted.how, wanted.verb_final)
+        if found is not None:
+            return Parsed(*found, fault=None)
+    return _parse_blocks(engine, wanted, _blocks_of(window), number)
+
+
+def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Block], number: int) -> Parsed:
+    """Sentence by sentence."""
     parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
     how, sampling, _ = wanted
@@ -291,7 +346,7 @@ def _parse_window(engine: _LabellingParser, wanted: Wanted, window: list[Block],
         ]
     n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
-        "".join(parts),
+        "".join(parts).encode(),
         len(sentences),
         sum(map(len, sentences)),
         parser.unknown_tags,
@@ -335,7 +390,6 @@ _worker: _LabellingParser | None = None
 
 def _start_worker(model: str, labels: LabelTable | None) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     _worker = _LabellingParser(load(model), labels)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dynet_vdgi.data import conllu, files
+from dynet_vdgi.data import conllu, conllu_blocks, files
 from dynet_vdgi.data.protocols import Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -74,7 +74,7 @@ def score_runs(
     the_protocol = _protocol(models, protocol)
     rows = _published(dataset) if dataset is not None else []
     max_lens = _max_lens([label for row in rows for label in row.figures])
-    blocks = list(conllu.blocks(gold))
+    blocks = list(conllu_blocks.blocks(gold))
     parsed = {name: _parsed(name, model, blocks) for name, model in models.items()}
     by_rule: dict[str, Mapping[str, Evaluation]] = {}
     evaluations: dict[str, Evaluation] = {}
@@ -140,7 +140,7 @@ def _protocol(models: Mapping[str, ModelFile], name: str | None) -> Protocol:
     return scoring_protocol(theirs[0])
 
 
-def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu.Block]) -> list[Sentence]:
+def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) -> list[Sentence]:
     """The sentences, whose tags are from the model's column, with its trees and relations."""
     parser = Parser(model)
     tags = model.settings.data.tags

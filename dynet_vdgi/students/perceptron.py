@@ -33,6 +33,7 @@ LOG2_BUCKETS_AT_MOST = 26
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_NOTHING: Ints = np.zeros(0, np.int64)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
 _WITH_MARGINS = Kernel(arc_hybrid.parse_with_margins, "the perceptron's confidence")
 
@@ -55,12 +56,19 @@ class PerceptronModel:
             ValueError: a tag is outside 0..n_tags.
         """
         tags, first = _packed(sentences)
-        _check_range(tags, self.n_tags, "tag")
-        heads = np.zeros(len(tags), np.int64)
-        room = arc_hybrid.Room.to_parse(first, self.levels)
-        _PARSE(tags, first, self.n_tags, self.weights, heads, self.levels, room, work=len(tags))
-        words, ends = heads.tolist(), first.tolist()
+        words, ends = self.packed(tags, first).tolist(), first.tolist()
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def packed(self, tags: Ints, first: Ints) -> Ints:
+        """The heads (N,) of sentences one after the other, sentence k being first[k]:first[k + 1].
+
+        Raises:
+            ValueError: a tag is outside 0..n_tags.
+        """
+        _check_range(tags, self.n_tags, "tag")
+        heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
+        _PARSE(tags, first, self.n_tags, self.weights, heads, self.levels, room, work=len(tags))
+        return heads
 
     def with_margins(
         self, sentences: Sequence[Sequence[int]], given: Sequence[Sequence[int]] | None = None
@@ -72,17 +80,21 @@ class PerceptronModel:
         projective tree.
         """
         tags, first = _packed(sentences)
-        _check_range(tags, self.n_tags, "tag")
         kept, first_given = _packed(given or [])
         if given is not None and not np.array_equal(first, first_given):
             raise ValueError("tags and given heads differ in their numbers of sentences or words")
-        heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
-        room = arc_hybrid.Room.to_parse(first, self.levels)
-        _WITH_MARGINS(
-            *(tags, first, self.n_tags, self.weights, kept, heads, margins, self.levels, room), work=len(tags)
-        )
+        heads, margins = self.packed_with_margins(tags, first, kept)
         words, ends = heads.tolist(), first.tolist()
         return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
+
+    def packed_with_margins(self, tags: Ints, first: Ints, given: Ints = _NOTHING) -> tuple[Ints, Floats]:
+        """The same, heads (N,) and margins (N,), of sentences one after the other; given (N,), or none."""
+        _check_range(tags, self.n_tags, "tag")
+        heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
+        room = arc_hybrid.Room.to_parse(first, self.levels)
+        numbers = (self.n_tags, self.weights)
+        _WITH_MARGINS(*(tags, first, *numbers, given, heads, margins, self.levels, room), work=len(tags))
+        return heads, margins
 
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""

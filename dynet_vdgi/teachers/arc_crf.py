@@ -124,6 +124,18 @@ class ArcCrf:
             arc_features.add_scores(packed.of(k), self._table, weights, scores)
             yield scores
 
+    def scores_after(self, tree: Sentence, rate: float) -> Floats:
+        """The `scores` after one step of learning from this partial tree alone, which is not kept."""
+        _, weights = self._fitted()
+        example, learnt = self._example(tree), weights.copy()
+        scores = example.base.copy()
+        arc_features.add_scores(example.rows, self._table, learnt, scores)
+        slopes = slopes_of(scores, example.heads)
+        arc_features.learn(example.rows, self._table, slopes, rate, 0.0, learnt, np.ones_like(learnt))
+        after: Floats = example.base.copy()
+        arc_features.add_scores(example.rows, self._table, learnt, after)
+        return after
+
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
         return [chart.marginals(scores) for scores in self._scores_of(list(sentences))]

@@ -432,7 +432,8 @@ def _read(
     protocol = protocol_named(settings.data.protocol)
     if is_gold:
         protocol, heads = replace(protocol, projective_only=True), "required"
-    sentences = progress.over(given.read(settings.data.tags, heads), "sentences")
+    read = treebank.with_few_tags(given.read(settings.data.tags, heads))
+    sentences = progress.over(read, "sentences")
     prepared = treebank.prepare(sentences, protocol, max_len, min_len)
     if ignored := settings.data.ignore:
         prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])

@@ -12,7 +12,8 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.material import Material
-from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
+from dynet_vdgi.model_archive import Arrays
+from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.word_learner import label_arrays, learn_words

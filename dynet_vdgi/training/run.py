@@ -11,8 +11,9 @@ from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, wit
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.locks import TakenError, locked_folder
 from dynet_vdgi.material import Material
-from dynet_vdgi.model_file import DataFile, ModelFile, differences
+from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.presets import refuse
 from dynet_vdgi.runlog import RunLog
@@ -50,7 +51,8 @@ def run(
 
     Raises:
         DataError: a file is malformed, or nothing in it can be trained on.
-        UsageError: the folder holds a model already, a file is missing, there is nothing to learn from.
+        UsageError: the folder holds a model already, or another process is at work in it; a file is missing,
+            there is nothing to learn from.
         ConfigError: settings, rules, or something said that has no effect on these inputs.
         ModelError: the model in the folder is of another run, or the one to start from does not fit.
     """
@@ -66,11 +68,24 @@ def run(
     if dry_run:
         logger.info("dry run: nothing trained, nothing written")
         return None
+    if not out:
+        return _learnt(prepared, provenance, None, resume)
+    try:
+        with locked_folder(_made(out)):
+            _check_folder(out, resume)  # again: another process may have been at work in it until now
+            return _learnt(prepared, provenance, out, resume)
+    except TakenError as error:
+        raise UsageError(f"{out}: {error} is at work in it; wait for it, or choose another --out") from None
+
+
+def _learnt(prepared: Preparation, provenance: Provenance, out: Path | None, resume: bool) -> ModelFile:
+    """The model, trained unless the folder has a finished one of the same run."""
+    settings = prepared.settings
     checkpoint = _checkpoint(out, prepared, provenance.data) if out and resume else None
     if checkpoint and checkpoint.provenance.complete:
         logger.info("%s: finished already, nothing to do", out)
         return checkpoint
-    log = RunLog(_made(out) / LOG_NAME if out else None)
+    log = RunLog(out / LOG_NAME if out else None)
     if not checkpoint:
         log.restart(after_update=-1)
         if out:

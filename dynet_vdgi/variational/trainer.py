@@ -30,7 +30,8 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
+from dynet_vdgi.model_archive import Arrays
+from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.progress import Bar
 from dynet_vdgi.runlog import RunLog, console_row, heading
@@ -214,7 +215,10 @@ class Trainer:
             ModelError: something is missing in it.
         """
         try:
-            stage = self.stages[model.progress["stage"]]
+            number = model.progress["stage"]
+            if number not in range(len(self.stages)):
+                raise ModelError(f"{self.path}: it is in a stage that its settings do not have")
+            stage = self.stages[number]
             if stage is not self.stage:
                 self._enter(stage)
             self.optimiser.load_state(model.training)
@@ -224,6 +228,8 @@ class Trainer:
                 self.network.parameters.set(name, model.parameters[name])
         except KeyError as error:
             raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
+        except (TypeError, ValueError) as error:  # numbers of another shape
+            raise ModelError(f"{self.path}: it is damaged, so it cannot be resumed: {error}") from None
         if self.best_score is not None:
             self.best_parameters = model.parameters
         self.log.restart(self.updates)

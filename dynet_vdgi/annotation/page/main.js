@@ -26,7 +26,7 @@ async function trying(task) {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     say(error.message, true);
-    if (error.status === 409 && sentence) await load(sentence.number, true);
+    if (error.status === 409 && sentence) await trying(() => load(sentence.number, true));
   }
 }
 

@@ -61,7 +61,7 @@ def _add_relative(view: View, setting: Setting, text: Text, roots: Floats, arcs:
         view.placed.add(verb)
 
 
-def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> list[list[str]]:
+def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> list[tuple[str, str]]:
     tags, verbs = setting.groups
     seen: Counter[tuple[str, str]] = Counter()
     between: Counter[tuple[str, str]] = Counter()
@@ -80,7 +80,7 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
                 before = view.tags[word - 2]
             after_noun[key] += before in NOUNS
     return sorted(
-        [form, tag]
+        (form, tag)
         for (form, tag), times in seen.items()
         if times >= 5
         and between[form, tag] / times >= setting.number("share", 0.7)
@@ -103,7 +103,7 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
         if tag in NOUNS or (tag == "PRON" and not heads):
             heads.append(before)
         before -= 1
-    return view.first(setting.groups[1], word + 1), heads
+    return view.first(setting.groups[1], word + 1, view.end_of(word)), heads
 
 
 def _read_linkers(view: View, setting: Setting, text: Text) -> None:

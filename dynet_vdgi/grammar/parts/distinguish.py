@@ -23,16 +23,13 @@ ENOUGH = 0.5
 
 
 def _read(view: View, setting: Setting, text: Text) -> None:
-    known, tags, symbols = setting.cache, view.tags, view.symbols
-    pairs = list(zip(tags, view.feats))
+    known, tags, symbols, pairs = setting.cache, view.tags, view.symbols, view.pairs
     found = list(map(known.get, pairs))
     if None in found:
-        known.update({pair: _symbol(*pair, setting) for pair in pairs if pair not in known})
+        known.update({pair: _symbol(*pair, setting) for pair in set(pairs) if pair not in known})
         found = list(map(known.get, pairs))
     if any(found):
-        for word, symbol in enumerate(found):
-            if symbol and symbols[word] == tags[word]:
-                symbols[word] = symbol
+        symbols[:] = [new if new and old == tag else old for new, old, tag in zip(found, symbols, tags)]
 
 
 def _symbol(tag: str, feats: str, setting: Setting) -> str:

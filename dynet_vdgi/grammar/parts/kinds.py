@@ -9,6 +9,10 @@ A kind of setting is up to four functions:
     add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
                                                     others (n, n), by head and dependent
 
+To save time students read many sentences as one view, with words between them that are tagged BOUNDARY and
+belong to no group, and with a gap before each of these. So `read` and `mark` look no farther than to a word
+that is none of theirs, or to `View.end_of`.
+
 `text.found[setting.name]` are the setting's own findings. Order matters for `read` only: `KINDS` of the
 package has it.
 """

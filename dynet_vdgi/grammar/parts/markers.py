@@ -104,8 +104,8 @@ def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     has_prepositions = text.order.asymmetry("ADP") >= 0
     if view.different.isdisjoint(nominals):
         return scores
-    for word, tag in enumerate(view.tags):
-        if tag in nominals and word not in view.runs:
+    for word in [word for word, tag in enumerate(view.tags) if tag in nominals]:
+        if word not in view.runs:
             marker, _, _ = marker_of(view, word, over, has_prepositions)
             key = marker, view.feats[view.run_ends.get(word, word)]
             score = known.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 if sys.platform != "win32":
     import fcntl
+
+logger = logging.getLogger("dynet_vdgi")
 
 
 class TakenError(Exception):
@@ -37,13 +40,35 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         yield
 
 
-def _take(descriptor: int, wait: bool) -> bool:
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Holds the lock of a folder, in which nothing is left behind.
+
+    Where the file system has no locks, that is warned of; on Windows nothing is locked.
+
+    Raises:
+        TakenError: another process has it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if not _take(descriptor, wait=False, warns_of=path):
+            raise TakenError("another process")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, wait: bool, warns_of: Path | None = None) -> bool:
     if sys.platform == "win32":
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
-        return True
+    except OSError:  # a file system without locks, as some of networks are
+        if warns_of is not None:
+            logger.warning("%s: this file system has no locks: start no other process in there", warns_of)
     return True

@@ -1,0 +1,182 @@
+"""Sound CoNLL-U by the window: where the columns of all its words are, found in one pass over its bytes.
+
+`conllu` is the reference for what is sound and for what is told to users. Here nothing is told: text about
+which there is anything to tell has no columns, and is read by `conllu`.
+
+Letters: N words, S sentences, R different texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dynet_vdgi.data import column_kernels
+from dynet_vdgi.data.column_kernels import ODD, Bytes, Flags, Found, Ints, Places
+from dynet_vdgi.data.conllu import Heads, is_feats
+from dynet_vdgi.limits import limit
+from dynet_vdgi.machine_code import PLENTY, Kernel
+
+MOST_TEXTS = 1 << 17
+"""Different texts that are remembered; more are forgotten, so that memory does not grow with the input."""
+
+_POLICIES: dict[Heads, int] = {"optional": 0, "required": 1, "ignored": 2}
+_NEWLINE = 10
+_PADDING = 8  # zeros, so that kernels may look ahead
+
+QUICK = PLENTY + 1
+"""Work of kernels that are never to run as Python: who has little to do uses `conllu`."""
+
+_SCAN = Kernel(column_kernels.scan, "reading")
+_NUMBER = Kernel(column_kernels.number_texts, "reading")
+_RESTORE = Kernel(column_kernels.restore_trees, "writing")
+_WRITE = Kernel(column_kernels.write_trees, "writing")
+
+
+class Columns(NamedTuple):
+    """Sentences one after the other."""
+
+    data: Bytes  # the text, and zeros
+    size: int  # bytes of the text
+    fields: Places  # (N, 11): where each column begins, and the next line; a tab or line end is before it
+    first: Ints  # (S + 1,): number of words before each sentence
+    begins: Places  # (S + 1,): where sentences begin
+    heads: Ints  # (N,): heads, of a tree with one root, or -1 for each word of a sentence
+
+
+def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
+    """The columns of some whole sentences, each ended by an empty line; None: they may be faulty or odd.
+
+    FEATS of words are still to be checked, see `conllu.is_feats`, and their tags are still to be looked at.
+    """
+    arguments = _to_scan(text, heads)
+    _SCAN(*arguments, work=QUICK)
+    data, _, _, _, found, counts = arguments
+    n_sentences, n_words, n_others = counts.tolist()
+    if n_sentences == ODD:
+        return None
+    others = found.others[:n_others].reshape(-1, 2).tolist()
+    if not all(is_feats(text[begin:end].decode()) for begin, end in others):
+        return None
+    return Columns(
+        data,
+        len(text),
+        found.fields[:n_words],
+        found.first[: n_sentences + 1],
+        found.begins[: n_sentences + 1],
+        found.heads[:n_words],
+    )
+
+
+def is_ready() -> bool:
+    """Whether what reads columns need not be compiled first."""
+    return _SCAN.is_ready(*_to_scan(b"", "optional"))
+
+
+def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, Ints]:
+    """Arguments of `column_kernels.scan`."""
+    data = np.zeros(len(text) + _PADDING, np.uint8)
+    data[: len(text)] = np.frombuffer(text, np.uint8)
+    n_lines = int(np.count_nonzero(data == _NEWLINE))
+    found = Found(
+        np.zeros((n_lines + 1, 11), np.int32),
+        np.zeros(n_lines + 2, np.int32),
+        np.zeros(n_lines + 2, np.int64),
+        np.zeros(n_lines + 1, np.int64),
+        np.zeros(n_lines + 2, np.int64),
+        np.zeros(2 * n_lines + 2, np.int32),
+    )
+    return data, len(text), _POLICIES[heads], limit("words"), found, np.zeros(3, np.int64)
+
+
+class Texts:
+    """Numbers, from 0 in order of arrival, for what stands in a column, or in several side by side."""
+
+    def __init__(self, column: int, last: int | None = None) -> None:
+        self.column, self.last = column, column if last is None else last
+        self._forget()
+
+    def _forget(self) -> None:
+        self.known: list[str] = []
+        self._slots = np.zeros(1 << 12, np.int32)
+        self._hashes = np.zeros(1 << 11, np.uint64)
+        self._ends = np.zeros(1 + (1 << 11), np.int64)
+        self._store = np.zeros(1 << 15, np.uint8)
+
+    def numbers(self, columns: Columns) -> Ints:
+        """The numbers (N,) of words; texts may be forgotten before, never by it in between."""
+        if len(self.known) > MOST_TEXTS:
+            self._forget()
+        numbers, counts = np.zeros(len(columns.fields), np.int64), np.zeros(2, np.int64)
+        size, done = len(self.known), 0
+        while done < len(numbers) or not len(numbers):
+            _NUMBER(
+                *(columns.data, columns.fields, self.column, self.last + 1),
+                *(self._slots, self._hashes, self._ends, self._store, done, size, numbers, counts),
+                work=QUICK,
+            )
+            size, done = counts.tolist()
+            if done == len(numbers):
+                break
+            begin, end = columns.fields[done, [self.column, self.last + 1]].tolist()
+            self._grow(size, end - begin)
+        ends, store = self._ends[: size + 1].tolist(), self._store.tobytes()
+        for k in range(len(self.known), size):
+            self.known.append(store[ends[k] : ends[k + 1]].decode())
+        return numbers
+
+    def _grow(self, size: int, more: int) -> None:
+        """Makes room for a text of some bytes beside those there are."""
+        if self._ends[size] + more > len(self._store):
+            room = max(2 * len(self._store), int(self._ends[size]) + more)
+            self._store = np.concatenate([self._store, np.zeros(room - len(self._store), np.uint8)])
+        if size + 2 > len(self._ends):
+            self._ends = np.concatenate([self._ends, np.zeros(len(self._hashes), np.int64)])
+            self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
+        if 2 * size + 2 > len(self._slots):
+            slots = np.zeros(2 * len(self._slots), np.int32)
+            for k, code in enumerate(self._hashes[:size].tolist()):
+                slot = (code >> 20) % len(slots)
+                while slots[slot]:
+                    slot = (slot + 1) % len(slots)
+                slots[slot] = k + 1
+            self._slots = slots
+
+
+class Names:
+    """Strings for a kernel."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        encoded = [name.encode() for name in names]
+        self.text = np.frombuffer(b"".join(encoded), np.uint8).copy()
+        self.ends = np.cumsum([0, *map(len, encoded)])
+        self.longest = max(map(len, encoded), default=0)
+
+
+def restored(kept_heads: Ints, is_removed: Flags, first: Ints) -> Ints:
+    """Heads (N,) of all words, given those of the words that are not removed; of many sentences at once.
+
+    The reference is `punctuation.restore_punctuation`.
+    """
+    heads, longest = np.zeros(len(is_removed), np.int64), int(np.diff(first).max(initial=0))
+    _RESTORE(kept_heads, is_removed, first, np.zeros(longest, np.int64), heads, work=QUICK)
+    return heads
+
+
+def with_trees(
+    columns: Columns, heads: Ints, relations: Ints, names: Names, notes: Ints, note_texts: Names
+) -> bytes:
+    """The text with these heads (N,) and relations (N,), by number among names, every other byte as it was.
+
+    Notes (N,) go to MISC, by number; below 0 is none, and of length 0 there are none at all.
+    """
+    room = columns.size + len(heads) * (12 + names.longest + note_texts.longest)
+    out, counts = np.zeros(room, np.uint8), np.zeros(1, np.int64)
+    _WRITE(
+        *(columns.data, columns.size, columns.fields, heads, relations, names.text, names.ends),
+        *(notes, note_texts.text, note_texts.ends, out, counts),
+        work=QUICK,
+    )
+    return out[: counts[0]].tobytes()

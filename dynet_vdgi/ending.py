@@ -1,0 +1,39 @@
+"""Signals that end the program as Ctrl-C does: what is under way is given up, and nothing is left behind."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[list[int]]:
+    """A block in which the first of these signals raises KeyboardInterrupt; the list gets its number.
+
+    Later ones are ignored, so that they cannot interrupt the tidying up. A signal that is ignored already
+    (nohup) stays so.
+    """
+    received: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        if not received:
+            received.append(number)
+            raise KeyboardInterrupt
+
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {
+            number: signal.signal(number, end)
+            for number in SIGNALS
+            if signal.getsignal(number) == signal.SIG_DFL
+        }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

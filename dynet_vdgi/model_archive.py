@@ -1,0 +1,118 @@
+"""The zip archive of a model file: it is unpacked only if what it says of its sizes is fair."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.limits import limit, to_raise
+
+Arrays = dict[str, NDArray[Any]]
+
+ALWAYS_FAIR, FAIR_RATIO = 1 << 26, 30
+"""Bytes that an archive may always have when it is unpacked, and otherwise so many times its own size."""
+
+_STORED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+Content = TypeVar("Content")
+
+
+class Archive:
+    """The members of a model file; a context manager.
+
+    Raises:
+        ModelError: what the archive says of its members' sizes is not to be believed, or beyond the limit.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._zip = zipfile.ZipFile(path)
+        try:
+            _check_sizes(self._zip)
+        except ModelError:
+            self._zip.close()
+            raise
+        self.names = frozenset(self._zip.namelist())
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._zip.close()
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member."""
+        return self._zip.read(name)
+
+    def text(self, name: str) -> str:
+        """A member as text."""
+        return self._zip.read(name).decode()
+
+    def json(self, name: str) -> Any:
+        """A small member as JSON. Raises: ModelError, it is larger than a table may be."""
+        if self._zip.getinfo(name).file_size > limit("table"):
+            raise ModelError(f"the model file is damaged: its {name} is of more than {limit('table')} bytes")
+        return json.loads(self._zip.read(name))
+
+    def content(self, name: str, kind: type[Content]) -> Content:
+        """A member as JSON of this type. Raises: ModelError, it is not, and where."""
+        try:
+            return msgspec.json.decode(self._zip.read(name), type=kind)
+        except msgspec.MsgspecError as error:
+            raise ModelError(f"the model file is damaged: {name}: {error}") from None
+
+    def arrays(self, name: str) -> Arrays:
+        """The arrays of a member. Raises: ModelError, one is not of finite numbers."""
+        data = self._zip.read(name)
+        with zipfile.ZipFile(io.BytesIO(data)) as inner:
+            _check_sizes(inner)
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            names = stored["names"]
+            if names.ndim != 1 or names.dtype.kind != "U":
+                raise ModelError(f"the model file is damaged: {name}: the names are not a list of texts")
+            arrays = {str(each): stored[f"a{k}"] for k, each in enumerate(names)}
+        for fault in faults(arrays):
+            raise ModelError(f"the model file is damaged: {name}: {fault}")
+        return arrays
+
+
+def faults(arrays: Mapping[str, Any]) -> Iterable[str]:
+    """What of these arrays cannot be computed with: it holds no numbers, or some that are not finite."""
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            yield f"{name} is no array"
+        elif array.dtype.kind not in "fiub":
+            yield f"{name} holds {array.dtype}, not numbers"
+        elif array.dtype.kind == "f" and not np.isfinite(array).all():
+            yield f"{name} holds numbers that are not finite"
+
+
+def _check_sizes(archive: zipfile.ZipFile) -> None:
+    infos = archive.infolist()
+    packed, unpacked = (sum(sizes) for sizes in zip((0, 0), *((i.compress_size, i.file_size) for i in infos)))
+    if unpacked > limit("model"):
+        raise ModelError(f"the model file holds {unpacked} bytes: {to_raise('model')}")
+    if unpacked > ALWAYS_FAIR and unpacked > FAIR_RATIO * packed:
+        raise ModelError(f"the model file is damaged: it says that {packed} bytes hold {unpacked}")
+    for info in infos:
+        if info.compress_type not in _STORED:
+            raise ModelError(f"the model file is damaged: {info.filename} is packed in an unknown way")
+
+
+def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as `Archive.arrays` reads them: equal ones, in whatever order, give equal bytes."""
+    # One entry named by a list, because names such as encoder/state are no good as file names.
+    buffer: IO[bytes] = io.BytesIO()
+    names = sorted(arrays)
+    numbered = {f"a{k}": arrays[name] for k, name in enumerate(names)}
+    np.savez(buffer, names=np.array(names, dtype=np.str_), **numbered)  # type: ignore[arg-type]
+    buffer.seek(0)
+    return buffer.read()

@@ -1,0 +1,190 @@
+"""Parsing of sound text by the window, on columns of bytes instead of objects: many times faster.
+
+The reference is `stream._parse_window`, whose output this gives, byte for byte; what has no columns (see
+`data.columns`) or asks for more than the greedy tree is left to it.
+
+What depends on tags and FEATS alone is found once for each different triple of them, which is a *type* here.
+
+Letters: N words, K of them that the protocol keeps, S sentences, R types.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
+from dynet_vdgi.data.columns import Columns, Names, Texts, columns_of, restored, with_trees
+from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
+from dynet_vdgi.parsing.engines import SymbolEngine
+from dynet_vdgi.parsing.parser import How, Parser
+from dynet_vdgi.parsing.relations import ModelLabeller
+
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+NOTE = "HeadConf"
+_ODD_MISC = (f"{NOTE}=".encode(), b"\t_|", b"|_|", b"|_\n")
+"""What makes a note more than another part of MISC."""
+
+_NAMES = Names(LABELS)
+_ROOT, _OTHER = LABELS.index("root"), LABELS.index(OTHERWISE)
+
+
+class QuickParsed(NamedTuple):
+    """A window, as `stream.Parsed` has it."""
+
+    content: bytes
+    n_sentences: int
+    n_words: int
+    unknown_tags: Counter[str]
+
+
+class _Types:
+    """What is known of types, in columns (R,)."""
+
+    def __init__(self, parser: Parser) -> None:
+        settings = parser.model.settings.data
+        self._removed, self._tags = parser.protocol.removed_tags, parser.model.vocabulary.tags
+        self._by_xpos, self._ignored = settings.tags == "xpos", settings.ignore
+        self._numbers = {tag: k for k, tag in enumerate(self._tags, 1)}
+        self._texts: Sequence[str] = ()
+        self.forget()
+
+    def forget(self) -> None:
+        self.upos: list[str] = []
+        self.tags: list[str] = []
+        self.xpos: list[str] = []
+        self.feats: list[str] = []
+        self._flags: list[tuple[bool, bool, bool]] = []
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Looks at new ones, UPOS, XPOS and FEATS with tabs between, in a list that grows, or in another."""
+        if texts is not self._texts:
+            self.forget()
+            self._texts = texts
+        if len(self.upos) == len(texts):
+            return
+        for text in texts[len(self.upos) :]:
+            upos, xpos, feats = text.split("\t")
+            tag = xpos if self._by_xpos else upos
+            is_odd = "_" in (upos, tag) or not is_feats(feats)
+            self.upos.append(upos)
+            self.tags.append(tag)
+            self.xpos.append("_" if "xpos" in self._ignored else xpos)
+            self.feats.append("_" if "feats" in self._ignored else feats)
+            self._flags.append((is_odd, upos in self._removed, tag not in self._numbers))
+        self.is_odd, self.is_removed, self.is_unknown = np.array(self._flags, np.bool_).T.copy()
+        self.tag_numbers = np.array([self._numbers.get(tag, 0) for tag in self.tags], np.int64)
+
+
+class QuickParser:
+    """A parser that keeps what it has learnt of types from window to window."""
+
+    def __init__(self, parser: Parser, labeller: ModelLabeller | None) -> None:
+        engine = parser.engine
+        assert isinstance(engine, SymbolEngine)
+        self._parser, self._engine, self._labeller = parser, engine, labeller
+        self._ignored = parser.model.settings.data.ignore
+        self._texts, self._types = Texts(UPOS, FEATS), _Types(parser)
+        self._forms, self._words = Texts(FORM), Texts(FORM, FEATS)
+        self._lock = threading.Lock()  # one window at a time: threads of a cluster's worker share it
+
+    @staticmethod
+    def can(parser: Parser, how: How) -> bool:
+        """Whether this kind of parser can be asked for such trees here."""
+        return isinstance(parser.engine, SymbolEngine) and not (how.exact or how.keep_heads)
+
+    def parse(self, text: bytes, how: How, verb_final: bool | None) -> QuickParsed | None:
+        """The parsed text of some whole sentences; None: it may be odd."""
+        columns = columns_of(text)
+        if columns is None or (how.confidence and any(odd in text for odd in _ODD_MISC)):
+            return None
+        with self._lock:
+            types = self._texts.numbers(columns)
+            self._types.learn(self._texts.known)
+            if self._types.is_odd[types].any():
+                return None
+            return self._parsed(columns, types, how, verb_final)
+
+    def _parsed(self, columns: Columns, types: Ints, how: How, verb_final: bool | None) -> QuickParsed:
+        is_removed = self._types.is_removed[types]
+        kept = np.flatnonzero(~is_removed)
+        before = np.concatenate([[0], np.cumsum(~is_removed)])
+        first = before[columns.first]
+        symbols = self._symbols(columns, types, kept, first)
+        notes, known = np.zeros(0, np.int64), Names(())
+        if how.confidence:
+            bare, margins = self._engine.model.packed_with_margins(symbols, first)
+            calibration = self._parser.calibration
+            known = Names([f"{NOTE}={sure:.2f}" for sure in calibration.levels.tolist()])
+            notes = np.full(len(types), -1)
+            notes[kept] = calibration.level_of(margins)
+        else:
+            bare = self._engine.model.packed(symbols, first)
+        heads = restored(bare, is_removed, columns.first)
+        relations = np.where(heads == 0, _ROOT, _OTHER)
+        if self._labeller is not None:
+            relations = self._relations(columns, types, heads, verb_final)
+        content = with_trees(columns, heads, relations, _NAMES, notes, known)
+        return QuickParsed(content, len(columns.first) - 1, len(types), self._unknown(types[kept]))
+
+    def _unknown(self, kept: Ints) -> Counter[str]:
+        times: Counter[str] = Counter()
+        for k in kept[self._types.is_unknown[kept]].tolist():
+            times[self._types.tags[k]] += 1
+        return times
+
+    def _symbols(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> Ints:
+        """What the perceptron is told of the words (K,) that are kept."""
+        codes = self._engine.codes
+        if codes is None:
+            return self._types.tag_numbers[types[kept]]
+        words = self._words_read(columns, types, kept)
+        return np.array(codes.of_sentences(words, np.diff(first).tolist()), np.int64)
+
+    def _words_read(self, columns: Columns, types: Ints, kept: Ints) -> Sentence:
+        """All words (K,) as if they were one sentence, as far as symbols depend on them."""
+        forms: Sequence[str] = ("_",) * len(kept)
+        if "forms" not in self._ignored:
+            numbers = self._forms.numbers(columns)[kept].tolist()
+            forms = tuple([self._forms.known[k] for k in numbers])
+        own = types[kept].tolist()
+        tags, feats, xpos = (
+            tuple([column[k] for k in own])
+            for column in (self._types.tags, self._types.feats, self._types.xpos)
+        )
+        gaps: tuple[str, ...] = ()
+        if "punctuation" not in self._ignored:
+            skipped = np.diff(kept, prepend=-1) > 1  # a word that is removed stands before this one
+            gaps = (*["." if is_gap else "" for is_gap in skipped.tolist()], "")
+        return Sentence(forms, tags, xpos=xpos, feats=feats, gaps=gaps)
+
+    def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_final: bool | None) -> Ints:
+        """The relations (N,), by number in LABELS."""
+        assert self._labeller is not None
+        sees_forms = self._labeller.sees_forms
+        numbers = self._words.numbers(columns) if sees_forms else types
+        is_there = np.zeros(numbers.max() + 1, np.bool_)
+        is_there[numbers] = True
+        of_words = (np.cumsum(is_there) - 1)[numbers]
+        present = np.flatnonzero(is_there).tolist()
+        if sees_forms:
+            words = [self._word(self._words.known[k]) for k in present]
+        else:
+            words = [(self._types.upos[k], self._types.feats[k]) for k in present]
+        return self._labeller.labels(words, of_words, heads, columns.first, verb_final)
+
+    def _word(self, text: str) -> tuple[str, ...]:
+        """UPOS, FEATS, FORM and LEMMA, as a labeller knows them."""
+        form, lemma, upos, _, feats = text.split("\t")
+        if "forms" in self._ignored:
+            form = lemma = "_"
+        return upos, "_" if "feats" in self._ignored else feats, form, lemma

@@ -1,0 +1,86 @@
+"""Processes on this machine that do pieces of work, and do once more what a process that died was at."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Any
+
+from dynet_vdgi.errors import VdgiError
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class WorkerPool:
+    """`jobs` processes that each call `prepare` first, and end when this one does, however that ends."""
+
+    def __init__(self, jobs: int, prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
+        self._make = partial(
+            ProcessPoolExecutor,
+            jobs,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start,
+            initargs=(prepare, arguments),
+        )
+        self._executor = self._make()
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Piece:
+        """Hands out a piece of work."""
+        return Piece(self, function, arguments)
+
+    def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
+        """Hands it out; if all processes are gone because one died, there are new ones."""
+        try:
+            return self._executor.submit(function, *arguments)
+        except BrokenProcessPool:
+            logger.warning("a worker process died; what it was doing is done again")
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = self._make()
+            return self._executor.submit(function, *arguments)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+class Piece:
+    """A piece of work that was handed out."""
+
+    def __init__(self, pool: WorkerPool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._again = partial(pool.begin, function, arguments)
+        self._future = self._again()
+
+    def result(self) -> Any:
+        """What came of it. Raises: VdgiError, processes died twice; what the function raises."""
+        try:
+            return self._future.result()
+        except BrokenProcessPool:
+            self._future = self._again()
+        try:
+            return self._future.result()
+        except BrokenProcessPool:
+            message = "a worker process died twice (killed, or out of memory?); try fewer --jobs"
+            raise VdgiError(message) from None
+
+
+def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """What a worker process does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepare(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it has ended, and so cannot."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

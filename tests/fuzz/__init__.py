@@ -1,0 +1,1 @@
+"""Changed files for every reader of the program; `run/fuzz.sh MINUTES` goes on for longer than the tests."""

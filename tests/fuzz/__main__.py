@@ -1,0 +1,69 @@
+"""Feeds changed files to every reader for some minutes: `run/fuzz.sh MINUTES [--kind NAME] [--seed N]`.
+
+Anything but the program's own errors is a failure: the file is kept in tests/fuzz/found, and the exit status
+is 1. One that is mended moves to tests/fuzz/kept, which the tests read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from fuzz import targets
+from fuzz.models import small_models
+
+FOUND = Path(__file__).parent / "found"
+AT_ONCE = 100
+
+
+def main() -> int:
+    """Runs, says how many were tried, and gives the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("minutes", type=float, help="how long, all kinds together")
+    parser.add_argument("--kind", nargs="+", choices=targets.TARGETS, default=list(targets.TARGETS))
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()) * 1000, help="number of the first change"
+    )
+    parser.add_argument("--times", type=int, help="changes of each kind, instead of minutes")
+    arguments = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    tried, failed = dict.fromkeys(arguments.kind, 0), 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if "models" in arguments.kind:
+            targets.MODELS.extend(small_models(folder))
+        end = time.monotonic() + 60 * arguments.minutes
+        while any(n < (arguments.times or sys.maxsize) for n in tried.values()) and (
+            arguments.times or time.monotonic() < end
+        ):
+            for kind in arguments.kind:
+                start = arguments.seed + tried[kind]
+                tried[kind] += AT_ONCE
+                for number, content, error in targets.failures(kind, folder, start, AT_ONCE):
+                    failed += 1
+                    keep(kind, number, content, error)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB"
+    )
+    print(f"{failed} failures" + (f", see {FOUND}" if failed else ""))
+    return int(failed > 0)
+
+
+def keep(kind: str, number: int, content: bytes, error: Exception) -> None:
+    """Writes the file and says what it did."""
+    FOUND.mkdir(exist_ok=True)
+    path = FOUND / f"{kind}-{number}{targets.TARGETS[kind].ending}"
+    path.write_bytes(content)
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    print(f"{path}: {type(error).__name__}: {str(error)[:100]} ({where.filename}:{where.lineno})", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

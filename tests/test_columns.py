@@ -1,0 +1,195 @@
+"""Sound text by the window: its columns are what the reader of sentences finds, its parses the same bytes.
+
+`conllu.read` and `stream._parse_blocks` are the references.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import chain, islice
+
+import numpy as np
+import pytest
+from mutating import DEMO, mutated
+
+import dynet_vdgi
+from dynet_vdgi.data import columns, conllu
+from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
+from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_trees
+from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.conllu_blocks import Passage
+from dynet_vdgi.data.punctuation import restore_punctuation
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing import stream
+from dynet_vdgi.parsing.parser import How
+from dynet_vdgi.students.codes import part_of
+
+SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
+MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
+
+
+def changed(rng: random.Random, sentences: list[str]) -> str:
+    """Some sentences, mostly with a change that may be a fault, or none, or odd."""
+    text = "\n\n".join(rng.sample(sentences, 3)) + "\n\n"
+    if rng.random() < 0.5:
+        text = mutated(text, rng)
+    if rng.random() < 0.5:
+        place = rng.randrange(len(text))
+        text = text[:place] + rng.choice(SPACES) + text[place:]
+    if rng.random() < 0.2:
+        text = text.replace("\t_\n", f"\t{rng.choice(MISC)}\n", rng.randint(1, 5))
+    return text
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return DEMO.read_text(encoding="utf-8").strip().split("\n\n")
+
+
+def test_what_has_columns_is_sound_and_has_the_readers_words(sentences, tmp_path):
+    rng, path, n_sound = random.Random(1), tmp_path / "a.conllu", 0
+    for _ in range(400):
+        text = changed(rng, sentences)
+        path.write_bytes(text.encode())
+        policy = rng.choice(["optional", "required", "ignored"])
+        found = columns_of(text.encode(), policy)
+        types, forms = Texts(UPOS, FEATS), Texts(FORM)
+        told: list[str] = []
+        told_repair = told.append
+        read = list(conllu.read(path, heads=policy, on_error=told_repair, on_repair=told_repair))
+        if found is None:
+            continue
+        numbers = types.numbers(found).tolist()
+        known = [tuple(text.split("\t")) for text in types.known]
+        if any("_" in (upos, feats[:0]) or not is_feats(feats) for upos, _, feats in known):
+            continue
+        n_sound += 1
+        assert not told
+        assert np.diff(found.first).tolist() == [len(s) for s in read]
+        nothing = ("_",) * max(map(len, read))
+        expected = [word for s in read for word in zip(s.tags, s.xpos or nothing, s.feats or nothing)]
+        assert [known[k] for k in numbers] == expected
+        assert [forms.known[k] for k in forms.numbers(found).tolist()] == [f for s in read for f in s.forms]
+        if policy != "ignored":
+            assert found.heads.tolist() == [h for s in read for h in s.heads or (-1,) * len(s)]
+    assert n_sound > 50
+
+
+def test_most_sound_text_has_columns(sentences):
+    others = [
+        "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "1\ta b\tc\tX\t_\t_\t2\tx\t_\tA=b c\n"
+        "2\tb\t_\tX\t_\tA=b|C=d\t0\tr\t_\t_\n"
+        "2.1\tb\t_\tX\t_\tA=b|C=d\t_\t_\t1:x\t_"
+    ]
+    for sentence in sentences + others:
+        assert columns_of(f"{sentence}\n\n".encode()) is not None
+    assert columns_of(others[0].replace("b|C=d\t_", "b|C\t_").encode() + b"\n\n") is None
+
+
+def test_texts_are_numbered_as_they_come_and_forgotten_when_too_many(monkeypatch):
+    monkeypatch.setattr(columns, "MOST_TEXTS", 2000)
+    texts, rng = Texts(FORM), np.random.default_rng(3)
+    for size in (10, 3000, 3500, 50):
+        words = [f"w{k}" * (1 + k % 40) for k in rng.integers(0, size, size).tolist()]
+        text = "".join(f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n\n" for word in words)
+        found = columns_of(text.encode())
+        assert found is not None
+        assert [texts.known[k] for k in texts.numbers(found).tolist()] == words
+        assert len(texts.known) == len(set(texts.known))
+    assert len(texts.known) == len(set(words))
+
+
+def test_punctuation_of_many_sentences_is_restored_as_of_one():
+    rng = np.random.default_rng(4)
+    kept, removed, expected = [], [], []
+    for _ in range(300):
+        flags = rng.random(int(rng.integers(1, 12))) < 0.4
+        places = (np.flatnonzero(~flags) + 1).tolist()
+        heads = projective(rng, 1, len(places))
+        kept.append(heads)
+        removed.append(flags)
+        expected.append(restore_punctuation(heads, places, len(flags)))
+    first = np.cumsum([0, *map(len, removed)])
+    found = restored(np.array(list(chain(*kept)), np.int64), np.concatenate(removed), first)
+    assert found.tolist() == list(chain(*expected))
+
+
+def projective(rng, first, last, head=0):
+    """Heads of the words from first to last, whose root depends on `head`."""
+    if first > last:
+        return []
+    root = int(rng.integers(first, last + 1))
+    return [*projective(rng, first, root - 1, root), head, *projective(rng, root + 1, last, root)]
+
+
+def test_heads_of_any_length_are_written():
+    lines = [f"{k}\tw\t_\tX\t_\t_\t0\troot\t_\t_\n" for k in range(1, 1235)]
+    found = columns_of(("".join(lines) + "\n").encode(), "ignored")
+    heads = np.arange(1234) % 1230
+    names = Names(["a", "bc"])
+    text = with_trees(found, heads, heads % 2, names, np.zeros(0, np.int64), Names(())).decode()
+    assert [tuple(line.split("\t")[6:8]) for line in text.splitlines()[:-1]] == [
+        (str(h), ("a", "bc")[h % 2]) for h in heads.tolist()
+    ]
+
+
+@pytest.fixture(scope="module")
+def parsers():
+    text = list(islice(dynet_vdgi.read(DEMO), 150))
+    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags")]
+
+
+@pytest.mark.parametrize("labels", [load_labels(), None])
+@pytest.mark.parametrize("which", [0, 1])
+def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch, which, labels):
+    monkeypatch.setattr(stream, "WORTH_LOADING", 0)
+    monkeypatch.setattr(stream, "WORTH_COMPILING", 0)
+    engine = stream._LabellingParser(parsers[which], labels)
+    rng, n_quick = random.Random(which), 0
+    for k in range(60):
+        how = How(confidence=k % 2 == 1)
+        wanted = stream.Wanted(how, None, verb_final=rng.random() < 0.5)
+        text = Passage("a.conllu", 7, changed(rng, sentences))
+        if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
+            continue
+        reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))
+        assert repr(stream._parse_window(engine, wanted, text, 0)) == reference
+        quick = engine.quick_for(wanted, 0)
+        n_quick += quick.parse(text.text.encode(), how, wanted.verb_final) is not None
+    assert n_quick > 10
+
+
+def test_quick_parsing_begins_where_it_is_worth_it(parsers, sentences, monkeypatch):
+    engine = stream._LabellingParser(parsers[1], None)
+    wanted = stream.Wanted(How(), None)
+    monkeypatch.setattr(columns, "is_ready", lambda: False)
+    assert engine.quick_for(wanted, stream.WORTH_LOADING) is None
+    assert engine.quick_for(stream.Wanted(How(exact=True), None), stream.WORTH_COMPILING) is None
+    assert engine.quick_for(wanted, stream.WORTH_COMPILING) is not None
+    monkeypatch.setattr(columns, "is_ready", lambda: True)
+    again = stream._LabellingParser(parsers[1], None)
+    assert again.quick_for(wanted, 1000) is None
+    assert again.quick_for(wanted, stream.WORTH_LOADING) is not None
+
+
+def test_sentences_read_as_one_have_the_symbols_of_each(parsers):
+    """Also where every part of the table that reads finds something: linkers, copulas, runs."""
+    rng, prior = np.random.default_rng(6), parsers[0].engine.codes.prior
+    found = {"linker": [["que", "PRON"]], "copula": ["est"], "flat run": 1.0, "adnominal": {"F:Part:": 1.0}}
+    told = replace(prior.text, found={**prior.text.found, **found}, has_gaps=True)
+    codes = replace(parsers[0].engine.codes, prior=Prior(prior.rules, told))
+    assert {"linker", "copula", "flat run"} <= {s.name for s, kind in codes.prior._settings if kind.read}
+    tags = ["NOUN", "VERB", "AUX", "ADJ", "ADP", "PRON", "DET", "ADV", "SCONJ", "PROPN"]
+    forms, feats, xpos = ("que", "est", "a"), ("_", "VerbForm=Part", "Case=Nom"), ("_", "NNG", "NNP")
+    for _ in range(60):
+        lengths = rng.integers(0, 9, 5).tolist()
+        columns = [tuple(rng.choice(values, sum(lengths)).tolist()) for values in (forms, tags, xpos, feats)]
+        gaps = (*rng.choice(["", "", ","], sum(lengths)).tolist(), "")
+        words = Sentence(columns[0], columns[1], xpos=columns[2], feats=columns[3], gaps=gaps)
+        ends = np.cumsum(lengths).tolist()
+        each = [k for n, end in zip(lengths, ends) for k in codes(part_of(words, end - n, end))]
+        assert codes.of_sentences(words, lengths) == each

@@ -1,0 +1,156 @@
+"""How the program ends: signals, workers that are killed, parents that are."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from shell import ROOT, Vdgi, names_in, training_arguments
+
+from dynet_vdgi import cli, locks
+from dynet_vdgi.ending import ended_by_signals
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.locks import locked_folder
+from dynet_vdgi.names import plain
+from dynet_vdgi.parsing.worker_pool import WorkerPool
+from dynet_vdgi.variational.trainer import Trainer
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_training_as_ctrl_c_does(
+    number: int, status: int, vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Trainer.update
+
+    def update(self: Trainer, batch: object) -> float:
+        if self.updates == 3:
+            os.kill(os.getpid(), number)
+        return original(self, batch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Trainer, "update", update)
+    result = vdgi(*training_arguments("run"))
+    assert result.status == status
+    assert result.err.endswith("interrupted; last checkpoint run/model.vdgi; go on with --resume\n")
+    assert names_in(folder / "run") == ["log.jsonl", "model.vdgi", "settings.toml"]
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_only_the_first_signal_interrupts() -> None:
+    with ended_by_signals() as received:
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert received == [signal.SIGTERM]
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_by_signals() as received:
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert received == []
+
+
+def _nothing() -> None:
+    pass
+
+
+def _die(marks: str, times: int) -> str:
+    """Dies so many times, then gives an answer."""
+    count = len(os.listdir(marks))
+    if count < times:
+        Path(marks, str(count)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+def test_what_a_killed_worker_did_is_done_again_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = WorkerPool(1, _nothing, ())
+    try:
+        assert pool.submit(_die, str(tmp_path), 1).result() == "done"
+        assert caplog.messages == ["a worker process died; what it was doing is done again"]
+        with pytest.raises(VdgiError, match="a worker process died twice"):
+            pool.submit(_die, str(tmp_path), 9).result()
+    finally:
+        pool.close()
+
+
+PARENT = """
+import os, time
+from dynet_vdgi.parsing.worker_pool import WorkerPool
+if __name__ == "__main__":
+    print(WorkerPool(1, time.sleep, (0,)).submit(os.getpid).result(), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.kill()
+    end = time.monotonic() + 20
+    while _is_running(worker):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_out_of_memory_is_told_as_what_it_is(
+    vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("dynet_vdgi.commands.info.run", run)
+    result = vdgi("info", model)
+    assert result == (cli.EXIT_BUG, "", "there is not enough memory (ulimit -v?); nothing was written\n")
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    assert (
+        plain("a\tb\n\x1b]0;title\x07\x9b31m\x7f é\u200d") == "a\tb\n\\x1b]0;title\\x07\\x9b31m\\x7f é\u200d"
+    )
+
+
+def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
+    arguments = training_arguments("run")
+    Path("run").mkdir()
+    with locked_folder(Path("run")):
+        status, _, err = vdgi(*arguments)
+    assert status == 2
+    assert err.endswith("run: another process is at work in it; wait for it, or choose another --out\n")
+    assert names_in(folder / "run") == []
+    vdgi.good(*arguments)
+
+
+def test_a_file_system_without_locks_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def flock(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    with locked_folder(tmp_path):
+        pass
+    assert caplog.messages == [f"{tmp_path}: this file system has no locks: start no other process in there"]
