@@ -27,7 +27,7 @@ from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.teachers import inside_outside, left_corner
+from dynet_vdgi.teachers import left_corner
 from dynet_vdgi.teachers.common import SymbolTeacher
 from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed
 
@@ -137,33 +137,10 @@ def expected_counts(model: DmvModel, text: Packed, depth: int, chunk: int) -> tu
         return model.expected(text)
     left_corner.make_ready()
     counts = Counts(np.zeros_like(model.root), np.zeros_like(model.choose), np.zeros_like(model.stop))
-    total, at = -text.log_scale, 0
-    for first, last in zip(text.first, text.first[1:]):
-        words = text.tags[first:last]
-        n = len(words)
-        if not n:
-            continue
-        potentials = text.potentials[at : at + (n + 1) * n].reshape(n + 1, n)
-        at += (n + 1) * n
-        scores, posterior = inside_outside.new_scores(n), inside_outside.new_scores(n)
-        log_scale = inside_outside.fill_scores(
-            words, potentials, model.root, model.choose, model.stop, scores
-        )
-        total += left_corner.bounded_posterior(scores, depth, chunk, posterior) - log_scale
-        _add(counts, words, posterior)
-    return counts, total
-
-
-def _add(counts: Counts, words: Ints, posterior: inside_outside.Scores) -> None:
-    """Adds a sentence's posterior to the counts of its tags."""
-    n, n_tags = len(words), len(counts.root)
-    side = (np.arange(n) > np.arange(n)[:, None]).astype(np.int64)
-    heads, valences = words[:, None], np.arange(2)[:, None, None]
-    choose = ((heads * 2 + side) * 2 + valences) * n_tags + words  # (2, n, n)
-    stop = (words * 2 + valences) * 2 + np.arange(2)[:, None]  # side, has children, word
-    counts.root[:] += _sums(words, posterior.roots, n_tags)
-    counts.choose[:] += _sums(choose, posterior.arcs, counts.choose.size).reshape(counts.choose.shape)
-    counts.stop[:] += _sums(stop, posterior.stops, counts.stop.size).reshape(counts.stop.shape)
+    own = left_corner.Parameters(model.root, model.choose, model.stop)
+    into = left_corner.Parameters(*counts)
+    total = left_corner.add_bounded_counts(text.tags, text.first, text.potentials, own, into, depth, chunk)
+    return counts, total - text.log_scale
 
 
 def fit(

@@ -34,6 +34,15 @@ LEAST, MOST = 1e-100, 1e100
 """Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Parameters(NamedTuple):
+    """Parameters of the model, or expected counts of what they are the probabilities of."""
+
+    root: Floats  # (T,)
+    choose: Floats  # (T, 2, 2, T): head, side (0 left, 1 right), has children there, child
+    stop: Floats  # (T, 2, 2): head, side, has children there
 
 
 class BoundedChart(NamedTuple):
@@ -76,7 +85,7 @@ def new_bounded(depth: int, n: int) -> BoundedChart:
 
 @compiled
 def bounded_inside(scores: Scores, chart: BoundedChart, chunk: int) -> float:
-    """The sum Z over the trees of the product of their factors. Fills the chart, which must be zero."""
+    """The sum Z over the trees of the product of their factors; fills the chart, which begins with zeros."""
     stops = scores.stops
     depth, n = chart.left.shape[0], len(scores.roots)
     for d in range(depth):
@@ -281,9 +290,66 @@ def bounded_posterior(scores: Scores, depth: int, chunk: int, posterior: Scores)
     return math.log(z) - log_scale
 
 
+@compiled
+def add_bounded_counts(
+    tags: Ints,
+    first: Ints,
+    potentials: Floats,
+    model: Parameters,
+    counts: Parameters,
+    depth: int,
+    chunk: int,
+) -> float:
+    """Adds the expected counts of many sentences, shaped as the parameters; gives the sum of their log Z.
+
+    tags (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials, no logs: those of the
+    sentences, (n + 1) * n numbers each by head and dependent, one after the other.
+    """
+    total, at = 0.0, 0
+    for k in range(len(first) - 1):
+        words = tags[first[k] : first[k + 1]]
+        n = len(words)
+        if n == 0:
+            continue
+        scores = Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
+        posterior = Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
+        exchange(words, potentials[at : at + (n + 1) * n].reshape(n + 1, n), model, counts, scores, True)
+        at += (n + 1) * n
+        total += bounded_posterior(scores, depth, chunk, posterior)
+        exchange(words, potentials[:0].reshape(0, n), model, counts, posterior, False)
+    return total
+
+
+@compiled
+def exchange(
+    words: Ints, potentials: Floats, model: Parameters, counts: Parameters, scores: Scores, is_filling: bool
+) -> None:
+    """Fills a sentence's factors with those of the model, or adds a sentence's posterior to the counts."""
+    root, choose, stop = model
+    for head, tag in enumerate(words):
+        if is_filling:
+            scores.roots[head] = root[tag] * potentials[0, head]
+        else:
+            counts.root[tag] += scores.roots[head]
+        for side in range(2):
+            for has_children in range(2):
+                if is_filling:
+                    scores.stops[side, has_children, head] = stop[tag, side, has_children]
+                else:
+                    counts.stop[tag, side, has_children] += scores.stops[side, has_children, head]
+        for dependent, child in enumerate(words):
+            side = LEFT if dependent < head else RIGHT
+            for valence in range(2):
+                if not is_filling:
+                    counts.choose[tag, side, valence, child] += scores.arcs[valence, head, dependent]
+                elif head != dependent:
+                    go = (1.0 - stop[tag, side, valence]) * choose[tag, side, valence, child]
+                    scores.arcs[valence, head, dependent] = go * potentials[head + 1, dependent]
+
+
 @lru_cache(maxsize=1)
 def make_ready() -> None:
     """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
     with announced("the left-corner teacher"):
-        scores, posterior = (Scores(np.ones((2, 1, 1)), np.ones(1), np.ones((2, 2, 1))) for _ in range(2))
-        bounded_posterior(scores, 1, 1, posterior)
+        model = Parameters(np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5))
+        add_bounded_counts(np.zeros(1, np.int64), np.array([0, 1]), np.ones(2), model, model, 1, 1)
