@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dynet_vdgi import progress
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.conllu_blocks import OnFault
+from dynet_vdgi.data.column_kernels import Flags, Ints
+from dynet_vdgi.data.columns import (
+    Columns,
+    Types,
+    columns_of,
+    is_worth_it,
+    projective,
+    shortened,
+)
+from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
@@ -69,6 +80,52 @@ class Summary:
             (kept.tags[head - 1] if head else "ROOT", tag) in self._pairs
             for tag, head in zip(kept.tags, kept.heads)
         )
+
+    def add_window(self, window: Columns, types: Ints, known: Types) -> None:
+        """Takes in sentences by columns, with the types (N,) of their words: what `add` does to each."""
+        trees = window.heads[window.first[:-1]] >= 0
+        self.sentences += len(trees)
+        self.words += len(types)
+        self.multiword_tokens += window.n_ranges
+        self.empty_nodes += window.n_empty
+        _count(self.tags, types, known)
+        of_protocol = self._lengths(window, known.are_tagged(self.protocol.removed_tags)[types])
+        self.words_of_protocol += int(of_protocol.sum())
+        trained = of_protocol[(of_protocol > 0) & (of_protocol <= self.max_len)]
+        self.trained_sentences += len(trained)
+        self.trained_words += int(trained.sum())
+        is_removed = known.are_tagged(UD_PUNCTUATION)[types]
+        lengths = self._lengths(window, is_removed)
+        self.lengths.update(lengths.tolist())
+        _count(self.kept_tags, types[~is_removed], known)
+        self.with_trees += int(trees.sum())
+        self.projective += int(projective(window.heads, window.first)[trees].sum())
+        self.arcs += int(lengths[trees].sum())
+        self._count_rules(window, types, is_removed, np.repeat(trees, np.diff(window.first)), known)
+
+    @staticmethod
+    def _lengths(window: Columns, is_removed: Flags) -> Ints:
+        """Words (S,) of each sentence without what is removed."""
+        before = np.concatenate([[0], np.cumsum(~is_removed)])
+        return np.diff(before[window.first])
+
+    def _count_rules(
+        self, window: Columns, types: Ints, is_removed: Flags, in_tree: Flags, known: Types
+    ) -> None:
+        """Counts the arcs between words that are not removed for which a rule holds."""
+        heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
+        lengths = self._lengths(window, is_removed)
+        start = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        tags = sorted({*known.tags, "ROOT"})
+        number = {tag: k for k, tag in enumerate(tags)}
+        of_type = np.array([number[tag] for tag in known.tags])
+        own = of_type[types[~is_removed]]
+        holds = np.zeros((len(tags), len(tags)), np.bool_)
+        for head, tag in self._pairs:
+            if head in number and tag in number:
+                holds[number[head], number[tag]] = True
+        above = np.where(heads > 0, own[start + heads - 1], number["ROOT"])
+        self.rule_arcs += int(holds[above, own][in_tree[~is_removed]].sum())
 
     def _count_other_tokens(self, sentence: Sentence) -> None:
         source = sentence.source
@@ -163,6 +220,31 @@ def check(
     Raises: `DataError` for the first fault, without `on_fault`.
     """
     summary = Summary(rules, protocol, max_len)
-    for sentence in progress.over(conllu.read(path, tags=tags, on_error=on_fault), "sentences"):
-        summary.add(sentence)
+    known = Types(tags == "xpos")
+    n_chars = 0
+
+    def quick(passage: Passage) -> tuple[Columns, Ints] | None:
+        nonlocal n_chars
+        n_chars += len(passage.text)
+        if protocol.projective_only or not is_worth_it(n_chars):
+            return None
+        columns = columns_of(passage.text.encode())
+        types = None if columns is None else known.numbers(columns)
+        return None if columns is None or types is None else (columns, types)
+
+    with progress.Bar("sentences") as bar:
+        for item in conllu.read_windows(path, quick, tags=tags, on_error=on_fault):
+            before = summary.sentences
+            if isinstance(item, Sentence):
+                summary.add(item)
+            else:
+                summary.add_window(*item, known)
+            bar.update(summary.sentences - before)
     return summary
+
+
+def _count(counter: Counter[str], types: Ints, known: Types) -> None:
+    """Counts the tags of words with these types (N,); what is new comes in the order of the words."""
+    found, first, times = np.unique(types, return_index=True, return_counts=True)
+    for k in np.argsort(first).tolist():
+        counter[known.tags[int(found[k])]] += int(times[k])

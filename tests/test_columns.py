@@ -14,17 +14,22 @@ import pytest
 from mutating import DEMO, mutated
 
 import dynet_vdgi
+from dynet_vdgi import treebank_check
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
-from dynet_vdgi.data.punctuation import restore_punctuation
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
-from dynet_vdgi.parsing.parser import How
+from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.students.codes import part_of
 
 SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
@@ -146,8 +151,7 @@ def parsers():
 @pytest.mark.parametrize("labels", [load_labels(), None])
 @pytest.mark.parametrize("which", [0, 1])
 def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch, which, labels):
-    monkeypatch.setattr(stream, "WORTH_LOADING", 0)
-    monkeypatch.setattr(stream, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(stream, "is_worth_it", lambda n_chars: True)
     engine = stream._LabellingParser(parsers[which], labels)
     rng, n_quick = random.Random(which), 0
     for k in range(60):
@@ -163,17 +167,57 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     assert n_quick > 10
 
 
-def test_quick_parsing_begins_where_it_is_worth_it(parsers, sentences, monkeypatch):
+def test_columns_are_read_where_it_is_worth_it(monkeypatch):
+    monkeypatch.setattr(columns._SCAN, "is_ready", lambda *arguments: False)
+    worth = columns.WORTH_LOADING, columns.WORTH_COMPILING
+    assert [columns.is_worth_it(n) for n in worth] == [False, True]
+    monkeypatch.setattr(columns._SCAN, "is_ready", lambda *arguments: True)
+    assert [columns.is_worth_it(n) for n in (0, *worth)] == [False, True, True]
+
+
+def test_only_greedy_trees_are_parsed_quickly(parsers, monkeypatch):
     engine = stream._LabellingParser(parsers[1], None)
-    wanted = stream.Wanted(How(), None)
-    monkeypatch.setattr(columns, "is_ready", lambda: False)
-    assert engine.quick_for(wanted, stream.WORTH_LOADING) is None
-    assert engine.quick_for(stream.Wanted(How(exact=True), None), stream.WORTH_COMPILING) is None
-    assert engine.quick_for(wanted, stream.WORTH_COMPILING) is not None
-    monkeypatch.setattr(columns, "is_ready", lambda: True)
-    again = stream._LabellingParser(parsers[1], None)
-    assert again.quick_for(wanted, 1000) is None
-    assert again.quick_for(wanted, stream.WORTH_LOADING) is not None
+    monkeypatch.setattr(stream, "is_worth_it", lambda n_chars: True)
+    assert engine.quick_for(stream.Wanted(How(exact=True), None), 1) is None
+    assert engine.quick_for(stream.Wanted(How(), Sampling()), 1) is None
+    assert engine.quick_for(stream.Wanted(How(), None), 1) is not None
+
+
+def test_summaries_by_columns_are_those_by_sentences(sentences, tmp_path, monkeypatch):
+    rng, path, rules = random.Random(5), tmp_path / "a.conllu", load_rules(rules_path("best"))
+    others = [
+        "# x\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tPUNCT\t_\t_\t_\t_\t_\t_"
+    ]
+    crossing = "".join(f"{k}\tw\t_\tNOUN\t_\t_\t{h}\tx\t_\t_\n" for k, h in enumerate((3, 4, 0, 3), 1))
+    for k in range(6):
+        text = "\n\n".join([*rng.sample(sentences, 60), *others, crossing.strip()]) + "\n\n"
+        path.write_text(mutated(text, rng) if k % 3 == 2 else text, encoding="utf-8")
+        found = []
+        for is_quick in (True, False):
+            monkeypatch.setattr(treebank_check, "is_worth_it", lambda n_chars, quick=is_quick: quick)
+            faults: list[DataError] = []
+            summary = treebank_check.check(path, rules, STANDARD, 15, on_fault=faults.append)
+            found.append((list(map(str, faults)), summary.lines(), summary))
+        assert found[0] == found[1]
+        assert list(found[0][2].tags) == list(found[1][2].tags)
+
+
+def test_trees_are_shortened_and_projective_as_one_by_one():
+    rng, heads, removed, expected, flags = np.random.default_rng(8), [], [], [], []
+    for _ in range(300):
+        n = int(rng.integers(1, 8))
+        order = rng.permutation(n) + 1
+        tree = [0] * n
+        for k, word in enumerate(order.tolist()):
+            tree[word - 1] = int(order[rng.integers(0, k)]) if k else 0
+        is_removed = rng.random(n) < 0.4
+        heads += tree
+        removed.append(is_removed)
+        expected += heads_without(tree, (np.flatnonzero(~is_removed) + 1).tolist())
+        flags.append(is_projective(tree))
+    first = np.cumsum([0, *map(len, removed)])
+    assert columns.shortened(np.array(heads), np.concatenate(removed), first).tolist() == expected
+    assert columns.projective(np.array(heads), first).tolist() == flags
 
 
 def test_sentences_read_as_one_have_the_symbols_of_each(parsers):

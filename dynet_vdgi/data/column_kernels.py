@@ -186,10 +186,10 @@ def is_sound(heads: Ints, policy: int, above: Ints) -> bool:
 def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, counts: Ints) -> None:
     """Finds the words of the sentences data[:size], each of which ends with an empty line; zeros follow.
 
-    `policy`: 0: trees are optional, 1: required, 2: ignored. Fills in `found` and counts (3,): sentences,
-    words and places in `others`; sentences are ODD where there may be something to be told.
+    `policy`: 0: trees are optional, 1: required, 2: ignored. Fills in `found` and counts (4,): sentences,
+    words, places in `others`, ranges; sentences are ODD where there may be something to be told.
     """
-    place, n_sentences, n_words, n_others = 0, 0, 0, 0
+    place, n_sentences, n_words, n_others, n_ranges = 0, 0, 0, 0, 0
     fields, heads, first = found.fields, found.heads, found.first
     counts[0] = ODD
     found.begins[0], first[0] = 0, 0
@@ -227,6 +227,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
                 range_end = is_range(data, row, n, range_end)
                 if range_end == 0:
                     return
+                n_ranges += 1
         n = n_words - start
         if n == 0 or n > most_words or range_end > n:
             return
@@ -235,7 +236,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
         place += 1
         n_sentences += 1
         found.begins[n_sentences], first[n_sentences] = place, n_words
-    counts[0], counts[1], counts[2] = n_sentences, n_words, n_others
+    counts[0], counts[1], counts[2], counts[3] = n_sentences, n_words, n_others, n_ranges
 
 
 # ------------------------------------------------------------------------------------------- texts
@@ -346,6 +347,71 @@ def innermost(heads: Ints, places: Ints, m: int, word: int, root: int) -> int:
         if left and left < word < right and right - left < shortest:
             shortest, found = right - left, head
     return found
+
+
+@compiled
+def shorten_trees(heads: Ints, is_removed: Flags, first: Ints, ranks: Ints, kept_heads: Ints) -> None:
+    """`data.punctuation.heads_without` for trees of sentences that begin at first (S + 1,): kept_heads.
+
+    ranks is room for the words of a sentence and one more.
+    """
+    kept = 0
+    for k in range(len(first) - 1):
+        start, n, m, root = first[k], first[k + 1] - first[k], 0, 0
+        ranks[0] = 0
+        for word in range(1, n + 1):
+            ranks[word] = 0
+            if not is_removed[start + word - 1]:
+                m += 1
+                ranks[word] = m
+                if heads[start + word - 1] == 0:
+                    root = m
+        for word in range(1, n + 1):
+            if ranks[word]:
+                head = heads[start + word - 1]
+                while head > 0 and ranks[head] == 0:
+                    head = heads[start + head - 1]
+                if head == 0 and heads[start + word - 1] > 0:
+                    root = root if root else ranks[word]  # the first one that climbs there is the root
+                    head_rank = 0 if root == ranks[word] else root
+                else:
+                    head_rank = ranks[head]
+                kept_heads[kept + ranks[word] - 1] = head_rank
+        kept += m
+
+
+@compiled
+def find_projective(heads: Ints, first: Ints, found: Flags) -> None:
+    """`data.punctuation.is_projective` of each tree: found (S,)."""
+    for k in range(len(first) - 1):
+        start, n = first[k], first[k + 1] - first[k]
+        found[k] = True
+        for one in range(1, n + 1):
+            left, right = min(one, heads[start + one - 1]), max(one, heads[start + one - 1])
+            for two in range(1, one):
+                low, high = min(two, heads[start + two - 1]), max(two, heads[start + two - 1])
+                if left < low < right < high or low < left < high < right:
+                    found[k] = False
+
+
+@compiled
+def score_trees(
+    gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first: Ints, scores: Ints
+) -> None:
+    """What `evaluation.attachment.score_sentence` counts: scores (S, 6), with the words first."""
+    for k in range(len(first) - 1):
+        start, n = first[k], first[k + 1] - first[k]
+        agree = 1
+        for word in range(n):
+            right, head = gold[start + word], heads[start + word]
+            same = gold_relations[start + word] == relations[start + word]
+            scores[k, 1] += right == head
+            scores[k, 2] += right == head or (head > 0 and gold[start + head - 1] == word + 1)
+            if (right == 0) != (head == 0):
+                agree = 0
+            scores[k, 4] += same and right == head
+            scores[k, 5] += same
+        scores[k, 0], scores[k, 3] = n, agree
 
 
 # ------------------------------------------------------------------------------------------- writing

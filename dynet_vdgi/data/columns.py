@@ -8,13 +8,13 @@ Letters: N words, S sentences, R different texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dynet_vdgi.data import column_kernels
-from dynet_vdgi.data.column_kernels import ODD, Bytes, Flags, Found, Ints, Places
+from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Ints, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.limits import limit
 from dynet_vdgi.machine_code import PLENTY, Kernel
@@ -26,12 +26,18 @@ _POLICIES: dict[Heads, int] = {"optional": 0, "required": 1, "ignored": 2}
 _NEWLINE = 10
 _PADDING = 8  # zeros, so that kernels may look ahead
 
+WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
+"""Characters of text from which on it is worth loading, or compiling, what reads columns."""
+
 QUICK = PLENTY + 1
 """Work of kernels that are never to run as Python: who has little to do uses `conllu`."""
 
 _SCAN = Kernel(column_kernels.scan, "reading")
 _NUMBER = Kernel(column_kernels.number_texts, "reading")
 _RESTORE = Kernel(column_kernels.restore_trees, "writing")
+_SHORTEN = Kernel(column_kernels.shorten_trees, "scoring")
+_PROJECTIVE = Kernel(column_kernels.find_projective, "checking")
+_SCORE = Kernel(column_kernels.score_trees, "scoring")
 _WRITE = Kernel(column_kernels.write_trees, "writing")
 
 
@@ -44,6 +50,8 @@ class Columns(NamedTuple):
     first: Ints  # (S + 1,): number of words before each sentence
     begins: Places  # (S + 1,): where sentences begin
     heads: Ints  # (N,): heads, of a tree with one root, or -1 for each word of a sentence
+    n_ranges: int  # multiword tokens
+    n_empty: int  # empty nodes
 
 
 def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
@@ -54,7 +62,7 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     arguments = _to_scan(text, heads)
     _SCAN(*arguments, work=QUICK)
     data, _, _, _, found, counts = arguments
-    n_sentences, n_words, n_others = counts.tolist()
+    n_sentences, n_words, n_others, n_ranges = counts.tolist()
     if n_sentences == ODD:
         return None
     others = found.others[:n_others].reshape(-1, 2).tolist()
@@ -67,12 +75,16 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
         found.first[: n_sentences + 1],
         found.begins[: n_sentences + 1],
         found.heads[:n_words],
+        n_ranges,
+        n_others // 2,
     )
 
 
-def is_ready() -> bool:
-    """Whether what reads columns need not be compiled first."""
-    return _SCAN.is_ready(*_to_scan(b"", "optional"))
+def is_worth_it(n_chars: int) -> bool:
+    """Whether so much text is worth loading what reads columns, or even compiling it, which takes seconds."""
+    if n_chars < WORTH_LOADING:
+        return False
+    return n_chars >= WORTH_COMPILING or _SCAN.is_ready(*_to_scan(b"", "optional"))
 
 
 def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, Ints]:
@@ -88,7 +100,7 @@ def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, In
         np.zeros(n_lines + 2, np.int64),
         np.zeros(2 * n_lines + 2, np.int32),
     )
-    return data, len(text), _POLICIES[heads], limit("words"), found, np.zeros(3, np.int64)
+    return data, len(text), _POLICIES[heads], limit("words"), found, np.zeros(4, np.int64)
 
 
 class Texts:
@@ -145,6 +157,49 @@ class Texts:
             self._slots = slots
 
 
+class Types:
+    """Tags and FEATS of words, by number of the different triples (R,), see `quick`; grows as they come."""
+
+    def __init__(self, by_xpos: bool) -> None:
+        self._by_xpos, self._texts = by_xpos, Texts(UPOS, FEATS)
+        self._source = self._texts.known
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self.upos: list[str] = []
+        self.tags: list[str] = []
+        self.xpos: list[str] = []
+        self.feats: list[str] = []
+        self.is_odd = np.zeros(0, np.bool_)
+
+    def numbers(self, columns: Columns) -> Ints | None:
+        """The types (N,) of words; None: a tag is missing, or there is a fault in FEATS."""
+        numbers, odd = self._texts.numbers(columns), self.is_odd.tolist()
+        if self._texts.known is not self._source:
+            self.forget()
+            self._source, odd = self._texts.known, []
+        for text in self._source[len(odd) :]:
+            upos, xpos, feats = text.split("\t")
+            tag = xpos if self._by_xpos else upos
+            odd.append("_" in (upos, tag) or not is_feats(feats))
+            self.upos.append(upos)
+            self.tags.append(tag)
+            self.xpos.append(xpos)
+            self.feats.append(feats)
+        if len(odd) > len(self.is_odd):
+            self.is_odd = np.array(odd, np.bool_)
+            self.learnt()
+        return None if self.is_odd[numbers].any() else numbers
+
+    def learnt(self) -> None:
+        """Called when there are more."""
+
+    def are_tagged(self, tags: Container[str]) -> Flags:
+        """Which types (R,) have one of these universal tags."""
+        return np.array([upos in tags for upos in self.upos], np.bool_)
+
+
 class Names:
     """Strings for a kernel."""
 
@@ -163,6 +218,31 @@ def restored(kept_heads: Ints, is_removed: Flags, first: Ints) -> Ints:
     heads, longest = np.zeros(len(is_removed), np.int64), int(np.diff(first).max(initial=0))
     _RESTORE(kept_heads, is_removed, first, np.zeros(longest, np.int64), heads, work=QUICK)
     return heads
+
+
+def shortened(heads: Ints, is_removed: Flags, first: Ints) -> Ints:
+    """Heads (K,) of the words that are not removed, of trees with heads (N,).
+
+    The reference is `punctuation.heads_without`.
+    """
+    kept_heads = np.zeros(int(np.count_nonzero(~is_removed)), np.int64)
+    ranks = np.zeros(int(np.diff(first).max(initial=0)) + 1, np.int64)
+    _SHORTEN(heads, is_removed, first, ranks, kept_heads, work=QUICK)
+    return kept_heads
+
+
+def projective(heads: Ints, first: Ints) -> Flags:
+    """Which trees (S,) are projective. The reference is `punctuation.is_projective`."""
+    found = np.zeros(len(first) - 1, np.bool_)
+    _PROJECTIVE(heads, first, found, work=QUICK)
+    return found
+
+
+def scored(gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first: Ints) -> Ints:
+    """Counts (S, 6): words; right heads, also undirected; root; right with relation; right relations."""
+    scores = np.zeros((len(first) - 1, 6), np.int64)
+    _SCORE(gold, heads, gold_relations, relations, first, scores, work=QUICK)
+    return scores
 
 
 def with_trees(

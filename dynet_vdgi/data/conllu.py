@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
-from dynet_vdgi.data.conllu_blocks import CHUNK, Block, OnFault, Passage, raw_items, warn
+from dynet_vdgi.data.conllu_blocks import CHUNK, TEXT, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
@@ -24,6 +24,8 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.names import count
 
 Heads = Literal["optional", "partial", "required", "ignored"]
+
+Window = TypeVar("Window")
 
 TAG_COLUMNS = ("upos", "xpos")
 FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
@@ -76,13 +78,14 @@ def read(
         raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
     if tags not in TAG_COLUMNS:
         raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
-    return _read(path, heads, tags, on_error, on_repair or warn)
+    return _told(_items(path, heads, tags), on_error, on_repair or warn)
 
 
-def _read(
-    path: AnyPath, heads: Heads, tags: str, on_error: OnFault | None, on_repair: OnFault
+def _told(
+    items: Iterable[Sentence | DataError], on_error: OnFault | None, on_repair: OnFault
 ) -> Iterator[Sentence]:
-    for item in _items(path, heads, tags):
+    """The sentences; repairs and faults are told, or faults raised."""
+    for item in items:
         if isinstance(item, Sentence):
             yield item
         elif isinstance(item, Repair):
@@ -110,25 +113,49 @@ def sentence_of(
     return _sentence(block, heads, tags, on_repair, columns)
 
 
+def read_windows(
+    path: AnyPath,
+    quick: Callable[[Passage], Window | None],
+    *,
+    heads: Heads = "optional",
+    tags: str = "upos",
+    on_error: OnFault | None = None,
+) -> Iterator[Window | Sentence]:
+    """As `read`, but where `quick` makes something of a whole passage, other than None, that is given."""
+    told: set[str] = set()
+    for item in raw_items(path, TEXT):
+        if isinstance(item, Passage) and (window := quick(item)) is not None:
+            yield window
+            continue
+        yield from _told(_checked(item, heads, tags, told), on_error, warn)
+
+
 def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataError]:
     """Sentences, faults and repairs in file order, as objects, so that callbacks run outside any `try`."""
     told: set[str] = set()
-    repairs: list[DataError] = []
     for item in raw_items(path, CHUNK):
-        if isinstance(item, DataError):
-            yield item
-            continue
-        for block in item.blocks() if isinstance(item, Passage) else (item,):
-            try:
-                sentence = sentence_of(block, heads, tags, repairs.append)
-            except DataError as error:
-                yield error
-            else:
-                yield sentence
-            if repairs:
-                yield from [repair for repair in repairs if repair.message not in told]
-                told.update(repair.message for repair in repairs)
-                repairs.clear()
+        yield from _checked(item, heads, tags, told)
+
+
+def _checked(
+    item: Passage | Block | DataError, heads: Heads, tags: str, told: set[str]
+) -> Iterator[Sentence | DataError]:
+    """What is in a part of a file; `told` are the repairs that were told."""
+    if isinstance(item, DataError):
+        yield item
+        return
+    repairs: list[DataError] = []
+    for block in item.blocks() if isinstance(item, Passage) else (item,):
+        try:
+            sentence = sentence_of(block, heads, tags, repairs.append)
+        except DataError as error:
+            yield error
+        else:
+            yield sentence
+        if repairs:
+            yield from [repair for repair in repairs if repair.message not in told]
+            told.update(repair.message for repair in repairs)
+            repairs.clear()
 
 
 def _sentence(

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
-from dynet_vdgi.data.columns import Columns, Names, Texts, columns_of, restored, with_trees
-from dynet_vdgi.data.conllu import is_feats
+from dynet_vdgi.data.column_kernels import FEATS, FORM
+from dynet_vdgi.data.columns import Columns, Names, Texts, Types, columns_of, restored, with_trees
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
 from dynet_vdgi.parsing.engines import SymbolEngine
@@ -47,41 +45,17 @@ class QuickParsed(NamedTuple):
     unknown_tags: Counter[str]
 
 
-class _Types:
-    """What is known of types, in columns (R,)."""
+class _ParsersTypes(Types):
+    """Types, and what a parser makes of each (R,)."""
 
     def __init__(self, parser: Parser) -> None:
-        settings = parser.model.settings.data
-        self._removed, self._tags = parser.protocol.removed_tags, parser.model.vocabulary.tags
-        self._by_xpos, self._ignored = settings.tags == "xpos", settings.ignore
-        self._numbers = {tag: k for k, tag in enumerate(self._tags, 1)}
-        self._texts: Sequence[str] = ()
-        self.forget()
+        super().__init__(parser.model.settings.data.tags == "xpos")
+        self._removed = parser.protocol.removed_tags
+        self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
 
-    def forget(self) -> None:
-        self.upos: list[str] = []
-        self.tags: list[str] = []
-        self.xpos: list[str] = []
-        self.feats: list[str] = []
-        self._flags: list[tuple[bool, bool, bool]] = []
-
-    def learn(self, texts: Sequence[str]) -> None:
-        """Looks at new ones, UPOS, XPOS and FEATS with tabs between, in a list that grows, or in another."""
-        if texts is not self._texts:
-            self.forget()
-            self._texts = texts
-        if len(self.upos) == len(texts):
-            return
-        for text in texts[len(self.upos) :]:
-            upos, xpos, feats = text.split("\t")
-            tag = xpos if self._by_xpos else upos
-            is_odd = "_" in (upos, tag) or not is_feats(feats)
-            self.upos.append(upos)
-            self.tags.append(tag)
-            self.xpos.append("_" if "xpos" in self._ignored else xpos)
-            self.feats.append("_" if "feats" in self._ignored else feats)
-            self._flags.append((is_odd, upos in self._removed, tag not in self._numbers))
-        self.is_odd, self.is_removed, self.is_unknown = np.array(self._flags, np.bool_).T.copy()
+    def learnt(self) -> None:
+        self.is_removed = self.are_tagged(self._removed)
+        self.is_unknown = np.array([tag not in self._numbers for tag in self.tags], np.bool_)
         self.tag_numbers = np.array([self._numbers.get(tag, 0) for tag in self.tags], np.int64)
 
 
@@ -93,7 +67,7 @@ class QuickParser:
         assert isinstance(engine, SymbolEngine)
         self._parser, self._engine, self._labeller = parser, engine, labeller
         self._ignored = parser.model.settings.data.ignore
-        self._texts, self._types = Texts(UPOS, FEATS), _Types(parser)
+        self._types = _ParsersTypes(parser)
         self._forms, self._words = Texts(FORM), Texts(FORM, FEATS)
         self._lock = threading.Lock()  # one window at a time: threads of a cluster's worker share it
 
@@ -108,11 +82,8 @@ class QuickParser:
         if columns is None or (how.confidence and any(odd in text for odd in _ODD_MISC)):
             return None
         with self._lock:
-            types = self._texts.numbers(columns)
-            self._types.learn(self._texts.known)
-            if self._types.is_odd[types].any():
-                return None
-            return self._parsed(columns, types, how, verb_final)
+            types = self._types.numbers(columns)
+            return None if types is None else self._parsed(columns, types, how, verb_final)
 
     def _parsed(self, columns: Columns, types: Ints, how: How, verb_final: bool | None) -> QuickParsed:
         is_removed = self._types.is_removed[types]
@@ -152,15 +123,14 @@ class QuickParser:
 
     def _words_read(self, columns: Columns, types: Ints, kept: Ints) -> Sentence:
         """All words (K,) as if they were one sentence, as far as symbols depend on them."""
-        forms: Sequence[str] = ("_",) * len(kept)
+        forms: tuple[str, ...] = ("_",) * len(kept)
         if "forms" not in self._ignored:
             numbers = self._forms.numbers(columns)[kept].tolist()
             forms = tuple([self._forms.known[k] for k in numbers])
         own = types[kept].tolist()
-        tags, feats, xpos = (
-            tuple([column[k] for k in own])
-            for column in (self._types.tags, self._types.feats, self._types.xpos)
-        )
+        tags = tuple([self._types.tags[k] for k in own])
+        feats = () if "feats" in self._ignored else tuple([self._types.feats[k] for k in own])
+        xpos = () if "xpos" in self._ignored else tuple([self._types.xpos[k] for k in own])
         gaps: tuple[str, ...] = ()
         if "punctuation" not in self._ignored:
             skipped = np.diff(kept, prepend=-1) > 1  # a word that is removed stands before this one
@@ -179,7 +149,7 @@ class QuickParser:
         if sees_forms:
             words = [self._word(self._words.known[k]) for k in present]
         else:
-            words = [(self._types.upos[k], self._types.feats[k]) for k in present]
+            words = [(self._types.upos[k], self._seen(self._types.feats[k])) for k in present]
         return self._labeller.labels(words, of_words, heads, columns.first, verb_final)
 
     def _word(self, text: str) -> tuple[str, ...]:
@@ -187,4 +157,8 @@ class QuickParser:
         form, lemma, upos, _, feats = text.split("\t")
         if "forms" in self._ignored:
             form = lemma = "_"
-        return upos, "_" if "feats" in self._ignored else feats, form, lemma
+        return upos, self._seen(feats), form, lemma
+
+    def _seen(self, feats: str) -> str:
+        """FEATS as the model may see them."""
+        return "_" if "feats" in self._ignored else feats

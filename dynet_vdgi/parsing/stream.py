@@ -19,7 +19,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data import columns
+from dynet_vdgi.data.columns import is_worth_it
 from dynet_vdgi.data.conllu import Heads, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
@@ -52,9 +52,6 @@ Window = list[Block] | Passage
 
 Numbered = tuple[int, Window]
 """A window and its place among those of the stream."""
-
-WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
-"""Characters of text from which on it is worth loading, or compiling, what parses quickly."""
 
 T = TypeVar("T")
 
@@ -107,9 +104,7 @@ class _LabellingParser:
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
-        if self._n_chars < WORTH_LOADING or (self._n_chars < WORTH_COMPILING and not columns.is_ready()):
-            return None
-        return self._quick
+        return self._quick if is_worth_it(self._n_chars) else None
 
     @cached_property
     def _quick(self) -> QuickParser:

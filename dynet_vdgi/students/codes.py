@@ -127,33 +127,34 @@ class _StoredCodes(msgspec.Struct):
 
 def part_of(sentences: Sentence, start: int, end: int) -> Sentence:
     """Some of the words, as a sentence."""
-    gaps = (*sentences.gaps[start:end], "") if sentences.gaps else ()
     return Sentence(
         sentences.forms[start:end],
         sentences.tags[start:end],
         xpos=sentences.xpos[start:end],
         feats=sentences.feats[start:end],
-        gaps=gaps,
+        gaps=(*sentences.gaps[start:end], "") if sentences.gaps else (),
     )
 
 
 def _joined(sentences: Sentence, places: Sequence[int]) -> Sentence:
     """The sentences with a word between them at places, counted without such words."""
-    columns = (sentences.forms, sentences.tags, sentences.xpos, sentences.feats)
-    forms, tags, xpos, feats = (
-        _with_between(column, between, places)
-        for column, between in zip(columns, (NOTHING, BOUNDARY, NOTHING, NOTHING))
-    )
     gaps = list(sentences.gaps or [""] * (len(sentences) + 1))
     for place in places:
         gaps[place] = ""  # before the first word
-    return Sentence(forms, tags, xpos=xpos, feats=feats, gaps=_with_between(gaps, BOUNDARY, places))
+    return Sentence(
+        _with_between(sentences.forms, NOTHING, places),
+        _with_between(sentences.tags, BOUNDARY, places),
+        xpos=_with_between(sentences.xpos, NOTHING, places),
+        feats=_with_between(sentences.feats, NOTHING, places),
+        gaps=_with_between(gaps, BOUNDARY, places),
+    )
 
 
 def _with_between(column: Sequence[str], between: str, places: Sequence[int]) -> tuple[str, ...]:
+    """A column with another entry before each of these places; an empty one stays empty."""
     result: list[str] = []
     start = 0
-    for place in places:
+    for place in places if column else ():
         result += column[start:place]
         result.append(between)
         start = place
