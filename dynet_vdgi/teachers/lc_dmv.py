@@ -137,8 +137,8 @@ def expected_counts(model: DmvModel, text: Packed, depth: int, chunk: int) -> tu
         return model.expected(text)
     left_corner.make_ready()
     counts = Counts(np.zeros_like(model.root), np.zeros_like(model.choose), np.zeros_like(model.stop))
-    own = left_corner.Parameters(model.root, model.choose, model.stop)
-    into = left_corner.Parameters(*counts)
+    own = left_corner.DmvArrays(model.root, model.choose, model.stop)
+    into = left_corner.DmvArrays(*counts)
     total = left_corner.add_bounded_counts(text.tags, text.first, text.potentials, own, into, depth, chunk)
     return counts, total - text.log_scale
 

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Parameters(NamedTuple):
+class DmvArrays(NamedTuple):
     """Parameters of the model, or expected counts of what they are the probabilities of."""
 
     root: Floats  # (T,)
@@ -295,8 +295,8 @@ def add_bounded_counts(
     tags: Ints,
     first: Ints,
     potentials: Floats,
-    model: Parameters,
-    counts: Parameters,
+    model: DmvArrays,
+    counts: DmvArrays,
     depth: int,
     chunk: int,
 ) -> float:
@@ -322,7 +322,7 @@ def add_bounded_counts(
 
 @compiled
 def exchange(
-    words: Ints, potentials: Floats, model: Parameters, counts: Parameters, scores: Scores, is_filling: bool
+    words: Ints, potentials: Floats, model: DmvArrays, counts: DmvArrays, scores: Scores, is_filling: bool
 ) -> None:
     """Fills a sentence's factors with those of the model, or adds a sentence's posterior to the counts."""
     root, choose, stop = model
@@ -351,5 +351,5 @@ def exchange(
 def make_ready() -> None:
     """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
     with announced("the left-corner teacher"):
-        model = Parameters(np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5))
+        model = DmvArrays(np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5))
         add_bounded_counts(np.zeros(1, np.int64), np.array([0, 1]), np.ones(2), model, model, 1, 1)
