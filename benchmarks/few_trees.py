@@ -1,11 +1,11 @@
 """Accuracy from no trees to a thousand: this learner, the trees alone, and UDPipe 1 with the same trees.
 
-    python benchmarks/few_trees.py --language eu eu-ud-dev.conllu eu-ud-test.conllu --rows rows.jsonl
+    python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv --set choose --data DIR --rows rows.jsonl
 
-The first file of a language is its text, and the gold trees too: the k trees are the first ones of a shuffle,
-and the text is learnt from without its trees. Several files are joined by commas. Rows that are in --rows are
-not measured again, so the script can be interrupted. UDPipe takes part where `ufal.udpipe` can be imported;
-it learns from the sentences with their punctuation, as its users would have it.
+The text of a language is the file of gold trees, too: the k trees are the first ones of a shuffle, and the
+text is learnt from without its trees. Rows that are in --rows are not measured again, so the script can be
+interrupted. Without trees this is the default parser, `vdgi train --train TEXT`; its time to learn is that of
+all. UDPipe takes part where `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from languages import Listed, file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
 
+import dynet_vdgi as vdgi
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.grammar.prior import Prior
@@ -60,15 +63,12 @@ class Pair:
 class Language:
     """Text, gold trees in the order of a shuffle, test, and what is learnt without trees."""
 
-    def __init__(
-        self, name: str, train: str, test: str, rules: str, shuffle: int, exact: bool = False
-    ) -> None:
-        self.name, self.exact = name, exact
-        gold = [pair for file in train.split(",") for pair in pairs(file)]
-        self.text = [pair.bare for pair in gold if len(pair.bare)]
+    def __init__(self, files: Listed, rules: str, shuffle: int, exact: bool = False) -> None:
+        self.name, self.exact, self.rules = files.name, exact, rules
+        gold = pairs(files.text)
+        self.text = [pair.bare for pair in gold]
         random.Random(shuffle).shuffle(gold)
-        self.gold = [pair for pair in gold if len(pair.bare)]
-        self.test = [pair for pair in pairs(test) if len(pair.bare)]
+        self.gold, self.test = gold, pairs(files.scored)
         start = time.process_time()
         self.base = Prior.of_text(load_rules(rules_path(rules)), self.text)
         self.teacher = Dmv(max_len=TEACHER_LIMIT).fit([s for s in self.text if len(s) > 1], self.base)
@@ -82,14 +82,17 @@ class Language:
         return self.base.statistics.is_verb_final
 
 
-def pairs(path: str) -> list[Pair]:
-    """The sentences of a file."""
-    return [Pair(whole, without_punctuation(whole)[0]) for whole in read(path)]
+def pairs(paths: Iterable[Path]) -> list[Pair]:
+    """The sentences of files, but for those of punctuation alone."""
+    found = [Pair(whole, without_punctuation(whole)[0]) for path in paths for whole in read(path)]
+    return [pair for pair in found if len(pair.bare)]
 
 
 # ------------------------------------------------------------------------------------------- systems
 def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
     """The learner: linear-time student, the exact CRF, labels and confidence."""
+    if not gold and start is None:
+        return without_trees(language)
     trees = [pair.bare for pair in gold]
     began = time.process_time()
     learner = FewTrees().fit(language.text, trees, language.base, language.votes, start)
@@ -109,9 +112,30 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
         "teaching_s": round(language.teaching_s, 2),
         "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
     }
-    if language.exact and (trees or start is not None):
+    if language.exact:
         row.update(accuracies("exact ", test, learner.predict_exact(test)))
     return row
+
+
+def without_trees(language: Language) -> Row:
+    """The parser that `vdgi train` makes of the text alone."""
+    began = time.process_time()
+    parser = vdgi.train([replace(pair.whole, heads=None) for pair in language.gold], rules=language.rules)
+    learnt = time.process_time()
+    found = []
+    for pair, parse in zip(language.test, parser.confidences([pair.whole for pair in language.test])):
+        sure = np.array(parse.confidence)[[tag not in UD_PUNCTUATION for tag in pair.whole.tags]]
+        found.append((without_punctuation(replace(pair.whole, heads=parse.heads))[0], sure))
+    parsed = time.process_time()
+    test, heads = [pair.bare for pair in language.test], [tree for tree, _ in found]
+    labeller = Labeller(load_labels()).fit([], verb_final=language.is_verb_final)
+    return {
+        **accuracies("", test, heads),
+        **label_figures(test, labeller.predict(heads), labeller.predict(test)),
+        **confidence_figures(test, found, parser.calibration.shift),
+        "learning_s": round(learnt - began, 2),
+        "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
+    }
 
 
 def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
@@ -122,6 +146,18 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
         for pair in gold
     ]
     learner = FewTrees().fit(language.text, partial, language.base, language.votes)
+    test = [pair.bare for pair in language.test]
+    row = accuracies("", test, learner.predict(test))
+    if language.exact:
+        row.update(accuracies("exact ", test, learner.predict_exact(test)))
+    return row
+
+
+def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
+    """The learner, from half of the trees: as many heads as the partial ones have."""
+    learner = FewTrees().fit(
+        language.text, [pair.bare for pair in gold[: len(gold) // 2]], language.base, language.votes
+    )
     test = [pair.bare for pair in language.test]
     return accuracies("", test, learner.predict(test))
 
@@ -228,15 +264,15 @@ def source_of(language: Language) -> tuple[dict[Any, float], Any]:
 class Sources:
     """Weights learnt from each language, made when they are first needed."""
 
-    def __init__(self, files: Sequence[Sequence[str]], rules: str) -> None:
+    def __init__(self, files: Sequence[Listed], rules: str) -> None:
         self.files, self.rules = files, rules
         self.known: dict[str, tuple[dict[Any, float], Any]] = {}
 
     def start_for(self, language: Language) -> Any:
         """The start from all other languages."""
-        for name, train, test in self.files:
-            if name not in self.known:
-                self.known[name] = source_of(Language(name, train, test, self.rules, 1))
+        for files in self.files:
+            if files.name not in self.known:
+                self.known[files.name] = source_of(Language(files, self.rules, 1))
         others = [source for name, source in self.known.items() if name != language.name]
         return start_weights(trigrams(language.text), others)
 
@@ -245,6 +281,7 @@ class Sources:
 SYSTEMS: dict[str, System] = {
     "this": this,
     "partial": half_blanked,
+    "half of the trees": half_of_trees,
     "trees only": trees_only,
     "UDPipe": udpipe,
 }
@@ -256,18 +293,17 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
     path = Path(arguments.rows)
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = {key_of(row) for row in rows}
-    sources = Sources(arguments.language, arguments.rules)
+    languages = listed(arguments)
+    sources = Sources(sources_of(arguments) or languages, arguments.rules)
     for shuffle in range(1, arguments.shuffles + 1):
-        for name, train, test in arguments.language:
+        for files in languages:
             language = None
             for k in arguments.trees:
                 for system in arguments.systems:
-                    row = {"language": name, "k": k, "shuffle": shuffle, "system": system}
+                    row = {"language": files.name, "k": k, "shuffle": shuffle, "system": system}
                     if key_of(row) in known or (k == 0 and system not in ("this", TRANSFER)):
                         continue
-                    language = language or Language(
-                        name, train, test, arguments.rules, shuffle, arguments.exact
-                    )
+                    language = language or Language(files, arguments.rules, shuffle, arguments.exact)
                     if k > len(language.gold):
                         continue
                     row.update(run(system, language, k, sources))
@@ -275,6 +311,13 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
                     with path.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(row) + "\n")
     return rows
+
+
+def sources_of(arguments: argparse.Namespace) -> list[Listed]:
+    """The treebanks to start from, those of another set of the list."""
+    if arguments.sources is None:
+        return []
+    return listed(argparse.Namespace(**{**vars(arguments), "set": arguments.sources, "languages": None}))
 
 
 def run(system: str, language: Language, k: int, sources: Sources) -> Row:
@@ -293,7 +336,7 @@ def key_of(row: Row) -> tuple[Any, ...]:
 # ------------------------------------------------------------------------------------------- tables
 def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     """Means over languages, then every language, then what only this learner has."""
-    trees, languages = arguments.trees, [name for name, *_ in arguments.language]
+    trees, languages = arguments.trees, [files.name for files in listed(arguments)]
     header = ["", *(f"k = {k}" for k in trees)]
     wanted = {(name, k) for name in languages for k in trees}
     rows = [
@@ -372,7 +415,13 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
         "words_per_s": "words parsed a CPU s",
     }
     lines = [
-        [title, *(shown(row[name] for mine in by_language(rows, system, k) for row in mine) for k in trees)]
+        [
+            title,
+            *(
+                shown(row[name] for mine in by_language(rows, system, k) for row in mine if name in row)
+                for k in trees
+            ),
+        ]
         for name, title in names.items()
     ]
     corrected = [errors_by_others([mine[0] for mine in by_language(rows, system, k)]) for k in trees]
@@ -459,9 +508,10 @@ def ufal_sentences(sentences: Sequence[Sentence]) -> Any:
 
 
 def conllu(sentence: Sentence) -> str:
-    """A sentence with tags, FEATS, heads and relations."""
+    """A sentence with tags, XPOS, FEATS, heads and relations."""
     nothing = ("_",) * len(sentence)
-    columns = (sentence.forms, sentence.lemmas or nothing, sentence.tags, nothing, sentence.feats or nothing)
+    columns = [sentence.forms, sentence.lemmas or nothing, sentence.tags]
+    columns += [sentence.xpos or nothing, sentence.feats or nothing]
     arcs = (sentence.heads or nothing, sentence.deprels or nothing)
     lines = ("\t".join(map(str, (*row, "_", "_"))) for row in zip(range(1, 10**6), *columns, *arcs))
     return "\n".join(lines) + "\n\n"
@@ -469,12 +519,9 @@ def conllu(sentence: Sentence) -> str:
 
 def main() -> None:
     """Measures what is not measured yet, and prints the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TREES", "TEST")
-    )
+    parser = file_list_parser(__doc__)
+    parser.set_defaults(scored="test")
+    parser.add_argument("--sources", help="set of the list to start from; default: the other languages")
     parser.add_argument("--trees", type=int, nargs="+", default=[0, 3, 10, 30, 100, 300, 1000])
     parser.add_argument("--shuffles", type=int, default=3)
     parser.add_argument(

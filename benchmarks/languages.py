@@ -40,8 +40,8 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def list_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line that knows `--list` and what is taken of the treebanks there."""
+def file_list_parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser of the command line that knows `--list` and which of the files there are meant."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,6 +55,12 @@ def list_parser(description: str | None) -> argparse.ArgumentParser:
         default="text",
         help="whose gold trees: of the text, of the DEV file beside the test file, of the test file",
     )
+    return parser
+
+
+def list_parser(description: str | None) -> argparse.ArgumentParser:
+    """The same, with how much is taken of these files."""
+    parser = file_list_parser(description)
     parser.add_argument("--max-text", type=int, default=450, help="EM on so many short sentences")
     parser.add_argument("--max-test", type=int, default=350, help="score on so many, drawn at random")
     parser.add_argument("--max-len", type=int, default=15, help="longest sentence for EM, in words")
@@ -71,7 +77,7 @@ class Listed:
 
 
 def listed(arguments: argparse.Namespace) -> list[Listed]:
-    """The treebanks that the options of `list_parser` name."""
+    """The treebanks that the options of `file_list_parser` name."""
     result = []
     with arguments.list.open(newline="") as handle:
         for row in csv.DictReader(handle):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -44,10 +44,13 @@ class Compiled:
         """The function as numba has it, compiled for the types of each call. Raises: VdgiError, no numba."""
         numba = imported_numba()
         try:
-            return numba.njit(cache=True)(self.py_func)
+            dispatcher = numba.njit(cache=True)(self.py_func)
         except RuntimeError:  # no folder that could be written to
             _without_cache.append(self.py_func.__name__)
             return numba.njit(self.py_func)
+        if hasattr(dispatcher, "_cache"):
+            dispatcher._cache = ForgivingCache(dispatcher._cache)
+        return dispatcher
 
     @property
     def _numba_type_(self) -> Any:
@@ -63,6 +66,38 @@ class Compiled:
             known = _plain_globals[self.py_func.__module__] = dict(own)
             known.update({k: value.plain for k, value in own.items() if isinstance(value, Compiled)})
         return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
+
+
+class ForgivingCache:
+    """Code of a function that numba keeps: what is damaged, or cannot be written, is done without."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """The code; None if there is none that can be read."""
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception as error:  # of a file that was cut off pickle raises whatever comes
+            self._tell("read", error)
+            with suppress(Exception):
+                self._cache.flush()  # else the damaged index would be in the way of what is compiled now
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Keeps code for later processes, if that is possible."""
+        try:
+            self._cache.save_overload(*arguments)
+        except Exception as error:
+            self._tell("written", error)
+
+    def _tell(self, what: str, error: Exception) -> None:
+        reason = str(error) or type(error).__name__
+        place = getattr(self._cache, "cache_path", "numba's cache")
+        logger.info("%s cannot be %s (%s): compiling in memory", place, what, reason)
 
 
 def compiled(function: Function) -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.names import count
 from dynet_vdgi.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
@@ -53,6 +55,8 @@ class Summary:
     lengths: Counter[int] = field(default_factory=Counter)
     arcs: int = 0
     rule_arcs: int = 0
+    unnormalised: int = 0  # lines
+    first_unnormalised: str = ""  # where
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -64,6 +68,7 @@ class Summary:
         self.words += len(sentence)
         self.tags.update(sentence.tags)
         self._count_other_tokens(sentence)
+        self._look_at_letters(sentence)
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -137,6 +142,15 @@ class Summary:
                 self.multiword_tokens += "-" in token
                 self.empty_nodes += "." in token
 
+    def _look_at_letters(self, sentence: Sentence) -> None:
+        """Counts lines that are not in Unicode's form NFC, as UD asks for."""
+        source = sentence.source
+        for row, line in enumerate(source.lines if source else ()):
+            if not line.isascii() and not unicodedata.is_normalized("NFC", line):
+                assert source is not None
+                self.unnormalised += 1
+                self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
+
     def lines(self) -> list[str]:
         """The summary for people."""
         facts = [
@@ -157,6 +171,9 @@ class Summary:
         else:
             facts.append(("trees", "none (not needed for training or parsing)"))
         result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
+        if self.unnormalised:
+            found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
+            result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
         if not self.sentences:
             return result
         unused = self.rules.unused(sorted(self.tags))

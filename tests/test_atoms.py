@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,14 @@ def test_columns_are_codes_of_their_texts():
     assert row[W] == code_of("W", "dogs")
     assert row[S] == code_of("S", "ogs")
     assert row[L] == code_of("L", "dog")
+
+
+def test_words_without_feats_show_xpos_and_its_last_morph():
+    xpos = ("MM", "NNG+JX", "VV+EC")
+    rows = rows_of(replace(DOGS, xpos=xpos, feats=("_", "_", "Number=Plur|Tense=Pres")))
+    assert rows[1:3, M].tolist() == [code_of("M", "DETMM"), code_of("M", "NOUNNNG+JX")]
+    assert rows[1:3, C].tolist() == [code_of("C", "DETMM"), code_of("C", "NOUNJX")]
+    assert rows[3].tolist() == rows_of(DOGS)[3].tolist()
 
 
 def test_agreement_is_that_of_values():

@@ -69,8 +69,7 @@ RUNS = {
     ),
     "few_trees": (
         [
-            *("--language", "xx", DEV, DEV, "--language", "yy", DEV, DEV, "--rows", "rows.jsonl"),
-            *("--trees", "0", "3", "--shuffles", "1", "--exact"),
+            *(*LISTED, "--rows", "rows.jsonl", "--trees", "0", "3", "--shuffles", "1", "--exact"),
             *("--systems", "this", "partial", "trees only", "transfer", "--picture", "curves.svg"),
         ],
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],

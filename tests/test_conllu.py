@@ -52,6 +52,7 @@ comment-inside.conllu:9: comment inside a sentence (missing empty line before it
 comment-no-empty-line-before.conllu:10: comment inside a sentence (missing empty line before it?)
 comment-only-block.conllu:8: comments without a sentence (remove them, or the empty line after them)
 comment-only-file.conllu:1: comments without a sentence (remove them, or the empty line after them)
+empty-node-after-range.conllu:10: empty node 1.1 is inside a range, before its words (put it before the range)
 empty-node-before-words.conllu:8: empty node 1.1 is out of order (0.1 was expected)
 empty-node-late.conllu:10: empty node 1.1 is out of order (2.1 was expected)
 empty-node-order.conllu:9: empty node 1.2 is out of order (1.1 was expected)

@@ -243,7 +243,7 @@ def test_whole_trees_stay_as_they_are(models: dict[str, str]) -> None:
         assert other.heads[4] != FREE
 
 
-def test_heads_that_no_tree_contains_are_told_with_file_and_line(
+def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
     vdgi: Vdgi, folder: Path, models: dict[str, str]
 ) -> None:
     lines = ["# sent_id = x"] + [f"{k}\ta\t_\tNOUN\t_\t_\t_\t_\t_\t_" for k in range(1, 5)]
@@ -251,17 +251,23 @@ def test_heads_that_no_tree_contains_are_told_with_file_and_line(
     bad = good.replace("1\ta\t_\tNOUN\t_\t_\t_", "1\ta\t_\tNOUN\t_\t_\t3").replace(
         "2\ta\t_\tNOUN\t_\t_\t_", "2\ta\t_\tNOUN\t_\t_\t4"
     )
-    Path("part.conllu").write_text(good + bad, encoding="utf-8")
-    for options in ([], ["--exact"], ["--jobs", "2"]):
+    Path("good.conllu").write_text(good, encoding="utf-8")
+    Path("part.conllu").write_text(bad + good + bad + bad + good, encoding="utf-8")
+    vdgi.good("parse", models["words"], "good.conllu", "--keep-heads", "-o", "filled.conllu")
+    filled = Path("filled.conllu").read_text(encoding="utf-8")
+    for options in ([], ["--jobs", "2"]):
         status, _, err = vdgi(
             "parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options
         )
         assert status == 3
-        assert err.splitlines()[-1] == (
-            "part.conllu:7: these heads cannot be kept: the arcs 3 -> 1 and 4 -> 2 cross "
+        told = [line for line in err.splitlines() if "part.conllu:" in line]
+        assert [line.partition("part.conllu:")[2].split(":")[0] for line in told] == ["1", "13", "19"]
+        assert told[1].endswith(
+            "part.conllu:13: left as it is, since its heads cannot be kept: the arcs 3 -> 1 and 4 -> 2 cross "
             "(put _ into one of them, or leave out --keep-heads)"
         )
-        assert not Path("o.conllu").exists()
+        assert err.splitlines()[-1] == "3 sentences left as they were, the others are filled in"
+        assert Path("o.conllu").read_text(encoding="utf-8") == bad + filled + bad + bad + filled
     parser, sentences = dynet_vdgi.load(models["words"]), list(read("part.conllu", heads="partial"))
     with pytest.raises(KeepError, match="the arcs 3 -> 1 and 4 -> 2 cross"):
         parser.exact(sentences, keep_heads=True)

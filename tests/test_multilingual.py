@@ -186,6 +186,7 @@ TEXT = ["--language", "xa", "a.conllu"]
     ("options", "status", "message"),
     [
         (["--train", "a.conllu", *TEXT], 2, "--train and --language exclude each other: give the files of "),
+        ([*TEXT, "--language", "xb", "a.conllu", "--trees", "a.conllu"], 2, "--trees are of one language"),
         (["--language", "a.conllu"], 2, "--language a.conllu: a label comes before the files, as in "),
         (["--language", "dir/x", "a.conllu"], 2, "--language dir/x: a label comes before the files, "),
         (["--language", "x.gz", "a.conllu"], 2, "--language x.gz: a label comes before the files, "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import tiny
@@ -12,6 +13,7 @@ from shell import Vdgi, names_in
 
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.runlog import RunLog
 
 
 @pytest.fixture
@@ -134,3 +136,49 @@ def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: py
     with files.atomic_writer(tmp_path / "b.txt"):
         pass
     assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
+
+
+ESCAPE = "\x1b]0;title\x07\x9b2J"
+
+
+def test_no_escape_sequence_of_a_file_reaches_the_terminal(vdgi: Vdgi, folder: Path) -> None:
+    text = tiny.treebank(3).replace("NOUN", f"NOUN{ESCAPE}").replace("sent_id = 1", f"sent_id = {ESCAPE}")
+    Path("a.conllu").write_text(text.replace("det0", f"det{ESCAPE}"), encoding="utf-8")
+    for command in (
+        "check a.conllu",
+        "draw a.conllu",
+        "draw a.conllu -o a.svg",
+        "evaluate a.conllu a.conllu --by tag",
+    ):
+        _, out, err = vdgi(*command.split())
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *err}, command
+    ElementTree.parse("a.svg")
+
+
+def test_letters_that_are_not_normalised_are_told(vdgi: Vdgi, folder: Path) -> None:
+    Path("a.conllu").write_text(tiny.treebank(3).replace("det0", "de\u0301t"), encoding="utf-8")
+    out = vdgi.good("check", "a.conllu").out
+    assert "not in Unicode's form NFC (" in out
+    assert "first a.conllu:2): letters that look the same may differ" in out
+
+
+def test_a_log_with_odd_lines_is_read(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"update": 1}\n5\n[]\n"x"\n{"upd', encoding="utf-8")
+    assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1}]
+
+
+def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot write '.*none/log.jsonl': No such file or directory; "):
+        RunLog(tmp_path / "none" / "log.jsonl").append({})
+
+
+def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
+    result = vdgi("parse", model, tree, "--probs", "--seed", "-1")
+    assert result == (2, "", "--seed -1: from 0 upwards\n")
+
+
+@pytest.mark.parametrize("content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}'])
+def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
+    Path("plan.json").write_text(content, encoding="utf-8")
+    status, _, err = vdgi("table", ".")
+    assert (status, err[:19]) == (3, "plan.json: damaged:")

@@ -212,6 +212,15 @@ def test_every_character_is_fit_for_latex(character: str) -> None:
     check_latex(formats.latex([sheet]))
 
 
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])
+def test_no_cell_of_a_table_of_figures_is_a_formula(name: str) -> None:
+    row = sheets.SheetRow(name, (Measured(-1),), name)
+    text = formats.long_csv([sheets.Sheet("x", "", ((name, "all"),), (row,))])
+    _, cells = csv.reader(io.StringIO(text))
+    assert [cell for cell in cells if cell[:1] in ("=", "+", "@", "\t")] == []
+    assert [cell for cell in cells if cell.startswith("-")] == ["-1.000"]
+
+
 # ------------------------------------------------------------------------------------------- gaps and folders
 def test_reasons_of_gaps(tmp_path: Path) -> None:
     content = {

@@ -18,6 +18,7 @@ from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.names import count as counted
+from dynet_vdgi.names import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < arguments.max_faults:
-                print(fault)
+                print(plain(str(fault)))
 
         summary = check(
             name,
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         in_file = next(faults)
         n_faults += in_file
         print(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}")
-        print("\n".join(summary.lines()))
+        print(plain("\n".join(summary.lines())))
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
 

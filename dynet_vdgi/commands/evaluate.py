@@ -26,6 +26,7 @@ from typing import Optional
 
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import plain
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
 _PROTOCOLS = f"{', '.join(_FIRST)} or {_LAST}"
@@ -104,7 +105,7 @@ def run(arguments: argparse.Namespace) -> None:
         content = tables.to_dict(evaluations, comparison)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
-        print(tables.format_all(evaluations, by, comparison, markdown=arguments.format == "markdown"))
+        print(plain(tables.format_all(evaluations, by, comparison, markdown=arguments.format == "markdown")))
 
 
 def _one_file(pattern: str) -> str:

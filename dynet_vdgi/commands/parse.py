@@ -11,6 +11,9 @@ which is read from --language or from a file name like UD's (fr_gsd-ud-test.conl
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
+--keep-heads fills in heads that are _ and leaves the others. A sentence whose heads are in no projective tree
+stays as it is and is named with its line; the others are written, and the exit status is 3.
+
 To find attachments worth checking, use --confidence: of the heads with HeadConf=0.83 in MISC about 83 in a
 hundred are right. Punctuation, which the parser does not decide about, has none. For a neural model there is
 --probs instead: HeadProb= is the share of sampled trees that agree with the head; it only says which heads
@@ -142,6 +145,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check_trees(arguments)
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
+    from dynet_vdgi.parsing.keep import KeepError
     from dynet_vdgi.parsing.parser import How, Sampling
     from dynet_vdgi.parsing.stream import Stream
 
@@ -169,6 +173,8 @@ def run(arguments: argparse.Namespace) -> None:
             tag,
             count(number, "word"),
         )
+    if stream.n_unfilled:
+        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left as they were, the others are filled in")
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
@@ -196,6 +202,8 @@ def _check_trees(arguments: argparse.Namespace) -> None:
     """Raises: UsageError, what is asked for does not go together."""
     if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
         raise UsageError("--samples and --nbest must be at least 1")
+    if arguments.seed is not None and arguments.seed < 0:
+        raise UsageError(f"--seed {arguments.seed}: from 0 upwards")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
     several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]

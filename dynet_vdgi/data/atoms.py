@@ -1,7 +1,7 @@
 """What features see of words: tag, FEATS, form and punctuation, as 64-bit numbers.
 
 Numbers come from the text of an atom alone, so weights learnt from one text, or one language, mean the same
-in another. What a word type (tag, FEATS, form, lemma) shows is computed once and kept.
+in another. What a word type (tag, FEATS, form, lemma, XPOS) shows is computed once and kept.
 
 Letters: N words, S sentences, c columns.
 """
@@ -32,7 +32,8 @@ COLUMNS = ("T", "M", "C", "W", "S", "L", "P", "GAPS", *AGREEING)
 """T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters;
 L lemma; P the punctuation token directly before the word; GAPS no code, but in how many places up to the word
 there is punctuation; and the values of AGREEING features, 0 where the word has none. In a sentence without
-punctuation between its words P is 0."""
+punctuation between its words P is 0. Where a word has no FEATS, M shows its XPOS, and C the last of the
+morphs that + joins in it."""
 
 T, M, C, W, S, L, P, GAPS = range(8)
 AGREEMENT = 8  # the first of those columns
@@ -85,8 +86,9 @@ class Atoms:
         return packed
 
     def _type_ids(self, sentence: Sentence) -> list[int]:
-        feats, lemmas = (column or ("_",) * len(sentence) for column in (sentence.feats, sentence.lemmas))
-        keys = zip(sentence.tags, feats, sentence.forms, lemmas)
+        optional = (sentence.feats, sentence.lemmas, sentence.xpos)
+        feats, lemmas, xpos = (column or ("_",) * len(sentence) for column in optional)
+        keys = zip(sentence.tags, feats, sentence.forms, lemmas, xpos)
         known = self._ids
         return [known[key] if key in known else self._add(key) for key in keys]
 
@@ -99,10 +101,12 @@ class Atoms:
         return self._size - 1
 
 
-def of_type(tag: str, feats: str, form: str, lemma: str) -> list[int]:
-    """The atoms (c,) of a word type."""
+def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]:
+    """The atoms (c,) of a word type; "_" for what it has not."""
     values = values_of(feats)
     short = "|".join(values.get(name, "") for name in SHORT_FEATS)
+    if feats == "_":
+        feats, short = xpos, xpos.rpartition("+")[2]
     lower = form.lower()
     texts = (tag, tag + feats, tag + short, lower, lower[-3:], lemma)
     codes = [_cached_code(kind, text) for kind, text in zip(COLUMNS, texts)]

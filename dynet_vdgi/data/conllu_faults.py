@@ -30,7 +30,7 @@ class BlockCheck:
     def __init__(self, name: str, first: int) -> None:
         self.name, self.first = name, first
         self.started = False  # a token line was seen
-        self.range_row = self.range_end = 0  # of the last multiword range
+        self.range_row = self.range_start = self.range_end = 0  # of the last multiword range
         self.empty_nodes = 0  # since the last word
 
     def fault(self, row: int, message: str, hint: str = "") -> DataError:
@@ -111,12 +111,15 @@ class BlockCheck:
         token = columns[0]
         if match := _RANGE.fullmatch(token):
             self._check_range(row, columns, n_words, int(match[1]), int(match[2]))
-            self.range_row, self.range_end = row, int(match[2])
+            self.range_row, self.range_start, self.range_end = row, int(match[1]), int(match[2])
         elif match := _EMPTY_NODE.fullmatch(token):
             self.empty_nodes += 1
             if int(match[1]) != n_words or int(match[2]) != self.empty_nodes:
                 hint = f"{n_words}.{self.empty_nodes} was expected"
                 raise self.fault(row, f"empty node {token} is out of order", hint)
+            if self.range_start > n_words:
+                hint = "put it before the range"
+                raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
             hint = "expected such as 1, 1-2 or 1.1"

@@ -14,6 +14,7 @@ from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
 from dynet_vdgi.evaluation.pairing import Predicted, matched, under
+from dynet_vdgi.names import plain
 
 TEXT_WIDTH = 80
 
@@ -87,14 +88,16 @@ def tree_of(
     if sentence.heads is None:
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
+    # Without control characters, which terminals obey and pictures must not have.
+    forms, tags, relations = (
+        tuple(map(plain, column)) for column in (sentence.forms, sentence.tags, _relations(sentence))
+    )
+    caption = plain(caption)
     if gold is None:
         sure = _confidences(sentence)
-        return DrawnTree(
-            sentence.forms, sentence.tags, sentence.heads, None, caption, None, _relations(sentence), sure
-        )
+        return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
     note = _note(gold, sentence.heads, scoring_protocol(protocol))
-    relations = _relations(sentence)
-    return DrawnTree(sentence.forms, sentence.tags, sentence.heads, gold.heads, caption, note, relations)
+    return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
 
 
 def _relations(sentence: Sentence) -> Sequence[str]:

@@ -31,7 +31,7 @@ Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FORMAT = 1
+FORMAT = 2
 """Of the arrays; goes up when features, labels or hashing change."""
 
 PREFIX = "labels/"
@@ -46,7 +46,7 @@ _NAMES = (*LABELS, "_")
 _TABLE = Kernel(kernels.table_labels, "labelling")
 
 Word = tuple[str, ...]
-"""Universal tag and FEATS, and if there are weights form and lemma."""
+"""Universal tag and FEATS, and if there are weights form, lemma and XPOS."""
 
 
 @dataclass(eq=False)
@@ -296,7 +296,7 @@ def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Wor
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
         if with_forms:
-            columns += [sentence.forms, sentence.lemmas or repeat("_")]
+            columns += [sentence.forms, sentence.lemmas or repeat("_"), sentence.xpos or repeat("_")]
         ids += map(numbers.__getitem__, zip(*columns))
     return list(numbers), np.array(ids, np.int64)
 

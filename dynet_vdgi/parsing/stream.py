@@ -80,6 +80,7 @@ class Parsed:
     fault: DataError | None  # of the sentence after these; the window ends there
     repairs: tuple[DataError, ...] = ()  # of these sentences, once a kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
+    unfilled: tuple[DataError, ...] = ()  # sentences that stay as they are: no tree contains their heads
 
     @property
     def text(self) -> str:
@@ -180,6 +181,8 @@ class Stream:
         self._wanted = Wanted(how, sampling)
         self.n_unlabelled = 0
         """Sentences that got no relations because they lack universal tags."""
+        self.n_unfilled = 0
+        """Sentences that stayed as they were: no projective tree contains the heads to be kept."""
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
         self._resources = ExitStack()
@@ -233,6 +236,9 @@ class Stream:
         self._wanted = self._wanted._replace(verb_final=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
+            self.n_unfilled += len(parsed.unfilled)
+            for error in parsed.unfilled:
+                logger.error("%s", error)
             self.unknown_tags.update(parsed.unknown_tags)
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
@@ -310,20 +316,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
     parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
     how, sampling, _ = wanted
-    heads: Heads = "partial" if how.keep_heads else "optional"
-    tags = parser.model.settings.data.tags
-    columns = _columns_for(engine, wanted)
-    sentences: list[Sentence] = []
-    repairs: list[DataError] = []
-    fault = None
-    try:
-        for block in window:
-            sentence = sentence_of(block, heads, tags, repairs.append, columns=columns)
-            if how.keep_heads and (reason := parser.conflict(sentence)):
-                raise DataError(block.path, block.line, f"these heads cannot be kept: {reason}", KEPT)
-            sentences.append(sentence)
-    except DataError as error:
-        fault = error
+    sentences, unfilled, repairs, fault = _read(parser, how, _columns_for(engine, wanted), window)
     if sampling is None:
         trees = [[parse] for parse in parser.parse_all(sentences, how)]
     else:
@@ -332,6 +325,8 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
     relations = _relations(engine, wanted, flat)
     if sampling is None:
         parts = [with_tree(*pair, how, deprels) for pair, deprels in zip(flat, relations)]
+        for place, (_, block) in unfilled.items():  # from the first one on
+            parts.insert(place, "\n".join((*block.lines, "", "")))
     else:
         places = ((rank, len(parses)) for parses in trees for rank in range(1, len(parses) + 1))
         n_best = sampling.n_best > 0
@@ -348,7 +343,34 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
         fault,
         _each_once(repairs),
         n_unlabelled,
+        tuple(error for error, _ in unfilled.values()),
     )
+
+
+Unfilled = dict[int, tuple[DataError, Block]]
+"""Blocks whose heads are in no projective tree, by their places in a window, the first one first."""
+
+
+def _read(
+    parser: Parser, how: How, columns: set[str], window: Iterable[Block]
+) -> tuple[list[Sentence], Unfilled, list[DataError], DataError | None]:
+    """The sentences to parse, what cannot be, what was mended, and the fault of the sentence after these."""
+    heads: Heads = "partial" if how.keep_heads else "optional"
+    tags = parser.model.settings.data.tags
+    sentences: list[Sentence] = []
+    unfilled: Unfilled = {}
+    repairs: list[DataError] = []
+    try:
+        for place, block in enumerate(window):
+            sentence = sentence_of(block, heads, tags, repairs.append, columns=columns)
+            if how.keep_heads and (reason := parser.conflict(sentence)):
+                message = f"left as it is, since its heads cannot be kept: {reason}"
+                unfilled[place] = DataError(block.path, block.line, message, KEPT), block
+            else:
+                sentences.append(sentence)
+    except DataError as error:
+        return sentences, unfilled, repairs, error
+    return sentences, unfilled, repairs, None
 
 
 def _columns_for(engine: _LabellingParser, wanted: Wanted) -> set[str]:

@@ -27,7 +27,7 @@ from dynet_vdgi.students.arc_hybrid import N_ACTIONS
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FORMAT = 1
+FORMAT = 2
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "words/"

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
 
 
-FORMAT = 1
+FORMAT = 2
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "crf/"

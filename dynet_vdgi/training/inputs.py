@@ -95,7 +95,7 @@ class Inputs:
         for name, times in Counter(names).items():
             if times > 1:
                 logger.warning("%s is text of %d languages: its sentences count for each", name, times)
-        self._check_treebanks(settings)
+        self._check_trees(settings)
         for name in set(names) & set(self.trees.names) if not self.has_few_trees(settings) else ():
             logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
         if settings.is_neural and settings.train.select == "dev" and not self.dev:
@@ -139,8 +139,8 @@ class Inputs:
                 "choose a preset with a teacher, such as best"
             )
 
-    def _check_treebanks(self, settings: Settings) -> None:
-        """Raises: UsageError, settings and other languages' treebanks do not go together."""
+    def _check_trees(self, settings: Settings) -> None:
+        """Raises: UsageError, settings, trees, and other languages' treebanks do not go together."""
         number = settings.transfer.trees
         if self.treebanks and not settings.takes_few_trees:
             raise UsageError(
@@ -158,10 +158,15 @@ class Inputs:
             )
         if self.treebanks and len(self.texts) > 1:
             raise UsageError("--treebank starts a parser of one language: name its text with --train")
+        if self.trees and len(self.texts) > 1 and settings.takes_few_trees:
+            raise UsageError(
+                "--trees are of one language, and which of several would not be known: "
+                "name its text with --train, and train a parser for each language that has trees"
+            )
 
     def has_few_trees(self, settings: Settings) -> bool:
         """If `training.few_trees` learns from these inputs: trees, and text of one language or none."""
-        return bool(self.trees or self.treebanks) and settings.takes_few_trees and len(self.texts) <= 1
+        return bool(self.trees or self.treebanks) and settings.takes_few_trees
 
     def without_effect(self, settings: Settings, *, has_text: bool | None = None) -> dict[str, str]:
         """Settings that change nothing in a run on these inputs, and why; see `config.without_effect`.

@@ -39,12 +39,11 @@ _LATEX = {
 def text(entry: Entry, decimals: int = 1) -> str:
     """A figure for people.
 
-        >>> from dynet_vdgi import text_tables
-    from dynet_vdgi.experiments.tables.sheets import Measured
-        >>> text(Measured(54.26, 55.0, 0.86, n=3, wanted=5))
-        '54.3 (55.0) ± 0.9 n=3'
-        >>> text(Measured(1.5, low=-0.5, high=3.54)), text(Gap(""))
-        ('+1.5 [-0.5, +3.5]', '–')
+    >>> from dynet_vdgi.experiments.tables.sheets import Measured
+    >>> text(Measured(54.26, 55.0, 0.86, n=3, wanted=5))
+    '54.3 (55.0) ± 0.9 n=3'
+    >>> text(Measured(1.5, low=-0.5, high=3.54)), text(Gap(""))
+    ('+1.5 [-0.5, +3.5]', '–')
     """
     if isinstance(entry, Gap) or math.isnan(entry.mean):
         return "–"
@@ -128,8 +127,19 @@ def long_csv(sheets: Sequence[Sheet]) -> str:
     for sheet in sheets:
         for row in sheet.rows:
             for (name, length), entry in zip(sheet.columns, row.entries):
-                rows.writerow([sheet.name, row.label.strip(), name, length, *_values(entry, row.source)])
+                *numbers, source = _values(entry, row.source)
+                named = map(_as_text, (sheet.name, row.label.strip(), name, length))
+                rows.writerow([*named, *numbers, _as_text(source)])
     return buffer.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula, which it would carry out.
+
+    >>> _as_text("=1+1"), _as_text("best")
+    ("'=1+1", 'best')
+    """
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def _values(entry: Entry, source: str) -> list[str]:

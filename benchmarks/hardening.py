@@ -1,0 +1,226 @@
+"""Hostile inputs: exit status, seconds and peak memory of the whole command, for docs/results/hardening.md.
+
+    python benchmarks/hardening.py > after.md                        # with this checkout
+    python benchmarks/hardening.py --code OTHER > before.md          # with another one, to compare
+    python benchmarks/hardening.py --join before.md after.md         # both in one table
+
+A command is stopped after 60 seconds or at 3 GB. Inputs are made in a temporary folder; the models are
+trained with this checkout on the demo treebank. Memory is what the process has, looked at ten times a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS, MEGABYTES = 60, 3000
+WORD = "{}\tw\t_\t{}\t_\t_\t{}\t{}\t_\t_"
+DEMO = ROOT / "resources" / "demo"
+
+
+def sentence(heads: list[int], tag: str = "NOUN") -> str:
+    """A sentence with these heads."""
+    lines = [WORD.format(i, tag, head, "dep" if head else "root") for i, head in enumerate(heads, 1)]
+    return "\n".join(lines) + "\n\n"
+
+
+def tagged(n_tags: int) -> str:
+    """As many tags, each in sentences of three words."""
+    return "".join(sentence([2, 0, 2], f"T{k}") for k in range(n_tags))
+
+
+def zipped(path: Path, member: str, content: bytes, times: int, model: Path) -> None:
+    """A model file with one member replaced by as many copies of some bytes."""
+    with zipfile.ZipFile(model) as whole, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in whole.namelist():
+            if name != member:
+                archive.writestr(name, whole.read(name))
+        with archive.open(member, "w", force_zip64=True) as handle:
+            for _ in range(times):
+                handle.write(content)
+
+
+def make_inputs(folder: Path, python: list[str]) -> None:
+    """The inputs of all cases, and two models."""
+    text = str(DEMO / "demo-ud-train.conllu")
+    for name, options in {"best": [], "neural": ["--preset", "demo", "--set", "train.updates=20"]}.items():
+        command = [*python, "-q", "train", "--train", text, "--out", str(folder / name), *options]
+        subprocess.run(command, check=True, cwd=folder, env=environment(ROOT))
+    n = 50_000
+    shapes = {
+        "chain": [*range(2, n + 1), 0],
+        "star": [0, *[1] * (n - 1)],
+        "crossing": [0, 1, *(i - 2 for i in range(3, 20_001))],
+    }
+    for name, heads in shapes.items():
+        (folder / f"{name}.conllu").write_text(sentence(heads), encoding="utf-8")
+    (folder / "long.conllu").write_text(sentence([*range(2, 10_001), 0]), encoding="utf-8")
+    (folder / "gold.conllu").write_text(sentence([2, 0, 2]) * 60, encoding="utf-8")
+    (folder / "form.conllu").write_text(
+        sentence([0]).replace("\tw\t", f"\t{'w' * 1_000_000}\t"), encoding="utf-8"
+    )
+    for number in (3_000, 100_000):
+        (folder / f"tags{number}.conllu").write_text(tagged(number), encoding="utf-8")
+    (folder / "comments.conllu").write_text("# c\n" * 3_000_000, encoding="utf-8")
+    with gzip.open(folder / "line.conllu.gz", "wb", compresslevel=6) as handle:
+        for _ in range(2000):
+            handle.write(bytes(1_000_000))
+    with gzip.open(folder / "sound.conllu.gz", "wb", compresslevel=6) as handle:
+        block = (sentence([2, 0, 2]) * 1000).encode()
+        for _ in range(400):
+            handle.write(block)
+    for name in ("rules.txt", "preset.toml"):
+        (folder / name).write_text("# " + "x" * 300_000_000, encoding="utf-8")
+    model = folder / "neural" / "model.vdgi"
+    zipped(folder / "bomb.vdgi", "parameters.npz", bytes(1_000_000), 3000, model)
+    zipped(folder / "json.vdgi", "vocabulary.json", b"[" * 1_000_000, 1000, model)
+
+
+CASES: dict[str, str] = {
+    "check /dev/zero": "check /dev/zero",
+    "parse /dev/zero": "parse best /dev/zero",
+    "check: gz of 2 GB in one line": "check line.conllu.gz",
+    "check: 3,000,000 lines of comment": "check comments.conllu",
+    "parse: gz of 1,200,000 sound sentences": "parse best sound.conllu.gz -o out.conllu",
+    "rules of 300 MB": "check gold.conllu --rules rules.txt",
+    "preset of 300 MB": "train --train gold.conllu --preset preset.toml --out o1",
+    "vectors /dev/zero": "train --train gold.conllu LEXICALISED vectors=/dev/zero --out o2",
+    "clusters /dev/zero": "train --train gold.conllu LEXICALISED clusters=/dev/zero --out o3",
+    "train: 3,000 tags": "train --train tags3000.conllu --out o4",
+    "train: 100,000 tags": "train --train tags100000.conllu --out o5",
+    "parse: 50,000 words, chain": "parse best chain.conllu -o out.conllu",
+    "parse: 50,000 words, star": "parse best star.conllu -o out.conllu",
+    "check: 20,000 crossing arcs": "check crossing.conllu",
+    "parse: 10,000 words": "parse best long.conllu -o out.conllu",
+    "draw: form of 1,000,000 letters": "draw form.conllu -o out.svg",
+    "draw as text: form of 1,000,000 letters": "draw form.conllu",
+    "model that unpacks to 3 GB": "info bomb.vdgi",
+    "model with 1 GB of JSON": "info json.vdgi",
+    "train.lr=1e300": "train --train gold.conllu NEURAL --set train.lr=1e300 --out o6",
+    "output is the gold file": "parse best gold.conllu -o {}.conllu",
+    "output is the model": "parse best gold.conllu -o best/model.vdgi",
+    "output without a name": "parse best gold.conllu -o ",
+    "output on a full disk": "parse best gold.conllu -o /dev/full",
+    "gold = parse = FIFO": "evaluate fifo fifo",
+    "train from a FIFO": "train --train fifo --out o7",
+    "-o /dev/stdout >> FILE": "parse best gold.conllu -o /dev/stdout",
+    "scheduler that is not there": "parse best gold.conllu --scheduler tcp://127.0.0.1:1",
+}
+
+SHORT = {
+    "LEXICALISED ": "--preset lexicalised --set words.",
+    "NEURAL": "--preset demo --set train.updates=9",
+}
+
+
+def environment(code: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(code), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def measured(command: list[str], folder: Path, code: Path, out: Path) -> tuple[str, float, float, str]:
+    """Status (or why it was stopped), seconds, peak MB, last line of the messages."""
+    start, peak, stopped = time.monotonic(), 0.0, ""
+    with open(out, "ab") as output, open(folder / "messages", "w+b") as messages:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(code), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=messages, start_new_session=True,
+        )  # fmt: skip
+        while process.poll() is None:
+            peak = max(peak, sum(resident(process.pid)))
+            late = time.monotonic() - start > SECONDS
+            if late or peak > MEGABYTES:
+                stopped = "stopped: " + ("time" if late else "memory")
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            time.sleep(0.1)
+        messages.seek(0)
+        lines = messages.read().decode(errors="replace").split("\n")
+    said = [line for line in lines if line.strip()]
+    status = stopped or str(process.returncode)
+    return status, time.monotonic() - start, peak, said[-1] if said else ""
+
+
+def resident(process: int) -> Iterator[float]:
+    """Megabytes of a process."""
+    try:
+        with open(f"/proc/{process}/statm", encoding="ascii") as handle:
+            yield int(handle.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, IndexError):
+        return
+
+
+def joined(before: Path, after: Path) -> str:
+    """One table of two."""
+    old, new = ({row[0]: row[1:] for row in rows(path)} for path in (before, after))
+    lines = ["| case | before: status, s, MB | after: status, s, MB | what it says |", "|---|---|---|---|"]
+    for case, (*figures, said) in new.items():
+        *figures_before, said_before = old.get(case, ["-", "-", "-", ""])
+        found = [part for part in said_before.split("**")[1:2] if part]
+        cell = ", ".join([*figures_before, *found])
+        lines.append(f"| {case} | {cell} | {', '.join(figures)} | {said} |")
+    return "\n".join(lines)
+
+
+def rows(path: Path) -> list[list[str]]:
+    """The cells of a table, without its head."""
+    lines = path.read_text(encoding="utf-8").splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def main() -> None:
+    """Prints a table of the cases."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--code", type=Path, default=ROOT, help="the checkout to try")
+    parser.add_argument("--only", nargs="+", default=[], help="cases whose name has one of these in it")
+    parser.add_argument("--join", type=Path, nargs=2, metavar="TABLE", help="print two tables as one")
+    arguments = parser.parse_args()
+    if arguments.join:
+        print(joined(*arguments.join))
+        return
+    python = [sys.executable, "-m", "dynet_vdgi"]
+    print("| case | exit status | s | peak MB | what it says |\n|---|---|---:|---:|---|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_inputs(folder, python)
+        os.mkfifo(folder / "fifo")
+        keep = {path: path.read_bytes() for path in (folder / "gold.conllu", folder / "best" / "model.vdgi")}
+        for case, line in CASES.items():
+            if arguments.only and not any(part in case for part in arguments.only):
+                continue
+            out = folder / "stdout"
+            out.write_bytes(b"before\n" if ">>" in case else b"")
+            for short, long in SHORT.items():
+                line = line.replace(short, long)
+            words = line.split(" ")
+            status, seconds, peak, said = measured(
+                [*python, "-q", *words], folder, arguments.code.resolve(), out
+            )
+            if any(path.read_bytes() != content for path, content in keep.items()):
+                said = "**the file is overwritten** " + said
+            if ">>" in case and not out.read_bytes().startswith(b"before\n"):
+                said = "**what the file held is lost** " + said
+            for path, content in keep.items():
+                path.write_bytes(content)
+            print(
+                f"| {case} | {status} | {seconds:.1f} | {peak:.0f} | {said[:150].replace('|', '/')} |",
+                flush=True,
+            )
+            for path in folder.glob("o[0-9]"):
+                shutil.rmtree(path)
+
+
+if __name__ == "__main__":
+    main()
