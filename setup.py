@@ -39,6 +39,7 @@ setup(
         "tqdm>=4.60",
         "threadpoolctl>=3.1",
         "numba>=0.58",
+        "scipy>=1.10",
         "tomli>=2.0; python_version < '3.11'",
     ],
     extras_require={

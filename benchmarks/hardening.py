@@ -1,7 +1,8 @@
 """Hostile inputs: exit status, seconds and peak memory of the whole command, for docs/results/hardening.md.
 
-    python benchmarks/hardening.py                          # with this checkout
-    python benchmarks/hardening.py --code OTHER_CHECKOUT    # with another one, to compare
+    python benchmarks/hardening.py > after.md                        # with this checkout
+    python benchmarks/hardening.py --code OTHER > before.md          # with another one, to compare
+    python benchmarks/hardening.py --join before.md after.md         # both in one table
 
 A command is stopped after 60 seconds or at 3 GB. Inputs are made in a temporary folder; the models are
 trained with this checkout on the demo treebank. Memory is what the process has, looked at ten times a second.
@@ -159,6 +160,24 @@ def resident(process: int) -> Iterator[float]:
         return
 
 
+def joined(before: Path, after: Path) -> str:
+    """One table of two."""
+    old, new = ({row[0]: row[1:] for row in rows(path)} for path in (before, after))
+    lines = ["| case | before: status, s, MB | after: status, s, MB | what it says |", "|---|---|---|---|"]
+    for case, (*figures, said) in new.items():
+        *figures_before, said_before = old.get(case, ["-", "-", "-", ""])
+        found = [part for part in said_before.split("**")[1:2] if part]
+        cell = ", ".join([*figures_before, *found])
+        lines.append(f"| {case} | {cell} | {', '.join(figures)} | {said} |")
+    return "\n".join(lines)
+
+
+def rows(path: Path) -> list[list[str]]:
+    """The cells of a table, without its head."""
+    lines = path.read_text(encoding="utf-8").splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
 def main() -> None:
     """Prints a table of the cases."""
     parser = argparse.ArgumentParser(
@@ -166,7 +185,11 @@ def main() -> None:
     )
     parser.add_argument("--code", type=Path, default=ROOT, help="the checkout to try")
     parser.add_argument("--only", nargs="+", default=[], help="cases whose name has one of these in it")
+    parser.add_argument("--join", type=Path, nargs=2, metavar="TABLE", help="print two tables as one")
     arguments = parser.parse_args()
+    if arguments.join:
+        print(joined(*arguments.join))
+        return
     python = [sys.executable, "-m", "dynet_vdgi"]
     print("| case | exit status | s | peak MB | what it says |\n|---|---|---:|---:|---|")
     with tempfile.TemporaryDirectory() as name:

@@ -4,8 +4,8 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
-training files are not read. --teachers says which: dmv, convex-mst, or ensemble, which is both. --ablate
-takes each part of a table away in turn, teachers only.
+training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, or lc-dmv.
+--ablate takes each part of a table away in turn, teachers only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import logging
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ from dynet_vdgi.teachers.convex_mst import ConvexMst
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.inside_outside import make_ready
+from dynet_vdgi.teachers.lc_dmv import LcDmv
 
-KINDS = ("dmv", "convex-mst", "ensemble")
+KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv")
 TABLES = ("strict", "text", "best")
 
 
@@ -95,7 +97,11 @@ def time_row(name: str, languages: Sequence[Language], results: Sequence[Result]
 
 def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[Language]) -> None:
     """Measures and prints."""
-    results = {name: [system(language) for language in languages] for name, system in systems.items()}
+    results: dict[str, list[Result]] = {name: [] for name in systems}
+    for name, system in systems.items():
+        for language in languages:
+            results[name].append(system(language))
+            print(f"{name}, {language.name}: {cell(results[name][-1].dda)}", file=sys.stderr, flush=True)
     header = ["system", "avg", *(language.name for language in languages)]
     print_table(
         f"DDA {LIMITS_SHOWN}, protocol standard:", header, [accuracy_row(*row) for row in results.items()]
@@ -112,6 +118,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
         "dmv": lambda: Dmv(settings),
         "convex-mst": ConvexMst,
         "ensemble": lambda: Ensemble(Dmv(settings), ConvexMst()),
+        "lc-dmv": LcDmv,
     }
     systems: dict[str, Callable[[Language], Result]] = {}
 

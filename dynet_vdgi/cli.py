@@ -168,7 +168,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # closed by the caller: what would go there is not wanted
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+    can_all = isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() in ("utf-8", "utf8")
+    if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
     verb = _verb_of(sys.argv[1:] if argv is None else argv)
     parser = build_parser(None if "_ARGCOMPLETE" in os.environ else verb)

@@ -68,6 +68,18 @@ class ConvexMstSettings(Section, frozen=True, tag_field="kind", tag="convex-mst"
     iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
 
 
+class LcDmvSettings(Section, frozen=True, tag_field="kind", tag="lc-dmv"):
+    """LC-DMV: a DMV with features, over trees that need no deep stack, see `teachers.lc_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="iterations of L-BFGS")] = 100
+    depth: Annotated[int, Meta(ge=0, le=9, description="things on the left-corner stack; 0: any")] = 1
+    chunk: Annotated[
+        int, Meta(ge=1, description="longest embedded chunk that counts for nothing, in words")
+    ] = 3
+    penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
+
+
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     """A DMV and Convex-MST with equal votes."""
 
@@ -75,7 +87,7 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     convex_mst: ConvexMstSettings = ConvexMstSettings()
 
 
-TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | EnsembleSettings
+TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | EnsembleSettings
 
 
 # ------------------------------------------------------------------------------------------- parsers
@@ -393,6 +405,10 @@ def _idle_teaching(settings: Settings, in_a_run: bool) -> dict[str, str]:
     for name, member in members.items():
         if in_a_run and getattr(member, "max_len", 0) > settings.data.max_len:
             idle[f"{name}.max_len"] = "the text is cut at data.max_len already"
+        if isinstance(member, LcDmvSettings) and not member.depth:
+            idle[f"{name}.chunk"] = f"there is no bound: {name}.depth is 0"
+        if isinstance(member, LcDmvSettings) and not member.iterations:
+            idle[f"{name}.penalty"] = "there are no iterations of L-BFGS"
         if isinstance(member, DmvSettings) and not member.valence_iterations:
             idle[f"{name}.backoff"] = f"there is no second stage: {name}.valence_iterations is 0"
             if not member.iterations:

@@ -16,6 +16,7 @@ from dynet_vdgi.config import (
     EnsembleSettings,
     FinetuneSettings,
     LanguageModelSettings,
+    LcDmvSettings,
     ModelSettings,
     NoTeacher,
     PerceptronSettings,
@@ -32,7 +33,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
 
 _UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, EnsembleSettings),
+    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, EnsembleSettings),
     "parser": (PerceptronSettings, ModelSettings),
 }
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {

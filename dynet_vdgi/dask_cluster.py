@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dynet_vdgi.errors import UsageError
-
-CONNECT_S = 20
-"""How long a scheduler may take to answer."""
+from dynet_vdgi.errors import UsageError, VdgiError
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -21,7 +18,8 @@ def connected(address: str) -> Iterator[Any]:
     """A `distributed.Client` of the scheduler at an address; at the end, what has not begun is taken back.
 
     Raises:
-        UsageError: distributed is not installed, or no scheduler answers.
+        UsageError: distributed is not installed.
+        VdgiError: no scheduler answers within the time that is Dask's setting.
     """
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
@@ -29,10 +27,13 @@ def connected(address: str) -> Iterator[Any]:
         raise UsageError(
             "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
         ) from None
+    # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
+    patience = dask.config.get("distributed.comm.timeouts.connect")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told once, here
     try:
-        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+        client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise UsageError(f"--scheduler {address}: no scheduler answers there: {error}") from None
+        raise VdgiError(f"--scheduler {address}: no scheduler answers there: {error}") from None
     try:
         if not client.nthreads():
             logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)

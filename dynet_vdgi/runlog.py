@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.data.files import atomic_writer
+from dynet_vdgi.data.files import atomic_writer, writing
 
 COLUMNS = (
     ("phase", "phase", "8", ""),
@@ -55,11 +55,12 @@ class RunLog:
             handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
     def append(self, row: dict[str, Any]) -> None:
-        """Writes one row."""
+        """Writes one row. Raises: UsageError, the disk is full or the folder gone."""
         if self.path is None:
             self._rows.append(row)
             return
-        with open(self.path, "a", encoding="utf-8") as handle:
+        kept = "what was saved before is as it was, and --resume goes on from there"
+        with writing(self.path, kept), open(self.path, "a", encoding="utf-8") as handle:
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
             handle.flush()
             os.fsync(handle.fileno())
@@ -73,7 +74,9 @@ class RunLog:
         rows = []
         for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
+                row = json.loads(line)
+            except ValueError:
                 continue
+            if isinstance(row, dict):
+                rows.append(row)
         return rows

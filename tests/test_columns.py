@@ -21,10 +21,13 @@ from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
-from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.data.conllu_writing import render
+from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation import quick_scores
+from dynet_vdgi.evaluation.attachment import evaluate
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
@@ -237,3 +240,32 @@ def test_sentences_read_as_one_have_the_symbols_of_each(parsers):
         ends = np.cumsum(lengths).tolist()
         each = [k for n, end in zip(lengths, ends) for k in codes(part_of(words, end - n, end))]
         assert codes.of_sentences(words, lengths) == each
+
+
+def test_scores_by_columns_are_those_by_sentences(sentences, tmp_path, monkeypatch):
+    rng, gold, parse = random.Random(9), tmp_path / "gold.conllu", tmp_path / "parse.conllu"
+    monkeypatch.setattr(quick_scores, "TEXT", 5000)
+    monkeypatch.setattr(quick_scores, "is_worth_it", lambda n_chars: True)
+    gold.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+    right, n_quick = list(conllu.read(gold)), 0
+    for protocol in (STANDARD, EVERY_WORD):
+        for labels in (lambda head: "det" if head == 2 else "root:x", lambda head: "dep", None):
+            with parse.open("w", encoding="utf-8") as file:
+                for sentence in right:
+                    heads = projective(np.random.default_rng(rng.randrange(99)), 1, len(sentence))
+                    heads = heads if rng.random() < 0.7 else sentence.heads
+                    file.write(render(sentence, heads, labels and [labels(head) for head in heads]))
+            found = quick_scores.quick_evaluation(str(gold), str(parse), protocol, (5, 10, None), "upos")
+            parsed = conllu.read(parse)
+            assert found == evaluate(right, parsed, protocol=protocol, max_lens=(5, 10, None), by=())
+            n_quick += found.total.words > 100
+    assert n_quick == 6
+    text = parse.read_text(encoding="utf-8")
+    unlabelled = text.replace("\troot\t", "\t_\t").replace("\tdep\t", "\t_\t")
+    odd = text.replace("\n\n", "\n\n\n", 1), text.replace("\tNOUN\t", "\t_\t")
+    for other in (*odd, unlabelled, text[:-300], text[text.index("\n\n") + 2 :]):
+        parse.write_text(other, encoding="utf-8")
+        assert quick_scores.quick_evaluation(str(gold), str(parse), STANDARD, (None,), "upos") is None
+    lines = text.split("\n")
+    parse.write_text("\n".join(line.replace("\t", "\tx", 1) for line in lines), encoding="utf-8")
+    assert quick_scores.quick_evaluation(str(gold), str(parse), STANDARD, (None,), "upos") is None

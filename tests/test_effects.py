@@ -47,6 +47,10 @@ CASES: dict[str, tuple[str, Values]] = {
         "best",
         {"rules": "ud", "teacher": {"kind": "convex-mst", "iterations": 3}, "parser": {"log2_buckets": 10}},
     ),
+    "lc-dmv": (
+        "best",
+        {"rules": "ud", "teacher": {"kind": "lc-dmv", "iterations": 3}, "parser": {"log2_buckets": 10}},
+    ),
     "ensemble": (
         "best",
         {
@@ -99,6 +103,9 @@ OTHER: dict[str, Any] = {
     "teacher.backoff": 0.5,
     "teacher.prior_weight": 1e-4,
     "teacher.ridge": 10.0,
+    "teacher.depth": 0,
+    "teacher.chunk": 1,
+    "teacher.penalty": 100.0,
     "teacher.dmv.iterations": 1,
     "teacher.dmv.valence_iterations": 1,
     "teacher.dmv.smoothing": 7.0,
@@ -167,11 +174,11 @@ TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train
 TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
 
 OTHERWISE: dict[tuple[str, str], Values] = {
-    **{(case, "parser.kind"): TO_NEURAL for case in ("best", "convex-mst", "ensemble")},
+    **{(case, "parser.kind"): TO_NEURAL for case in ("best", "convex-mst", "lc-dmv", "ensemble")},
     **{
         (case, "parser.kind"): TO_PERCEPTRON
         for case in CASES
-        if case not in ("best", "convex-mst", "ensemble")
+        if case not in ("best", "convex-mst", "lc-dmv", "ensemble")
     },
     **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},

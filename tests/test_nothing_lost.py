@@ -13,6 +13,7 @@ from shell import Vdgi, names_in
 
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.runlog import RunLog
 
 
 @pytest.fixture
@@ -159,3 +160,25 @@ def test_letters_that_are_not_normalised_are_told(vdgi: Vdgi, folder: Path) -> N
     out = vdgi.good("check", "a.conllu").out
     assert "not in Unicode's form NFC (" in out
     assert "first a.conllu:2): letters that look the same may differ" in out
+
+
+def test_a_log_with_odd_lines_is_read(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"update": 1}\n5\n[]\n"x"\n{"upd', encoding="utf-8")
+    assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1}]
+
+
+def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot write '.*none/log.jsonl': No such file or directory; "):
+        RunLog(tmp_path / "none" / "log.jsonl").append({})
+
+
+def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
+    result = vdgi("parse", model, tree, "--probs", "--seed", "-1")
+    assert result == (2, "", "--seed -1: from 0 upwards\n")
+
+
+@pytest.mark.parametrize("content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}'])
+def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
+    Path("plan.json").write_text(content, encoding="utf-8")
+    status, _, err = vdgi("table", ".")
+    assert (status, err[:19]) == (3, "plan.json: damaged:")

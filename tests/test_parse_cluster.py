@@ -14,12 +14,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import dask
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
 from shell import Vdgi, last_line, names_in, wait_for
 
-from dynet_vdgi import dask_cluster as cluster_module
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.errors import DataError
@@ -267,9 +267,9 @@ def test_impossible_wishes(model: Path, folder: Path, vdgi: Vdgi, monkeypatch: p
     command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", "tcp://127.0.0.1:9")
     both = "--jobs parses on this machine, --scheduler on a cluster: use one of them\n"
     assert vdgi(*command, "--jobs", "2") == (2, "", both)
-    monkeypatch.setattr(cluster_module, "CONNECT_S", 0.1)
-    result = vdgi(*command)
-    assert (result.status, result.out) == (2, "")
+    with dask.config.set({"distributed.comm.timeouts.connect": "100ms"}):
+        result = vdgi(*command)
+    assert (result.status, result.out) == (1, "")
     assert last_line(result.err).startswith("--scheduler tcp://127.0.0.1:9: no scheduler answers there: ")
     monkeypatch.setitem(sys.modules, "distributed", None)
     missing = "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'\n"

@@ -202,6 +202,8 @@ def _check_trees(arguments: argparse.Namespace) -> None:
     """Raises: UsageError, what is asked for does not go together."""
     if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
         raise UsageError("--samples and --nbest must be at least 1")
+    if arguments.seed is not None and arguments.seed < 0:
+        raise UsageError(f"--seed {arguments.seed}: from 0 upwards")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
     several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]

@@ -44,7 +44,8 @@ _LENGTHS = (
     (">40", math.inf),
 )
 _NO_RULE = "other"
-_NO_LABELS = frozenset({"root", "dep", "_"})
+NO_LABELS = frozenset({"root", "dep", "_"})
+"""Relations that say no more than whether a word is a root."""
 
 
 # ------------------------------------------------------------------------------------------- counts
@@ -360,7 +361,7 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
 
 def are_labels(relations: Iterable[Sequence[str]]) -> bool:
     """Whether any of the relations says more than whether a word is a root."""
-    return any(not _NO_LABELS.issuperset(row) for row in relations)
+    return any(not NO_LABELS.issuperset(row) for row in relations)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dynet_vdgi.data import conllu
-from dynet_vdgi.data.protocols import STANDARD, Protocol
+from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
+from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, evaluate
 from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
+from dynet_vdgi.evaluation.quick_scores import quick_evaluation
 from dynet_vdgi.grammar.rules import RuleSet
 
 
@@ -33,14 +35,19 @@ def score_files(
         DataError: a file is malformed, has no trees, or does not hold the sentences of the gold file.
         ConfigError, UsageError: no such protocol, no such break-down.
     """
-    sentences = list(conllu.read(gold, heads="required", tags=tags))
     evaluations: dict[str, Evaluation] = {}
+    sentences: list[Sentence] = []
     for path in parses:
-        parsed = conllu.read(path, heads="required", tags=tags)
-        evaluations[_label(path, evaluations)] = evaluate(
-            sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules
-        )
+        found = None
+        if not (by or baselines or sentences):
+            found = quick_evaluation(str(gold), str(path), scoring_protocol(protocol), max_lens, tags)
+        if found is None:
+            sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
+            parsed = conllu.read(path, heads="required", tags=tags)
+            found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
+        evaluations[_label(path, evaluations)] = found
     if baselines:
+        sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
         trees = GoldTrees.of(sentences, protocol)
         if not trees.sentences:
             raise DataError(str(gold), None, f"no sentence is left under protocol {trees.protocol.name}")

@@ -82,7 +82,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         views = [prior.view(sentence) for sentence in progress.over(short or sentences, "sentences")]
         rows = [prior.symbols(view) for view in views]
         potentials = [prior.potentials_of(view) for view in views]
-        symbols = with_coarse(rows)
+        self.symbols = symbols = with_coarse(rows)
         model = self._learnt(symbol_ids(rows, symbols), potentials, len(symbols) + 1)
         model, symbols = self._refined(model, symbols, views, potentials, prior)
         self.symbols, self.prior, self._model = symbols, prior, model

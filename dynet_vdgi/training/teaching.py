@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
+from dynet_vdgi.config import (
+    ConvexMstSettings,
+    DmvSettings,
+    EnsembleSettings,
+    LcDmvSettings,
+    TeacherSettings,
+)
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import idle_facts
@@ -28,11 +34,14 @@ def teacher_of_kind(settings: TeacherSettings) -> Teacher:
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
+    from dynet_vdgi.teachers.lc_dmv import LcDmv
 
     if isinstance(settings, DmvSettings):
         return Dmv(settings)
     if isinstance(settings, ConvexMstSettings):
         return ConvexMst(settings)
+    if isinstance(settings, LcDmvSettings):
+        return LcDmv(settings)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")

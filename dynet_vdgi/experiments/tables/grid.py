@@ -95,7 +95,8 @@ def write_plan(
 
     `protocols` by treebank and system; `test_files` by treebank, of those that tasks were made for.
     """
-    before = recorded(folder / PLAN_NAME).get("test_files", {})
+    found = recorded(folder / PLAN_NAME).get("test_files")
+    before = found if isinstance(found, dict) else {}
     content = {**plan.to_dict(), "protocols": protocols, "test_files": {**before, **(test_files or {})}}
     write_json(folder / PLAN_NAME, content)
 
@@ -113,11 +114,11 @@ def load(folders: Sequence[Path]) -> Grid:
         if not content:
             raise UsageError(f"{folder}: no experiment (no {PLAN_NAME} in it)")
         protocols = content.pop("protocols", {})
-        grid.test_files.update(content.pop("test_files", {}))
         try:
+            grid.test_files.update(content.pop("test_files", {}))
             plan = plans.from_dict(content)
             _add(grid, plan, protocols, folder)
-        except (ConfigError, KeyError, TypeError) as error:
+        except (ConfigError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(str(folder / PLAN_NAME), None, f"damaged: {error}") from None
     return grid
 

@@ -1,0 +1,125 @@
+"""Scores of two long sound files, on columns of their bytes instead of sentences: ten times faster.
+
+The reference is `attachment.evaluate`, which gives the same figures, tells of faults, and does what is not
+done here: break-downs, and protocols that drop sentences.
+
+Letters: N words, S sentences.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dynet_vdgi.data.column_kernels import DEPREL, FORM, Flags, Ints
+from dynet_vdgi.data.columns import Texts, Types, columns_of, is_worth_it, scored, shortened
+from dynet_vdgi.data.conllu_blocks import TEXT, Passage, raw_items
+from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.evaluation.attachment import NO_LABELS, Evaluation, SentenceTally
+from dynet_vdgi.labels.label_table import relation_of
+
+
+class _NotQuick(Exception):
+    """There may be something to be told, or the files differ."""
+
+
+class _Scored(NamedTuple):
+    """Some sentences of a file."""
+
+    first: Ints  # (S + 1,)
+    heads: Ints  # (N,)
+    is_removed: Flags  # (N,)
+    relations: Ints  # (N,), universal ones, by number
+    says_more: Flags  # (N,), the relation is none of NO_LABELS
+    forms: list[str]
+
+    def split(self, n_sentences: int) -> tuple[_Scored, _Scored]:
+        """The first sentences, and the others."""
+        n = int(self.first[n_sentences])
+        before = self._words(slice(0, n))._replace(first=self.first[: n_sentences + 1])
+        return before, self._words(slice(n, None))._replace(first=self.first[n_sentences:] - n)
+
+    def _words(self, where: slice) -> _Scored:
+        return _Scored(
+            self.first,
+            self.heads[where],
+            self.is_removed[where],
+            self.relations[where],
+            self.says_more[where],
+            self.forms[where],
+        )
+
+
+def quick_evaluation(
+    gold: str, parse: str, protocol: Protocol, max_lens: Sequence[int | None], tags: str
+) -> Evaluation | None:
+    """What `attachment.evaluate` gives without break-downs; None: read the files sentence by sentence."""
+    if protocol.projective_only or not all(os.path.isfile(path) for path in (gold, parse)):
+        return None
+    if not is_worth_it(min(os.path.getsize(gold), os.path.getsize(parse))):
+        return None
+    numbers: dict[str, int] = {}
+    sides = [_windows(path, protocol, tags, numbers) for path in (gold, parse)]
+    scores, all_sentences, has_labels = [np.zeros((0, 6), np.int64)], 0, [False, False]
+    try:
+        for right, other in _side_by_side(*sides):
+            all_sentences += len(right.first) - 1
+            kept = ~right.is_removed
+            first = np.concatenate([[0], np.cumsum(kept)])[right.first]
+            gold_heads, heads = (shortened(s.heads, right.is_removed, s.first) for s in (right, other))
+            counts = scored(gold_heads, heads, right.relations[kept], other.relations[kept], first)
+            scores.append(counts[counts[:, 0] > 0])
+            for k, side in enumerate((right, other)):
+                has_labels[k] = has_labels[k] or bool(side.says_more[kept].any())
+    except _NotQuick:
+        return None
+    rows = np.concatenate(scores)
+    by_length = {m: _tally(rows if m is None else rows[rows[:, 0] <= m], all(has_labels)) for m in max_lens}
+    words_right = tuple((right, words) for words, right in rows[:, :2].tolist())
+    return Evaluation(protocol, all_sentences, _tally(rows, all(has_labels)), by_length, {}, words_right)
+
+
+def _tally(rows: Ints, has_labels: bool) -> SentenceTally:
+    if not len(rows):
+        return SentenceTally()
+    words, directed, undirected, roots, labelled, labels = rows.sum(axis=0).tolist()
+    counts = (len(rows), words, directed, undirected, roots)
+    return SentenceTally(*counts, *((labelled, labels) if has_labels else ()))
+
+
+def _side_by_side(one: Iterator[_Scored], other: Iterator[_Scored]) -> Iterator[tuple[_Scored, _Scored]]:
+    """As many sentences of both files at a time, of the same words. Raises: _NotQuick, they are not."""
+    left, right = next(one, None), next(other, None)
+    while left is not None and right is not None:
+        n = min(len(left.first), len(right.first)) - 1
+        (left, more_left), (right, more_right) = left.split(n), right.split(n)
+        if not np.array_equal(left.first, right.first) or left.forms != right.forms:
+            raise _NotQuick
+        yield left, right
+        left = more_left if len(more_left.first) > 1 else next(one, None)
+        right = more_right if len(more_right.first) > 1 else next(other, None)
+    if left is not None or right is not None:
+        raise _NotQuick
+
+
+def _windows(path: str, protocol: Protocol, tags: str, numbers: dict[str, int]) -> Iterator[_Scored]:
+    """The sentences of a file. Raises: _NotQuick, there may be something to be told about it."""
+    types, forms, relations = Types(tags == "xpos"), Texts(FORM), Texts(DEPREL)
+    for item in raw_items(path, TEXT):
+        columns = columns_of(item.text.encode(), "required") if isinstance(item, Passage) else None
+        of_words = None if columns is None else types.numbers(columns)
+        if columns is None or of_words is None:
+            raise _NotQuick
+        found = relations.numbers(columns)
+        known = [relation_of(text) for text in relations.known]
+        ids = np.array([numbers.setdefault(name, len(numbers)) for name in known], np.int64)
+        before = np.concatenate([[0], np.cumsum(np.array([text != "_" for text in relations.known])[found])])
+        if not np.diff(before[columns.first]).all():
+            raise _NotQuick  # a sentence without any relation
+        says_more = np.array([text not in NO_LABELS for text in relations.known], np.bool_)
+        own_forms = [forms.known[k] for k in forms.numbers(columns).tolist()]
+        is_removed = types.are_tagged(protocol.removed_tags)[of_words]
+        yield _Scored(columns.first, columns.heads, is_removed, ids[found], says_more[found], own_forms)
