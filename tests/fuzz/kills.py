@@ -33,6 +33,7 @@ COMMANDS = {
     "annotate": ["annotate", "text.conllu", "--no-browser"],
 }
 PLAN = """
+seeds = [1]
 [[treebank]]
 name = "xx"
 train = ["text.conllu"]
