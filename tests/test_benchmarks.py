@@ -56,6 +56,11 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "whole_program": (
+        [DEV, "--words", "3000", "--repeats", "1"],
+        ["| parse, best, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
+    ),
+    "quick_paths": ([DEV, "--count", "200"], ["200 {", "'quick': ", "'faulty': "]),
     "validate": (
         [
             *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),

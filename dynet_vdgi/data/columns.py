@@ -19,7 +19,7 @@ from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.limits import limit
 from dynet_vdgi.machine_code import PLENTY, Kernel
 
-MOST_TEXTS = 1 << 17
+MOST_TEXTS = 1 << 16
 """Different texts that are remembered; more are forgotten, so that memory does not grow with the input."""
 
 _POLICIES: dict[Heads, int] = {"optional": 0, "required": 1, "ignored": 2}

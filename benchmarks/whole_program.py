@@ -1,0 +1,111 @@
+"""How fast the program is from file to file, start included; UDPipe 1 beside it where it is installed.
+
+    python benchmarks/whole_program.py FILE.conllu [--best MODEL] [--best-tags MODEL] [--udpipe MODEL.udpipe]
+
+Models that are not given are trained on the file, without its trees. The file is repeated up to --words
+words. All tasks take turns --repeats times, in processes of their own; medians of CPU seconds, and peak
+memory. What is scored is the parse of best-tags, against the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import measuring
+
+from dynet_vdgi.data import conllu_blocks
+
+UDPIPE = """
+import sys
+from ufal.udpipe import Model, Pipeline, ProcessingError
+pipeline = Pipeline(Model.load(sys.argv[1]), "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
+print(len(pipeline.process(open(sys.argv[2], encoding="utf-8").read(), ProcessingError())))
+"""
+
+
+def repeated(source: str, target: Path, n_words: int) -> int:
+    """Writes so many words of a file, again and again from its start; the number of words."""
+    blocks = list(conllu_blocks.blocks(source))
+    lengths = [sum(line.split("\t", 1)[0].isdigit() for line in block.lines) for block in blocks]
+    words = 0
+    with target.open("w", encoding="utf-8") as file:
+        while words < n_words:
+            for block, length in zip(blocks, lengths):
+                file.write("\n".join(block.lines) + "\n\n")
+                words += length
+                if words >= n_words:
+                    break
+    return words
+
+
+def tasks_for(arguments: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
+    """The commands, the parses first."""
+    large, few, out = folder / "large.conllu", folder / "few.conllu", str(folder / "out.conllu")
+    parse = [*measuring.VDGI, "-q", "parse"]
+    tasks: dict[str, list[str]] = {}
+    for title, model in (("best-tags", arguments.best_tags), ("best", arguments.best)):
+        tasks[f"parse, {title}, tree only"] = [*parse, model, str(large), "-o", out, "--labels", "none"]
+        tasks[f"parse, {title}"] = [*parse, model, str(large), "-o", out]
+        tasks[f"parse, {title}, confidence"] = [*parse, model, str(large), "-o", out, "--confidence"]
+    evaluate = [*measuring.VDGI, "evaluate", str(large), str(folder / "parse.conllu")]
+    tasks["check"] = [*measuring.VDGI, "check", str(large)]
+    tasks["evaluate, without bootstrap"] = [*evaluate, "--bootstrap", "0"]
+    if arguments.udpipe and importlib.util.find_spec("ufal") is not None:
+        tasks["UDPipe 1"] = [sys.executable, "-c", UDPIPE, arguments.udpipe, str(large)]
+    tasks["parse of 3 sentences, best"] = [*parse, arguments.best, str(few), "-o", out]
+    tasks["--help"] = [*measuring.VDGI, "--help"]
+    return tasks
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", metavar="CONLLU")
+    parser.add_argument("--best", help="a model of the preset best")
+    parser.add_argument("--best-tags", help="a model of the preset best-tags")
+    parser.add_argument("--udpipe", help="a model of UDPipe 1")
+    parser.add_argument("--words", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
+    measuring.print_conditions(measuring.conditions())
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        n_words = repeated(arguments.file, folder / "large.conllu", arguments.words)
+        few = list(conllu_blocks.blocks(arguments.file))[:3]
+        (folder / "few.conllu").write_text("".join("\n".join(b.lines) + "\n\n" for b in few))
+        for preset in ("best", "best_tags"):
+            if getattr(arguments, preset) is None:
+                train = ["train", "--train", arguments.file, "--preset", preset.replace("_", "-")]
+                subprocess.run([*measuring.VDGI, "-q", *train, "--out", str(folder / preset)], check=True)
+                setattr(arguments, preset, str(folder / preset))
+        tasks = tasks_for(arguments, folder)
+        first = tasks["parse, best-tags"]
+        subprocess.run([*first[:-1], str(folder / "parse.conllu")], check=True)  # compiles, too
+        seconds: dict[str, list[float]] = {task: [] for task in tasks}
+        peaks = dict.fromkeys(tasks, 0.0)
+        for _ in range(arguments.repeats):
+            for task, command in tasks.items():
+                start = measuring.cpu_with_children()
+                peaks[task] = measuring.peak_memory(command)
+                seconds[task].append(measuring.cpu_with_children() - start)
+    rows = []
+    for task, values in seconds.items():
+        cpu = statistics.median(values)
+        speed = f"{n_words / cpu:,.0f}" if cpu > 1 else ""
+        rows.append([task, f"{cpu:.2f}", f"{min(values):.2f}", speed, f"{peaks[task]:.0f}"])
+    header = ["whole program", "CPU s", "lowest", "words per CPU s", "peak MB"]
+    measuring.print_table(f"{n_words:,} words", header, rows)
+
+
+if __name__ == "__main__":
+    main()
