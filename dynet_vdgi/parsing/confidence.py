@@ -26,8 +26,8 @@ MOST = 1e6  # margins above this, infinite ones too, are taken for it
 CLIP = 1e-3  # probabilities are kept this far from 0 and 1
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.63, -0.47
-"""Log-odds, in nats, measured on treebanks of UD 2: of six; and on texts and dev files of sixteen, with ten to a
-hundred trees, where it is from -0.46 to -0.48 whatever their number."""
+"""Log-odds, in nats, measured on treebanks of UD 2: of six; and on texts and dev files of sixteen, with ten
+to a hundred trees, where it is from -0.46 to -0.48 whatever their number."""
 
 
 @dataclass(frozen=True, eq=False)
