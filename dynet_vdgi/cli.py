@@ -185,7 +185,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     logger.propagate = False
     logger.setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     with ended_by_signals() as received:
-        status = _status_of(arguments)
+        try:
+            status = _status_of(arguments)
+        except KeyboardInterrupt:  # while an error was told
+            status = EXIT_INTERRUPTED
     return 128 + received[0] if received else status
 
 

@@ -11,6 +11,10 @@ from typing import Any
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+class Ended(KeyboardInterrupt):
+    """A signal came. Python would end by SIGINT after a KeyboardInterrupt proper in code that is a text."""
+
+
 @contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
     """A block in which the first of these signals raises KeyboardInterrupt; the list gets its number.
@@ -23,7 +27,7 @@ def ended_by_signals() -> Iterator[list[int]]:
     def end(number: int, frame: Any) -> None:
         if not received:
             received.append(number)
-            raise KeyboardInterrupt
+            raise Ended
 
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():

@@ -52,13 +52,13 @@ def _limits(said: str) -> Mapping[str, int]:
     return found
 
 
-def to_raise(name: str) -> str:
-    """What to do about a limit that is too low, for messages.
+def to_raise(name: str, wanted: int = 0) -> str:
+    """What to do about a limit that is too low, for messages; so much is `wanted`, if that is known.
 
     >>> to_raise("words")
     'if that is right, raise the limit: VDGI_LIMITS=words=20000'
     """
-    return f"if that is right, raise the limit: {VARIABLE}={name}={2 * limit(name)}"
+    return f"if that is right, raise the limit: {VARIABLE}={name}={wanted or 2 * limit(name)}"
 
 
 def read_table(path: str | Path, what: str) -> str:

@@ -99,7 +99,7 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
     infos = archive.infolist()
     packed, unpacked = (sum(sizes) for sizes in zip((0, 0), *((i.compress_size, i.file_size) for i in infos)))
     if unpacked > limit("model"):
-        raise ModelError(f"the model file holds {unpacked} bytes: {to_raise('model')}")
+        raise ModelError(f"the model file holds {unpacked} bytes: {to_raise('model', unpacked)}")
     if unpacked > ALWAYS_FAIR and unpacked > FAIR_RATIO * packed:
         raise ModelError(f"the model file is damaged: it says that {packed} bytes hold {unpacked}")
     for info in infos:

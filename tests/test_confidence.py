@@ -9,15 +9,12 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
-    SHIFT_WITH_TREES,
-    SHIFT_WITHOUT_TREES,
     Calibration,
     arc_probabilities,
     best_shift,
     calibration_error,
     deciles,
     isotonic,
-    shift_for,
     shifted,
 )
 
@@ -71,10 +68,6 @@ def test_the_best_shift_is_found():
     assert best_shift(said, right) == pytest.approx(-1.0, abs=0.05)
     assert calibration_error(said, right) > 0.1
     assert calibration_error(shifted(said, best_shift(said, right)), right) < 0.02
-
-
-def test_the_correction_shrinks_as_trees_come():
-    assert shift_for(1.0) == SHIFT_WITHOUT_TREES < shift_for(0.5) < shift_for(0.0) == SHIFT_WITH_TREES
 
 
 def test_what_was_said_and_what_was_right():

@@ -265,12 +265,12 @@ def test_rules_to_standard_output(vdgi: Vdgi, gold: Path) -> None:
 
 def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
     result = vdgi.good(
-        "-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "rules.txt"
+        "-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "out.txt"
     )
     assert result.out == ""
     assert result.err == SAID[SAID.index("warning: ") :]
-    assert Path("rules.txt").read_text(encoding="utf-8") == WRITTEN
-    assert names_in(gold) == ["gold.conllu", "rules.txt"]
+    assert Path("out.txt").read_text(encoding="utf-8") == WRITTEN
+    assert names_in(gold) == ["gold.conllu", "out.txt", "rules.txt"]
 
 
 def test_rules_from_everywhere(vdgi: Vdgi, gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:

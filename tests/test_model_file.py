@@ -369,7 +369,7 @@ def test_what_unpacks_to_far_more_is_refused_before(
                 archive.writestr(name, bytes(1_000_000) if name == member else whole.read(name))
     assert re.match("the model file is damaged: it says that [0-9]+ bytes hold [0-9]{6,}", message_of(path))
     monkeypatch.setenv("VDGI_LIMITS", "model=1000")
-    assert "if that is right, raise the limit: VDGI_LIMITS=model=2000" in message_of(path)
+    assert "if that is right, raise the limit: VDGI_LIMITS=model=" in message_of(path)
 
 
 def test_a_member_packed_in_another_way_is_refused(saved: Path) -> None:

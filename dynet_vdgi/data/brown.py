@@ -29,7 +29,7 @@ Progress = Callable[[Iterable[int]], Iterable[int]]
 TIE = 1e-9
 """Losses of mutual information, in nats, that differ by no more than this are equal."""
 
-_BITS, _COUNT = re.compile("[01]*"), re.compile("[0-9]+")
+_BITS, _COUNT = re.compile("[01]*"), re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True)

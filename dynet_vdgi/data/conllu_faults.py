@@ -155,7 +155,7 @@ class BlockCheck:
 
     def check_end(self, lines: list[str], n_words: int) -> None:
         if n_words > limit("words"):
-            raise self.fault(0, f"a sentence of {n_words} words", to_raise("words"))
+            raise self.fault(0, f"a sentence of {n_words} words", to_raise("words", n_words))
         if not self.started:
             raise self.fault(0, "comments without a sentence", "remove them, or the empty line after them")
         if not n_words:

@@ -27,6 +27,7 @@ class Syntax:
     `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
     A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
     last group may come several times. `choices`: the names that an option may have, where they are few.
+    `needs`: options that must be there, with one name.
     """
 
     groups: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class Syntax:
     weighed: bool = True
     more: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
 
     def example(self, name: str) -> str:
         """The line's shape, for messages."""
@@ -110,6 +112,11 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         else:
             options[option] = _group(values, name) if kind == "tags" else tuple(values)
             _check_choices(name, option, values, syntax.choices.get(option, values))
+    for needed in syntax.needs:
+        given = options.get(needed)
+        if not isinstance(given, tuple) or len(given) != 1:
+            expected = syntax.example(name)
+            raise ValueError(f"'{name}' needs the option '{needed}' with one name (expected {expected})")
     return Setting(name, weight, tuple(groups), options, conditions, negated, line)
 
 

@@ -4,6 +4,7 @@ The only part of the package that imports DyNet. DyNet reads its options once, w
 otherwise from `sys.argv`; so they are set here, before any module of this package can import it.
 """
 
+import mmap
 import sys
 
 from dynet_vdgi.errors import VdgiError
@@ -11,12 +12,18 @@ from dynet_vdgi.errors import VdgiError
 # MB for values, gradients, parameters, scratch. The first pools grow on demand; a graph executed with
 # autobatching cannot grow them during its backward pass, so they start larger than one sentence needs.
 MEMORY = "96,96,32,32"
+ROOM = sum(map(int, MEMORY.split(","))) + 100
+"""MB that are there when DyNet begins: its memory and its library."""
 
 if "dynet" not in sys.modules:
     arguments = sys.argv
     try:
         import dynet_config
 
+        try:  # where there is not enough, DyNet ends the program
+            mmap.mmap(-1, ROOM << 20).close()
+        except (OSError, ValueError):
+            raise MemoryError from None
         dynet_config.set(mem=MEMORY, random_seed=1, autobatch=0)
         sys.argv = arguments[:1]  # DyNet reads all of them, and fails on one that is not UTF-8
         import dynet  # noqa: F401 - for the modules of this package

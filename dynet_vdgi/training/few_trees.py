@@ -19,7 +19,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing import keep
-from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, Calibration, shift_for
+from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
 
@@ -82,7 +82,7 @@ class FewTrees:
             [_amount(tree) for tree in gold] + [1.0] * len(silver),
         )
         if sentences:
-            shift = shift_for(self.share) if start is None else SHIFT_WITH_TREES
+            shift = SHIFT_WITH_TREES if gold or start is not None else SHIFT_WITHOUT_TREES
             self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES], shift)
         return self
 

@@ -30,9 +30,10 @@ COMMANDS = {
     "train": ["train", "--train", "text.conllu", "--out", "run", "--resume", *SMALL],
     "parse": ["parse", "model.vdgi", "long.conllu", "-o", "parsed.conllu", "--jobs", "2"],
     "experiment": ["experiment", "plan.toml", "--out", "grid", "--jobs", "2"],
-    "annotate": ["annotate", "text.conllu", "--no-browser"],
+    "annotate": ["annotate", "text.conllu", "--given", "right", "--no-browser"],
 }
 PLAN = """
+seeds = [1]
 [[treebank]]
 name = "xx"
 train = ["text.conllu"]
@@ -105,6 +106,8 @@ def campaign(verb: str, folder: Path, times: int) -> list[int]:
         status = process.wait()
         counts[number == signal.SIGTERM] += 1
         wanted = (-signal.SIGKILL, 0) if number == signal.SIGKILL else (143, -signal.SIGTERM, 0)
+        if status not in wanted:
+            print(f"{verb}: status {status} after signal {number}", file=sys.stderr)
         counts[2] += status not in wanted  # -SIGTERM: before the program had begun; 0: after it had ended
         counts[3] += outlives(folder)
         if verb != "annotate" and rng.random() < 0.2:

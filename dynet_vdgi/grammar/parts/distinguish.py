@@ -51,7 +51,11 @@ def _read_as(view: View, setting: Setting, text: Text) -> None:
 
 
 KINDS = (
-    Kind("read", Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False), read=_read_as),
+    Kind(
+        "read",
+        Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False, needs=("as",)),
+        read=_read_as,
+    ),
     Kind(
         "distinguish",
         Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),

@@ -176,7 +176,7 @@ def _read_copulas(view: View, setting: Setting, text: Text) -> None:
 
 COPULA = Kind(
     "copula",
-    Syntax(("verbs", "adjectives"), {"least": "number", "as": "names", "predicate": "names"}),
+    Syntax(("verbs", "adjectives"), {"least": "number", "as": "names", "predicate": "names"}, needs=("as",)),
     _measure_copulas,
     _read_copulas,
 )
@@ -192,6 +192,7 @@ NOMINAL_PREDICATE = Kind(
             "final": "names",
             "initial": "names",
         },
+        needs=("as",),
     ),
     _adjectives_first,
     _read_predicates,
