@@ -23,6 +23,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from measuring import conditions, print_conditions
+
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS, MEGABYTES = 60, 3000
 WORD = "{}\tw\t_\t{}\t_\t_\t{}\t{}\t_\t_"
@@ -52,7 +54,7 @@ def zipped(path: Path, member: str, content: bytes, times: int, model: Path) -> 
 
 
 def make_inputs(folder: Path, python: list[str]) -> None:
-    """The inputs of all cases, and two models."""
+    """The small inputs, and two models."""
     text = str(DEMO / "demo-ud-train.conllu")
     for name, options in {"best": [], "neural": ["--preset", "demo", "--set", "train.updates=20"]}.items():
         command = [*python, "-q", "train", "--train", text, "--out", str(folder / name), *options]
@@ -72,6 +74,10 @@ def make_inputs(folder: Path, python: list[str]) -> None:
     )
     for number in (3_000, 100_000):
         (folder / f"tags{number}.conllu").write_text(tagged(number), encoding="utf-8")
+
+
+def make_large_inputs(folder: Path) -> None:
+    """Those of hundreds of megabytes, or that unpack to so many."""
     (folder / "comments.conllu").write_text("# c\n" * 3_000_000, encoding="utf-8")
     with gzip.open(folder / "line.conllu.gz", "wb", compresslevel=6) as handle:
         for _ in range(2000):
@@ -86,6 +92,9 @@ def make_inputs(folder: Path, python: list[str]) -> None:
     zipped(folder / "bomb.vdgi", "parameters.npz", bytes(1_000_000), 3000, model)
     zipped(folder / "json.vdgi", "vocabulary.json", b"[" * 1_000_000, 1000, model)
 
+
+LARGE = ("comments.", "line.", "sound.", "rules.", "preset.", "bomb.", "json.")
+"""Their names."""
 
 CASES: dict[str, str] = {
     "check /dev/zero": "check /dev/zero",
@@ -174,8 +183,8 @@ def joined(before: Path, after: Path) -> str:
 
 def rows(path: Path) -> list[list[str]]:
     """The cells of a table, without its head."""
-    lines = path.read_text(encoding="utf-8").splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def main() -> None:
@@ -191,15 +200,21 @@ def main() -> None:
         print(joined(*arguments.join))
         return
     python = [sys.executable, "-m", "dynet_vdgi"]
-    print("| case | exit status | s | peak MB | what it says |\n|---|---|---:|---:|---|")
+    print_conditions(conditions())
+    print("\n| case | exit status | s | peak MB | what it says |\n|---|---|---:|---:|---|")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_inputs(folder, python)
+        wanted = {
+            case: line
+            for case, line in CASES.items()
+            if not arguments.only or any(part in case for part in arguments.only)
+        }
+        if any(name in line for line in wanted.values() for name in LARGE):
+            make_large_inputs(folder)
         os.mkfifo(folder / "fifo")
         keep = {path: path.read_bytes() for path in (folder / "gold.conllu", folder / "best" / "model.vdgi")}
-        for case, line in CASES.items():
-            if arguments.only and not any(part in case for part in arguments.only):
-                continue
+        for case, line in wanted.items():
             out = folder / "stdout"
             out.write_bytes(b"before\n" if ">>" in case else b"")
             for short, long in SHORT.items():

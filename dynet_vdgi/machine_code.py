@@ -282,7 +282,11 @@ def _keep(name: str, code: bytes) -> None:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=folder)
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(temporary, folder / name)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(code).digest() + code)
+                os.replace(temporary, folder / name)
+            except BaseException:
+                os.unlink(temporary)
+                raise
             return

@@ -61,6 +61,10 @@ RUNS = {
         ["| parse, best, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
     ),
     "quick_paths": ([DEV, "--count", "200"], ["200 {", "'quick': ", "'faulty': "]),
+    "hardening": (
+        ["--only", "output is the gold file", "output without a name"],
+        ["| output is the gold file | 2 | ", "| output without a name | 2 | "],
+    ),
     "validate": (
         [
             *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
