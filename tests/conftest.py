@@ -63,10 +63,12 @@ def treebanks(data_dir: Path) -> list[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_arrive() -> Iterator[None]:
-    """Shells start background jobs with SIGINT ignored, and all that these start inherits it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Shells start background jobs with SIGINT ignored, nohup with SIGHUP; what these start inherits it."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)

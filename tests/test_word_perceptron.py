@@ -17,7 +17,7 @@ from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
-from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
+from dynet_vdgi.students.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
 
 SMALL = {"log2_buckets": 12, "seeds": (1,)}
 
@@ -186,8 +186,8 @@ def test_arrays_bring_the_parser_back():
     [
         ("words/weights", None, "missing words/weights"),
         ("words/shape", np.array([1, 2]), "not 4 whole numbers"),
-        ("words/shape", np.array([9, 12, 1, 1]), "has format 9, this program reads 1"),
-        ("words/shape", np.array([1, 60, 1, 1]), r"2 \*\* 60 buckets"),
+        ("words/shape", np.array([9, 12, 1, 1]), f"has format 9, this program reads {FORMAT}"),
+        ("words/shape", np.array([FORMAT, 60, 1, 1]), r"2 \*\* 60 buckets"),
         ("words/buckets", np.array([1 << 12]), "outside 0..4095"),
         ("words/buckets", np.array([0, 1]), r"\(1, 3\) weights in \(2,\) buckets"),
         ("words/weights", np.full((1, 3), np.nan, np.float32), "not finite float32"),
@@ -196,7 +196,7 @@ def test_arrays_bring_the_parser_back():
 )
 def test_other_arrays_are_refused(name, value, message):
     arrays = {
-        "words/shape": np.array([1, 12, 1, 1]),
+        "words/shape": np.array([FORMAT, 12, 1, 1]),
         "words/buckets": np.array([5], np.int32),
         "words/weights": np.ones((1, 3), np.float32),
     }

@@ -22,7 +22,7 @@ OnFault = Callable[[DataError], None]
 TEXT = 1 << 20
 """Characters that are worth handing on together."""
 
-CHUNK, _LARGE_CHUNK, _LONGEST = 1 << 13, 1 << 16, 1 << 18  # characters that are read, or looked at, at once
+CHUNK, _LONGEST = 1 << 13, 1 << 18  # characters that are read, or looked at, at once
 _LOGGER = logging.getLogger("dynet_vdgi")
 _LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
 
@@ -107,10 +107,11 @@ def _read_passages(handle: TextIO, name: str, size: int) -> Iterator[Passage | B
     A block that is too large is a fault in its place.
     """
     parts: list[str] = []
-    text, n_ready, first, number, fault = "", 0, 1, 1, None
+    text, n_ready, first, number = "", 0, 1, 1
+    fault: Exception | None = None
     try:
         while True:
-            piece = handle.read(min(size, _LARGE_CHUNK))
+            piece = handle.read(CHUNK)  # a fault takes what is read with it along
             text += piece
             is_whole = bool(piece) or text.endswith("\n\n")
             if not is_whole or len(text) > _LONGEST or _has_odd_lines(text):
@@ -125,7 +126,7 @@ def _read_passages(handle: TextIO, name: str, size: int) -> Iterator[Passage | B
                 parts, n_ready, first = [], 0, number
             if not piece:
                 return
-    except DataError as error:
+    except (DataError, UnicodeDecodeError) as error:  # what stands before it comes first
         fault = error
     if parts:
         yield Passage(name, first, "".join(parts))
