@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ COMMANDS = {
     "train": ["train", "--train", "text.conllu", "--out", "run", "--resume", *SMALL],
     "parse": ["parse", "model.vdgi", "long.conllu", "-o", "parsed.conllu", "--jobs", "2"],
     "experiment": ["experiment", "plan.toml", "--out", "grid", "--jobs", "2"],
-    "annotate": ["annotate", "text.conllu", "--given", "right", "--no-browser"],
+    "annotate": ["annotate", "bare.conllu", "--no-browser"],
 }
 PLAN = """
 seeds = [1]
@@ -68,6 +69,8 @@ def prepare(folder: Path) -> None:
     """The inputs of all commands."""
     tiny.write(folder / "text.conllu")
     text = (resources() / "demo" / "demo-ud-test.conllu").read_text(encoding="utf-8")
+    bare = re.sub(r"(?m)^((?:[^\t\n]*\t){6})[^\t\n]*\t[^\t\n]*", r"\1_\t_", text)
+    (folder / "bare.conllu").write_text(bare, encoding="utf-8")
     (folder / "long.conllu").write_text(text * 40, encoding="utf-8")
     (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
     run(["train", "--train", "text.conllu", "--out", "m", *SMALL, "--set", "train.updates=5"], folder).wait()
