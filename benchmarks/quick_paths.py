@@ -24,23 +24,7 @@ from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from mutating import mutated
-
-SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
-MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
-
-
-def changed(rng: random.Random, sentences: list[str]) -> str:
-    """Two sentences, changed."""
-    text = "\n\n".join(rng.sample(sentences, 2)) + "\n\n"
-    if rng.random() < 0.8:
-        text = mutated(text, rng)
-    if rng.random() < 0.4:
-        place = rng.randrange(len(text))
-        text = text[:place] + rng.choice(SPACES) + text[place:]
-    if rng.random() < 0.2:
-        text = text.replace("\t_\n", f"\t{rng.choice(MISC)}\n", rng.randint(1, 5))
-    return text
+from mutating import changed
 
 
 def main() -> None:
@@ -61,7 +45,7 @@ def main() -> None:
     engine = stream._LabellingParser(parsed_by, load_labels())
     rng, found = random.Random(arguments.seed), Counter[str]()
     for number in range(1, arguments.count + 1):
-        text = changed(rng, sentences)
+        text = changed(rng, sentences, 2, often=0.8, spaced=0.4)
         if _has_odd_lines(text) or not text.endswith("\n\n"):
             text = "\n\n".join(rng.sample(sentences, 2)) + "\n\n"  # that one has no quick path
         how = How(confidence=rng.random() < 0.5)

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 import numpy as np
 import pytest
-from mutating import DEMO, mutated
+from mutating import DEMO, changed, mutated
 
 import dynet_vdgi
 from dynet_vdgi import treebank_check
@@ -34,22 +34,6 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.students.codes import part_of
-
-SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
-MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
-
-
-def changed(rng: random.Random, sentences: list[str]) -> str:
-    """Some sentences, mostly with a change that may be a fault, or none, or odd."""
-    text = "\n\n".join(rng.sample(sentences, 3)) + "\n\n"
-    if rng.random() < 0.5:
-        text = mutated(text, rng)
-    if rng.random() < 0.5:
-        place = rng.randrange(len(text))
-        text = text[:place] + rng.choice(SPACES) + text[place:]
-    if rng.random() < 0.2:
-        text = text.replace("\t_\n", f"\t{rng.choice(MISC)}\n", rng.randint(1, 5))
-    return text
 
 
 @pytest.fixture(scope="module")

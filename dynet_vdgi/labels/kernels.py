@@ -182,7 +182,7 @@ _FUNCTION_TAGS = ("ADP", "SCONJ", "CCONJ", "AUX", "DET", "PART")
 _KINDS = np.uint64(sum(1 << (TAGS.index(tag) + 1) for tag in _FUNCTION_TAGS))
 _WITH_FORM = np.uint64(sum(1 << (TAGS.index(tag) + 1) for tag in ("ADP", "SCONJ", "CCONJ", "PART")))
 _TELLING = np.array([label in TELLING for label in LABELS])
-_SIDE, _CHILD, _SISTER = ATOMS.index("side"), ATOMS.index("child.W"), ATOMS.index("sister")
+_CHILD, _SISTER = ATOMS.index("child.W"), ATOMS.index("sister")
 
 
 @compiled

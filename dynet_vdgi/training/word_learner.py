@@ -91,7 +91,7 @@ def label_arrays(trees: Sequence[Sentence], prior: Prior | None) -> dict[str, ND
 def started(material: Material, settings: Settings, base: Prior) -> tuple[Floats, dict[str, OtherTreebank]]:
     """Weights (B,) to start from, and what they are made of."""
     from dynet_vdgi.teachers.arc_crf import ArcCrf
-    from dynet_vdgi.teachers.transfer import shares, trigrams
+    from dynet_vdgi.teachers.transfer import shares, start_weights, trigrams
 
     known, weights, numbers = [], [], []
     for label, treebank in material.treebanks.items():
@@ -104,11 +104,11 @@ def started(material: Material, settings: Settings, base: Prior) -> tuple[Floats
         weights.append(crf.weights)
         numbers.append(len(trees))
         logger.info("start: %s of %s learnt", count(len(trees), "tree"), label)
-    of_each = shares(trigrams(material.sentences or material.trees), known)
-    start = np.asarray(sum(share * array for share, array in zip(of_each, weights)))
+    target = trigrams(material.sentences or material.trees)
+    start = start_weights(target, list(zip(known, weights)))
     sources = {
         label: OtherTreebank(number, round(float(share), 4))
-        for label, number, share in zip(material.treebanks, numbers, of_each)
+        for label, number, share in zip(material.treebanks, numbers, shares(target, known))
     }
     return start.astype(np.float32).astype(np.float64), sources  # as a model file has them
 
