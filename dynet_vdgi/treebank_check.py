@@ -242,10 +242,10 @@ def check(
 
     def quick(passage: Passage) -> tuple[Columns, Ints] | None:
         nonlocal n_chars
-        n_chars += len(passage.text)
+        n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
-        columns = columns_of(passage.text.encode())
+        columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
         return None if columns is None or types is None else (columns, types)
 

@@ -109,7 +109,7 @@ def _windows(path: str, protocol: Protocol, tags: str, numbers: dict[str, int]) 
     """The sentences of a file. Raises: _NotQuick, there may be something to be told about it."""
     types, forms, relations = Types(tags == "xpos"), Texts(FORM), Texts(DEPREL)
     for item in raw_items(path, TEXT):
-        columns = columns_of(item.text.encode(), "required") if isinstance(item, Passage) else None
+        columns = columns_of(item.content, "required") if isinstance(item, Passage) else None
         of_words = None if columns is None else types.numbers(columns)
         if columns is None or of_words is None:
             raise _NotQuick
