@@ -147,7 +147,7 @@ def _plain_lines(text: bytes) -> int | None:
     """The number of lines; None: there may be two empty ones, white space before one, odd ends or letters."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
-    if len(ends) and (data[0] == _NEWLINE or b"\r" in text or b"\n\n\n" in text):
+    if text[:1] == b"\n" or (ends[2:] - ends[:-2] == 2).any() or b"\r" in text:
         return None
     try:
         decoded = text.decode()
