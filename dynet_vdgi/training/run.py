@@ -113,6 +113,7 @@ def _taught(prepared: Preparation, log: RunLog) -> Material:
         with_trees=not mixes,
         with_marginals=chooses or mixes,
         n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
+        seed=settings.seed,
         log=log,
     )
 

@@ -12,6 +12,7 @@ from dynet_vdgi.config import (
     ConvexMstSettings,
     DmvSettings,
     EnsembleSettings,
+    HdpDmvSettings,
     LcDmvSettings,
     TeacherSettings,
 )
@@ -29,11 +30,15 @@ LONGEST_VOTER = 40
 """Words of sentences that votes are asked about."""
 
 
-def teacher_of_kind(settings: TeacherSettings) -> Teacher:
-    """A teacher that has learnt nothing yet. Raises: ConfigError, none is asked for."""
+def teacher_of_kind(settings: TeacherSettings, seed: int = 1) -> Teacher:
+    """A teacher that has learnt nothing yet; the seed is for those that start at random.
+
+    Raises: ConfigError, none is asked for.
+    """
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
+    from dynet_vdgi.teachers.hdp_dmv import HdpDmv
     from dynet_vdgi.teachers.lc_dmv import LcDmv
 
     if isinstance(settings, DmvSettings):
@@ -42,6 +47,8 @@ def teacher_of_kind(settings: TeacherSettings) -> Teacher:
         return ConvexMst(settings)
     if isinstance(settings, LcDmvSettings):
         return LcDmv(settings)
+    if isinstance(settings, HdpDmvSettings):
+        return HdpDmv(settings, seed=seed)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")
@@ -54,6 +61,7 @@ def teach(
     with_trees: bool = True,
     with_marginals: bool,
     n_votes: int = 0,
+    seed: int = 1,
     log: RunLog,
 ) -> Material:
     """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
@@ -77,7 +85,7 @@ def teach(
         log.append(_text_row(language, text, prior))
         for message in idle_facts(material.rules, text, facts):
             logger.warning("%s%s", f"{language}: " if language else "", message)
-        teacher = teacher_of_kind(settings).fit(text, prior)
+        teacher = teacher_of_kind(settings, seed).fit(text, prior)
         if with_trees:
             trees.append(teacher.predict(text))
         priors.append(prior)
