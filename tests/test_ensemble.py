@@ -130,9 +130,9 @@ def test_every_kind_of_the_settings_has_a_teacher() -> None:
     kinds = {kind.__struct_config__.tag for section, _, kind in every_setting() if section == "teacher"}
     assert kinds == {*SETTINGS}
     for kind, settings in SETTINGS.items():
-        assert (settings.__struct_config__.tag, teacher_of_kind(settings).name) == (kind, NAMES[kind])
+        assert (settings.__struct_config__.tag, teacher_of_kind(settings, 1).name) == (kind, NAMES[kind])
     with pytest.raises(ConfigError, match=r"^config: 'teacher\.kind' is none$"):
-        teacher_of_kind(NoTeacher())
+        teacher_of_kind(NoTeacher(), 1)
 
 
 def test_every_kind_teaches_its_own_trees() -> None:
@@ -143,7 +143,7 @@ def test_every_kind_teaches_its_own_trees() -> None:
         "dmv": Dmv(iterations=4),
         "convex-mst": ConvexMst(iterations=3, ridge=0.01),
     }
-    found = {kind: teacher_of_kind(settings).fit(TEXT, prior) for kind, settings in SETTINGS.items()}
+    found = {kind: teacher_of_kind(settings, 1).fit(TEXT, prior) for kind, settings in SETTINGS.items()}
     teachers |= {"lc-dmv": LcDmv(SETTINGS["lc-dmv"]), "hdp-dmv": HdpDmv(SETTINGS["hdp-dmv"])}
     teachers |= {"ensemble": Ensemble(*members)}
     for kind, teacher in teachers.items():

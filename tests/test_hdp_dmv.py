@@ -20,7 +20,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers import hdp_dmv
 from dynet_vdgi.teachers.dmv import Packed
-from dynet_vdgi.teachers.hdp_dmv import HdpDmv, HdpModel, HiddenText, Lexicon, best_betas, fit, projected
+from dynet_vdgi.teachers.hdp_dmv import HdpDmv, HdpModel, HiddenText, EmittedWords, best_betas, fit, projected
 from dynet_vdgi.teachers.hidden_symbols import HiddenWeights
 
 N_TAGS, N_SUBS = 3, 2
@@ -115,7 +115,7 @@ def sentences(rng, n_sentences):
 def hidden_text(rng, n_sentences):
     tags, forms = sentences(rng, n_sentences)
     potentials = [rng.normal(0, 1, (len(row) + 1, len(row) + 1)) for row in tags]
-    lexicon = Lexicon.of(tags, forms, N_TAGS)
+    lexicon = EmittedWords.of(tags, forms, N_TAGS)
     packed = Packed.of(tags, potentials, N_TAGS)
     emitted = [k for both in zip(tags, forms) for k in lexicon.numbers(*both)]
     table = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=np.bool_)
@@ -137,7 +137,7 @@ def test_the_bound_never_falls(share, n_subs):
 
 def test_the_bound_is_below_the_log_probability_of_the_text():
     """With one word of one tag, the integral over the distributions is a product of Dirichlets'."""
-    lexicon = Lexicon.of([[0]], [["a"]], 1)
+    lexicon = EmittedWords.of([[0]], [["a"]], 1)
     text = HiddenText(Packed.of([[0]], [np.zeros((2, 2))], 1), np.array([0]), np.ones(2, dtype=np.bool_))
     model = fit(text, HdpModel.start(1, 1, lexicon, 1), 0.0, 30)
     assert model.log[-1].bound == pytest.approx(math.log(0.5 * 0.5))  # it stops on both sides: exact
@@ -168,7 +168,7 @@ def test_one_subsymbol_is_the_variational_bayesian_dmv():
     rng = np.random.default_rng(6)
     tags, _ = sentences(rng, 12)
     potentials = [rng.normal(0, 1, (len(row) + 1, len(row) + 1)) for row in tags]
-    lexicon = Lexicon.of(tags, [["_"] * len(row) for row in tags], N_TAGS)
+    lexicon = EmittedWords.of(tags, [["_"] * len(row) for row in tags], N_TAGS)
     emitted = np.array([k for row in tags for k in lexicon.numbers(row, ["_"] * len(row))])
     packed = Packed.of(tags, potentials, N_TAGS)
     text = HiddenText(packed, emitted, np.ones(len(packed.potentials), dtype=np.bool_))

@@ -74,7 +74,7 @@ Flags = NDArray[np.bool_]
 logger = logging.getLogger("dynet_vdgi")
 
 
-class Lexicon(NamedTuple):
+class EmittedWords(NamedTuple):
     """Words that a tag was seen with, numbered; then every tag's number for any other word."""
 
     pairs: dict[tuple[int, str], int]
@@ -82,7 +82,7 @@ class Lexicon(NamedTuple):
     n_words: int  # different ones, and one for all that are not known
 
     @classmethod
-    def of(cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int) -> Lexicon:
+    def of(cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int) -> EmittedWords:
         """Of a text; if its words are not known, they are all the same."""
         seen = {pair for both in zip(tags, forms) for pair in zip(*both)}
         pairs = {pair: k for k, pair in enumerate(sorted(seen))}
@@ -144,12 +144,12 @@ class HdpModel:
     subs: Floats  # (C, T, K)
     emit: Floats  # (E, K): over the words of a tag, for each subsymbol
     betas: Floats  # (T, K)
-    lexicon: Lexicon
+    lexicon: EmittedWords
     multiplier: float = 0.0
     log: tuple[HdpIteration, ...] = ()
 
     @classmethod
-    def start(cls, n_tags: int, n_subs: int, lexicon: Lexicon, seed: int) -> HdpModel:
+    def start(cls, n_tags: int, n_subs: int, lexicon: EmittedWords, seed: int) -> HdpModel:
         """The prior, but for noise in the subsymbols."""
         betas = np.full((n_tags, n_subs), 1 / n_subs)
         contexts = n_tags * n_subs * 2 * N_VALENCES + 1
@@ -349,7 +349,7 @@ class HdpDmv(SymbolTeacher[HdpModel]):
 
     def _learnt(self, text: SymbolText) -> HdpModel:
         forms = list(map(_words, text.sentences))
-        lexicon = Lexicon.of(text.symbols, forms, text.n_symbols)
+        lexicon = EmittedWords.of(text.symbols, forms, text.n_symbols)
         hidden = self._hidden(text.symbols, text.potentials, forms, lexicon, text.prior)
         if not hidden.n_words:
             raise ValueError("no sentences to learn from")
@@ -371,7 +371,7 @@ class HdpDmv(SymbolTeacher[HdpModel]):
         symbols: Sequence[Sequence[int]],
         potentials: Sequence[Floats],
         forms: Sequence[Sequence[str]],
-        lexicon: Lexicon,
+        lexicon: EmittedWords,
         prior: Prior,
     ) -> HiddenText:
         """Sentences, with which of their arcs follow a rule."""

@@ -110,10 +110,10 @@ def _taught(prepared: Preparation, log: RunLog) -> Material:
     return teach(
         material,
         settings.teacher,
+        seed=settings.seed,
         with_trees=not mixes,
         with_marginals=chooses or mixes,
         n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
-        seed=settings.seed,
         log=log,
     )
 

@@ -30,11 +30,8 @@ LONGEST_VOTER = 40
 """Words of sentences that votes are asked about."""
 
 
-def teacher_of_kind(settings: TeacherSettings, seed: int = 1) -> Teacher:
-    """A teacher that has learnt nothing yet; the seed is for those that start at random.
-
-    Raises: ConfigError, none is asked for.
-    """
+def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
+    """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
@@ -58,10 +55,10 @@ def teach(
     material: Material,
     settings: TeacherSettings,
     *,
+    seed: int,
     with_trees: bool = True,
     with_marginals: bool,
     n_votes: int = 0,
-    seed: int = 1,
     log: RunLog,
 ) -> Material:
     """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
