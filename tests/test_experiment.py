@@ -418,8 +418,17 @@ def test_of_files_in_settings_the_content_counts(folder: Path) -> None:
     assert parts[0]["settings"] != parts[2]["settings"]
 
 
+def test_a_system_cannot_come_after_another_kind_of_parser(folder: Path, vdgi: Vdgi) -> None:
+    write_plan(folder, PLAN.replace('presets = ["paper"]\n', "#"))  # the default preset's perceptron
+    result = vdgi("experiment", "plan.toml", "--out", "out")
+    assert (result.status, result.err) == (
+        4,
+        FINE + "it comes after 'first', which is another kind of parser\n",
+    )
+
+
 def test_a_key_changes_with_the_rule_table(folder: Path) -> None:
-    path = write_plan(folder, PLAN.replace('presets = ["paper"]\n', 'set = ["rules=table.txt"]\n#'))
+    path = write_plan(folder, PLAN.replace("set = " + LONGER, 'set = ["rules=table.txt"]'))
     parts = []
     for weight in (1, 1, 2):
         Path("table.txt").write_text(f"[short arcs] (b)\nshort arcs = {weight}\n", encoding="utf-8")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import Settings, leaves
+from dynet_vdgi.config import ParserSettings, Settings, leaves
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.plan import Plan, System, Treebank, learnt_from
@@ -34,11 +34,15 @@ def expand(
     """
     found: list[Task] = []
     keys: dict[tuple[str, str, int], str] = {}
+    parsers: dict[tuple[str, str], ParserSettings] = {}
     scored: dict[str, Task] = {}
     for treebank, system in chosen:
         where = f"treebank '{treebank.name}', system '{system.name}'"
         try:
             run = _run(treebank, system, learnt_from(plan, treebank, system), folders, out)
+            parsers[treebank.name, system.name] = parser = _settings(treebank, system, folders).parser
+            if system.after and type(parser) is not type(parsers[treebank.name, system.after]):
+                raise ConfigError(f"it comes after '{system.after}', which is another kind of parser")
             for seed in plan.seeds:
                 task = replace(run, seed=seed)
                 start_key = keys.get((treebank.name, system.after, seed), "")
@@ -67,8 +71,12 @@ def protocols(plan: Plan, folders: PlanFolders) -> dict[str, dict[str, str]]:
 
 def _protocol(treebank: Treebank, system: System, folders: PlanFolders) -> str:
     """The treebank's, or else the system's own."""
+    return treebank.protocol or _settings(treebank, system, folders).data.protocol
+
+
+def _settings(treebank: Treebank, system: System, folders: PlanFolders) -> Settings:
     presets = _presets([*system.presets, *treebank.presets], folders)
-    return treebank.protocol or load_settings(presets, _assignments(treebank, system)).data.protocol
+    return load_settings(presets, _assignments(treebank, system))
 
 
 def _assignments(treebank: Treebank, system: System) -> list[str]:

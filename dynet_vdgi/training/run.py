@@ -110,6 +110,7 @@ def _taught(prepared: Preparation, log: RunLog) -> Material:
     return teach(
         material,
         settings.teacher,
+        seed=settings.seed,
         with_trees=not mixes,
         with_marginals=chooses or mixes,
         n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,

@@ -12,6 +12,7 @@ from dynet_vdgi.config import (
     ConvexMstSettings,
     DmvSettings,
     EnsembleSettings,
+    HdpDmvSettings,
     LcDmvSettings,
     TeacherSettings,
 )
@@ -29,11 +30,12 @@ LONGEST_VOTER = 40
 """Words of sentences that votes are asked about."""
 
 
-def teacher_of_kind(settings: TeacherSettings) -> Teacher:
-    """A teacher that has learnt nothing yet. Raises: ConfigError, none is asked for."""
+def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
+    """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
+    from dynet_vdgi.teachers.hdp_dmv import HdpDmv
     from dynet_vdgi.teachers.lc_dmv import LcDmv
 
     if isinstance(settings, DmvSettings):
@@ -42,6 +44,8 @@ def teacher_of_kind(settings: TeacherSettings) -> Teacher:
         return ConvexMst(settings)
     if isinstance(settings, LcDmvSettings):
         return LcDmv(settings)
+    if isinstance(settings, HdpDmvSettings):
+        return HdpDmv(settings, seed=seed)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")
@@ -51,6 +55,7 @@ def teach(
     material: Material,
     settings: TeacherSettings,
     *,
+    seed: int,
     with_trees: bool = True,
     with_marginals: bool,
     n_votes: int = 0,
@@ -77,7 +82,7 @@ def teach(
         log.append(_text_row(language, text, prior))
         for message in idle_facts(material.rules, text, facts):
             logger.warning("%s%s", f"{language}: " if language else "", message)
-        teacher = teacher_of_kind(settings).fit(text, prior)
+        teacher = teacher_of_kind(settings, seed).fit(text, prior)
         if with_trees:
             trees.append(teacher.predict(text))
         priors.append(prior)
