@@ -316,7 +316,7 @@ def test_a_long_word_is_looked_at_letter_by_letter_only_once_each(monkeypatch: p
     for form in ("ab" * 50_000, "é" * 50_000):
         assert text([form], ["X"], [0])
         assert form in svg([form], ["X"], [0])
-    assert len(looked_at) < 500
+    assert len(looked_at) < 10_000  # once a line of the terminal
 
 
 def test_one_word_and_heads_without_a_root() -> None:
