@@ -4,8 +4,8 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
-training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, or lc-dmv.
---ablate takes each part of a table away in turn, teachers only.
+training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, lc-dmv or
+hdp-dmv. --ablate takes each part of a table away in turn, teachers only.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.convex_mst import ConvexMst
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
+from dynet_vdgi.teachers.hdp_dmv import HdpDmv
 from dynet_vdgi.teachers.inside_outside import make_ready
 from dynet_vdgi.teachers.lc_dmv import LcDmv
 
-KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv")
+KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", "hdp-dmv")
 TABLES = ("strict", "text", "best")
 
 
@@ -119,6 +120,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
         "convex-mst": ConvexMst,
         "ensemble": lambda: Ensemble(Dmv(settings), ConvexMst()),
         "lc-dmv": LcDmv,
+        "hdp-dmv": HdpDmv,
     }
     systems: dict[str, Callable[[Language], Result]] = {}
 

@@ -80,6 +80,17 @@ class LcDmvSettings(Section, frozen=True, tag_field="kind", tag="lc-dmv"):
     penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
 
 
+class HdpDmvSettings(Section, frozen=True, tag_field="kind", tag="hdp-dmv"):
+    """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
+    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 50
+    subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
+    share: Annotated[
+        float, Meta(ge=0, le=0.99, description="expected share of arcs that follow a rule, at least; 0: any")
+    ] = 0.8
+
+
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     """A DMV and Convex-MST with equal votes."""
 
@@ -87,7 +98,9 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     convex_mst: ConvexMstSettings = ConvexMstSettings()
 
 
-TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | EnsembleSettings
+TeacherSettings = (
+    NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | HdpDmvSettings | EnsembleSettings
+)
 
 
 # ------------------------------------------------------------------------------------------- parsers

@@ -15,6 +15,7 @@ from dynet_vdgi.config import (
     DmvSettings,
     EnsembleSettings,
     FinetuneSettings,
+    HdpDmvSettings,
     LanguageModelSettings,
     LcDmvSettings,
     ModelSettings,
@@ -33,7 +34,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
 
 _UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, EnsembleSettings),
+    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, HdpDmvSettings, EnsembleSettings),
     "parser": (PerceptronSettings, ModelSettings),
 }
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {
