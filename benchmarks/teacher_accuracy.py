@@ -4,8 +4,9 @@
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
 Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
-training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, lc-dmv or
-hdp-dmv. --ablate takes each part of a table away in turn, teachers only.
+training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, lc-dmv, hdp-dmv,
+ndmv, which has siblings, or ndmv-first-order; --seed and --start are for the last three. --ablate takes each
+part of a table away in turn, teachers only.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.hdp_dmv import HdpDmv
 from dynet_vdgi.teachers.inside_outside import make_ready
 from dynet_vdgi.teachers.lc_dmv import LcDmv
+from dynet_vdgi.teachers.neural_dmv import NeuralDmv
 
-KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", "hdp-dmv")
+KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", "hdp-dmv", "ndmv", "ndmv-first-order")
 TABLES = ("strict", "text", "best")
 
 
@@ -120,13 +122,16 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
         "convex-mst": ConvexMst,
         "ensemble": lambda: Ensemble(Dmv(settings), ConvexMst()),
         "lc-dmv": LcDmv,
-        "hdp-dmv": HdpDmv,
+        "hdp-dmv": lambda: HdpDmv(seed=arguments.seed),
+        "ndmv": lambda: NeuralDmv(start=arguments.start, seed=arguments.seed),
+        "ndmv-first-order": lambda: NeuralDmv(siblings=False, start=arguments.start, seed=arguments.seed),
     }
     systems: dict[str, Callable[[Language], Result]] = {}
 
     def add_teachers(name: str, rules: RuleSet) -> None:
         for kind in arguments.teachers:
-            systems[f"{name}, {makers[kind]().name}"] = partial(
+            shown = kind if kind.startswith("ndmv") else makers[kind]().name
+            systems[f"{name}, {shown}"] = partial(
                 teacher, rules=rules, make=makers[kind], max_len=arguments.max_len
             )
 
@@ -154,6 +159,8 @@ def main() -> None:
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", choices=("harmonic", "dmv"), default="harmonic")
     parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)
     parser.add_argument("--valence-iterations", type=int, default=DmvSettings().valence_iterations)
     arguments = parser.parse_args()

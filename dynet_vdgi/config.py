@@ -84,11 +84,23 @@ class HdpDmvSettings(Section, frozen=True, tag_field="kind", tag="hdp-dmv"):
     """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
-    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 50
+    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
     share: Annotated[
         float, Meta(ge=0, le=0.99, description="expected share of arcs that follow a rule, at least; 0: any")
     ] = 0.8
+
+
+class NeuralDmvSettings(Section, frozen=True, tag_field="kind", tag="ndmv"):
+    """Neural DMV: a DMV whose probabilities a network computes, see `teachers.neural_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True
+    start: Annotated[
+        Literal["harmonic", "dmv"], Meta(description="trees to begin with: of short arcs, or those of a DMV")
+    ] = "harmonic"
+    epochs: Annotated[int, Meta(ge=0, description="passes over the text")] = 10
+    lr: Annotated[float, Meta(gt=0, description="learning rate of Adam")] = 0.001
 
 
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
@@ -99,7 +111,13 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
 
 
 TeacherSettings = (
-    NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | HdpDmvSettings | EnsembleSettings
+    NoTeacher
+    | DmvSettings
+    | ConvexMstSettings
+    | LcDmvSettings
+    | HdpDmvSettings
+    | NeuralDmvSettings
+    | EnsembleSettings
 )
 
 

@@ -138,7 +138,7 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         (
             "teacher.kind=dmw",
-            "config: 'teacher.kind' must be one of none, dmv, convex-mst, lc-dmv, hdp-dmv, ensemble, "
+            "config: 'teacher.kind' must be one of none, dmv, convex-mst, lc-dmv, hdp-dmv, ndmv, ensemble, "
             "not 'dmw'; did you mean 'dmv'?",
         ),
         ("parser.kind=3", "config: 'parser.kind' must be a text, not 3"),
