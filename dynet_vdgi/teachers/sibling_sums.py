@@ -42,7 +42,7 @@ class SiblingChart(NamedTuple):
     closed: Floats  # (2, n, n): by side, head and farthest word; has stopped
 
 
-class Words(NamedTuple):
+class WeighedArcs(NamedTuple):
     """A sentence: tags (n,); arcs (n + 1, n) of head and dependent, factors beside those of the tables."""
 
     tags: Ints
@@ -65,7 +65,7 @@ def fill_between(chart: SiblingChart, i: int, j: int) -> None:
 
 
 @compiled
-def inside_side(words: Words, tables: SiblingTables, chart: SiblingChart, head: int, far: int) -> None:
+def inside_side(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart, head: int, far: int) -> None:
     """The half-tree of a head that reaches to another word, and the link to that word."""
     tags, arcs = words
     link, between, closed = chart
@@ -88,7 +88,7 @@ def inside_side(words: Words, tables: SiblingTables, chart: SiblingChart, head: 
 
 
 @compiled
-def sibling_inside(words: Words, tables: SiblingTables, chart: SiblingChart) -> float:
+def sibling_inside(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart) -> float:
     """The sum Z over all trees of the product of their factors. Fills the chart."""
     tags, arcs = words
     closed, n, none = chart.closed, len(tags), len(tables.root)
@@ -108,7 +108,7 @@ def sibling_inside(words: Words, tables: SiblingTables, chart: SiblingChart) -> 
 
 @compiled
 def outside_side(
-    words: Words,
+    words: WeighedArcs,
     tables: SiblingTables,
     chart: SiblingChart,
     slopes: SiblingChart,
@@ -147,7 +147,7 @@ def outside_side(
 
 @compiled
 def sibling_outside(
-    words: Words,
+    words: WeighedArcs,
     tables: SiblingTables,
     chart: SiblingChart,
     z: float,
@@ -180,7 +180,7 @@ def sibling_outside(
 
 
 @compiled
-def scaled_words(tags: Ints, potentials: Floats, tables: SiblingTables) -> tuple[Words, float]:
+def scaled_words(tags: Ints, potentials: Floats, tables: SiblingTables) -> tuple[WeighedArcs, float]:
     """A sentence whose best factor for each word is 1, and the log of the scale, in nats.
 
     potentials (n + 1, n) of head and dependent, no logs; what a word has for itself as head is left out.
@@ -200,7 +200,7 @@ def scaled_words(tags: Ints, potentials: Floats, tables: SiblingTables) -> tuple
             if head != dependent + 1:
                 arcs[head, dependent] = potentials[head, dependent] / best
         log_scale -= math.log(best)
-    return Words(tags, arcs), log_scale
+    return WeighedArcs(tags, arcs), log_scale
 
 
 @compiled
