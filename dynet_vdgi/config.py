@@ -80,6 +80,15 @@ class LcDmvSettings(Section, frozen=True, tag_field="kind", tag="lc-dmv"):
     penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
 
 
+class RfSettings(Section, frozen=True, tag_field="kind", tag="rf"):
+    """RF: a parser that counts in its own parses, see `teachers.rasooli_faili`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=1, description="passes over the text, each with longer sentences")] = 15
+    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-counts from the shorter context")] = 1.0
+
+
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     """A DMV and Convex-MST with equal votes."""
 
@@ -87,7 +96,9 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
     convex_mst: ConvexMstSettings = ConvexMstSettings()
 
 
-TeacherSettings = NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | EnsembleSettings
+TeacherSettings = (
+    NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | RfSettings | EnsembleSettings
+)
 
 
 # ------------------------------------------------------------------------------------------- parsers

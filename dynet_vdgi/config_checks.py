@@ -17,6 +17,7 @@ from dynet_vdgi.config import (
     FinetuneSettings,
     LanguageModelSettings,
     LcDmvSettings,
+    RfSettings,
     ModelSettings,
     NoTeacher,
     PerceptronSettings,
@@ -33,7 +34,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
 
 _UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, EnsembleSettings),
+    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, RfSettings, EnsembleSettings),
     "parser": (PerceptronSettings, ModelSettings),
 }
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {

@@ -13,6 +13,7 @@ from dynet_vdgi.config import (
     DmvSettings,
     EnsembleSettings,
     LcDmvSettings,
+    RfSettings,
     TeacherSettings,
 )
 from dynet_vdgi.data.sentence import Sentence
@@ -35,6 +36,7 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
     from dynet_vdgi.teachers.lc_dmv import LcDmv
+    from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
 
     if isinstance(settings, DmvSettings):
         return Dmv(settings)
@@ -42,6 +44,8 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
         return ConvexMst(settings)
     if isinstance(settings, LcDmvSettings):
         return LcDmv(settings)
+    if isinstance(settings, RfSettings):
+        return RasooliFaili(settings, seed)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")
