@@ -121,9 +121,9 @@ class Summary:
         heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
         lengths = self._lengths(window, is_removed)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        tags = sorted({*known.tags, "ROOT"})
+        tags = sorted({*(row.tag for row in known.known), "ROOT"})
         number = {tag: k for k, tag in enumerate(tags)}
-        of_type = np.array([number[tag] for tag in known.tags])
+        of_type = np.array([number[row.tag] for row in known.known])
         own = of_type[types[~is_removed]]
         holds = np.zeros((len(tags), len(tags)), np.bool_)
         for head, tag in self._pairs:
@@ -261,7 +261,7 @@ def check(
 
 
 def _count(counter: Counter[str], types: Ints, known: Types) -> None:
-    """Counts the tags of words with these types (N,); what is new comes in the order of the words."""
-    found, first, times = np.unique(types, return_index=True, return_counts=True)
-    for k in np.argsort(first).tolist():
-        counter[known.tags[int(found[k])]] += int(times[k])
+    """Counts the tags of words with these types (N,); new ones come in the order of words, as types do."""
+    times = np.bincount(types)
+    for k in np.flatnonzero(times).tolist():
+        counter[known.known[k].tag] += int(times[k])

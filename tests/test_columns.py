@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -18,13 +19,12 @@ from dynet_vdgi import treebank_check
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
-from dynet_vdgi.data.columns import Names, Texts, columns_of, restored, with_trees
+from dynet_vdgi.data.columns import Names, Texts, Types, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
 from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation import quick_scores
 from dynet_vdgi.evaluation.attachment import evaluate
@@ -33,7 +33,8 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
-from dynet_vdgi.students.codes import part_of
+from dynet_vdgi.students.codes import Codes
+from dynet_vdgi.students.joined_codes import JoinedCodes
 
 
 @pytest.fixture(scope="module")
@@ -207,23 +208,73 @@ def test_trees_are_shortened_and_projective_as_one_by_one():
     assert columns.projective(np.array(heads), first).tolist() == flags
 
 
-def test_sentences_read_as_one_have_the_symbols_of_each(parsers):
+@pytest.mark.parametrize("is_mirrored", [False, True])
+@pytest.mark.parametrize("has_prepositions", [False, True])
+def test_sentences_read_as_one_have_the_symbols_of_each(parsers, is_mirrored, has_prepositions):
     """Also where every part of the table that reads finds something: linkers, copulas, runs."""
     rng, prior = np.random.default_rng(6), parsers[0].engine.codes.prior
-    found = {"linker": [["que", "PRON"]], "copula": ["est"], "flat run": 1.0, "adnominal": {"F:Part:": 1.0}}
-    told = replace(prior.text, found={**prior.text.found, **found}, has_gaps=True)
-    codes = replace(parsers[0].engine.codes, prior=Prior(prior.rules, told))
-    assert {"linker", "copula", "flat run"} <= {s.name for s, kind in codes.prior._settings if kind.read}
-    tags = ["NOUN", "VERB", "AUX", "ADJ", "ADP", "PRON", "DET", "ADV", "SCONJ", "PROPN"]
-    forms, feats, xpos = ("que", "est", "a"), ("_", "VerbForm=Part", "Case=Nom"), ("_", "NNG", "NNP")
-    for _ in range(60):
-        lengths = rng.integers(0, 9, 5).tolist()
-        columns = [tuple(rng.choice(values, sum(lengths)).tolist()) for values in (forms, tags, xpos, feats)]
-        gaps = (*rng.choice(["", "", ","], sum(lengths)).tolist(), "")
-        words = Sentence(columns[0], columns[1], xpos=columns[2], feats=columns[3], gaps=gaps)
-        ends = np.cumsum(lengths).tolist()
-        each = [k for n, end in zip(lengths, ends) for k in codes(part_of(words, end - n, end))]
-        assert codes.of_sentences(words, lengths) == each
+    measures = {"version-1": 0.9, "nouns-before-verbs": 0.45, "verbs-before-nouns": 0.55}
+    for k in range(3):
+        found = {
+            "linker": [["que", "PRON"]],
+            "copula": ["est"],
+            "flat run": 1.0,
+            "adnominal": {"F:Part:": 1.0},
+            "markers": {"P:a": 0.9, "P:que": -0.9, "C:Nom": 0.4, "X:EC": 1.0, "X:": -0.6},
+            "nominal predicate": k != 1,
+        }
+        level = {**measures, "nouns-before-verbs": 0.6} if k == 2 else measures
+        order = replace(
+            prior.statistics, is_mirrored=is_mirrored, first={"ADP": 5 * has_prepositions}, last={"ADP": 2}
+        )
+        told = replace(prior.text, order=order, measures=level, found=found, has_gaps=True, has_feats=True)
+        codes = EveryCode(Prior(prior.rules, told), (), ())
+        names = {s.name for s, kind in codes.prior._settings if kind.read or kind.mark}
+        assert codes.prior.joins
+        assert {"linker", "copula", "flat run", "markers", "punctuation", "distinguish"} <= names
+        for ignored in ((), (), (), ("xpos",), ("feats",), ("forms", "punctuation")):
+            text = "\n\n".join(random_sentence(rng) for _ in range(40)) + "\n\n"
+            window = columns_of(text.encode())
+            types = Types(by_xpos=False)
+            numbers = types.numbers(window)
+            is_kept = ~types.are_tagged(frozenset({"PUNCT"}))[numbers]
+            first = np.concatenate([[0], np.cumsum(is_kept)])[window.first]
+            joined = JoinedCodes(codes, types, ignored)
+            quick = joined(window, numbers, np.flatnonzero(is_kept), first).tolist()
+            assert joined._one_by_one(window, numbers, np.flatnonzero(is_kept), first).tolist() == quick
+
+
+class EveryCode(Codes):
+    """Tells all symbols apart."""
+
+    def code(self, symbol, marked):
+        return zlib.crc32(f"{symbol} {marked}".encode())
+
+
+def random_sentence(rng):
+    tags = [
+        "NOUN",
+        "VERB",
+        "AUX",
+        "ADJ",
+        "ADP",
+        "ADP",
+        "PRON",
+        "DET",
+        "ADV",
+        "SCONJ",
+        "PROPN",
+        "PUNCT",
+        "CCONJ",
+    ]
+    feats = ("_", "_", "VerbForm=Part", "Case=Nom", "PronType=Rel", "Case=Gen|VerbForm=Part")
+    xpos = ("_", "_", "NNG", "NNP") if rng.random() < 0.5 else ("NNG", "VV+EC", "NNP+JKS")
+    lines = []
+    for word in range(1, int(rng.integers(2, 12))):
+        columns = [str(rng.choice(values)) for values in (("Que", "est", "a"), tags, xpos, feats)]
+        form, tag, morphs, features = columns
+        lines.append(f"{word}\t{form}\t_\t{tag}\t{morphs}\t{features}\t{word - 1}\tdep\t_\t_")
+    return "\n".join(lines)
 
 
 def test_scores_by_columns_are_those_by_sentences(sentences, tmp_path, monkeypatch):

@@ -51,6 +51,14 @@ CASES: dict[str, tuple[str, Values]] = {
         "best",
         {"rules": "ud", "teacher": {"kind": "lc-dmv", "iterations": 3}, "parser": {"log2_buckets": 10}},
     ),
+    "hdp-dmv": (
+        "best",
+        {
+            "rules": "ud",
+            "teacher": {"kind": "hdp-dmv", "iterations": 12, "subsymbols": 2, "share": 0.6},
+            "parser": {"log2_buckets": 10},
+        },
+    ),
     "ensemble": (
         "best",
         {
@@ -106,6 +114,8 @@ OTHER: dict[str, Any] = {
     "teacher.depth": 0,
     "teacher.chunk": 1,
     "teacher.penalty": 100.0,
+    "teacher.subsymbols": 1,
+    "teacher.share": 0.2,
     "teacher.dmv.iterations": 1,
     "teacher.dmv.valence_iterations": 1,
     "teacher.dmv.smoothing": 7.0,
@@ -173,16 +183,15 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
 
+PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ensemble")
+
 OTHERWISE: dict[tuple[str, str], Values] = {
-    **{(case, "parser.kind"): TO_NEURAL for case in ("best", "convex-mst", "lc-dmv", "ensemble")},
-    **{
-        (case, "parser.kind"): TO_PERCEPTRON
-        for case in CASES
-        if case not in ("best", "convex-mst", "lc-dmv", "ensemble")
-    },
+    **{(case, "parser.kind"): TO_NEURAL for case in PERCEPTRONS},
+    **{(case, "parser.kind"): TO_PERCEPTRON for case in CASES if case not in PERCEPTRONS},
     **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},
     ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
+    ("hdp-dmv", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
     ("best-finetuned", "rules"): {"rules": "strict"},
     ("best-finetuned", "posterior.features"): {"posterior": {"features": "counts"}},
@@ -200,7 +209,7 @@ TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more
 FOR_COUNTS = "is for counts of rules; set posterior"
 
 REFUSED: dict[tuple[str, str], str] = {
-    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case != "lexicalised"},
+    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case not in ("lexicalised", "hdp-dmv")},
     ("paper", "posterior.features"): NO_TABLE,
     ("rl-bl", "posterior.features"): NO_TABLE,
     ("lexicalised", "posterior.features"): NO_TABLE,

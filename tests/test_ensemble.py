@@ -15,7 +15,15 @@ from shell import Vdgi
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, LcDmvSettings, NoTeacher
+from dynet_vdgi.config import (
+    ConvexMstSettings,
+    DmvSettings,
+    EnsembleSettings,
+    HdpDmvSettings,
+    LcDmvSettings,
+    NoTeacher,
+    RfSettings,
+)
 from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -25,6 +33,7 @@ from dynet_vdgi.teachers.common import Floats, Teacher
 from dynet_vdgi.teachers.convex_mst import ConvexMst
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
+from dynet_vdgi.teachers.hdp_dmv import HdpDmv
 from dynet_vdgi.teachers.lc_dmv import LcDmv
 from dynet_vdgi.training.teaching import teacher_of_kind
 
@@ -104,11 +113,20 @@ SETTINGS: dict[str, Any] = {
     "dmv": DmvSettings(iterations=4),
     "convex-mst": ConvexMstSettings(iterations=3, ridge=0.01),
     "lc-dmv": LcDmvSettings(iterations=4),
+    "hdp-dmv": HdpDmvSettings(iterations=2, subsymbols=2),
+    "rf": RfSettings(iterations=3),
     "ensemble": EnsembleSettings(
         dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
     ),
 }
-NAMES = {"dmv": "DMV", "convex-mst": "Convex-MST", "lc-dmv": "LC-DMV", "ensemble": "DMV + Convex-MST"}
+NAMES = {
+    "dmv": "DMV",
+    "convex-mst": "Convex-MST",
+    "lc-dmv": "LC-DMV",
+    "hdp-dmv": "HDP-DMV",
+    "rf": "RF",
+    "ensemble": "DMV + Convex-MST",
+}
 
 
 def test_every_kind_of_the_settings_has_a_teacher() -> None:
@@ -129,7 +147,8 @@ def test_every_kind_teaches_its_own_trees() -> None:
         "convex-mst": ConvexMst(iterations=3, ridge=0.01),
     }
     found = {kind: teacher_of_kind(settings, 1).fit(TEXT, prior) for kind, settings in SETTINGS.items()}
-    teachers |= {"lc-dmv": LcDmv(SETTINGS["lc-dmv"]), "ensemble": Ensemble(*members)}
+    teachers |= {"lc-dmv": LcDmv(SETTINGS["lc-dmv"]), "hdp-dmv": HdpDmv(SETTINGS["hdp-dmv"])}
+    teachers |= {"ensemble": Ensemble(*members)}
     for kind, teacher in teachers.items():
         assert found[kind].predict(TEXT) == teacher.fit(TEXT, prior).predict(TEXT)
         for mine, expected in zip(found[kind].marginals(UNSEEN), teacher.marginals(UNSEEN)):

@@ -36,6 +36,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "best-tags": ([], []),
     "best-variational": (FIRST, []),
     "demo": (FIRST, []),
+    "hdp-dmv": ([], []),
     "lc-dmv": ([], []),
     "leave-one-out": (BOTH, []),
     "lexicalised": (FIRST, []),

@@ -8,7 +8,7 @@ Letters: N words, S sentences, R different texts.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from dynet_vdgi.data import column_kernels
 from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Ints, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
+from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.limits import limit
 from dynet_vdgi.machine_code import PLENTY, Kernel
 
@@ -103,36 +104,37 @@ def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, In
     return data, len(text), _POLICIES[heads], limit("words"), found, np.zeros(4, np.int64)
 
 
-class Texts:
+class Texts(Known[str]):
     """Numbers, from 0 in order of arrival, for what stands in a column, or in several side by side."""
 
     def __init__(self, column: int, last: int | None = None) -> None:
         self.column, self.last = column, column if last is None else last
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        self.known: list[str] = []
+    def forget(self) -> None:
+        super().forget()
         self._slots = np.zeros(1 << 12, np.int32)
         self._hashes = np.zeros(1 << 11, np.uint64)
         self._ends = np.zeros(1 + (1 << 11), np.int64)
         self._store = np.zeros(1 << 15, np.uint8)
 
-    def numbers(self, columns: Columns) -> Ints:
-        """The numbers (N,) of words; texts may be forgotten before, never by it in between."""
+    def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
+        """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""
         if len(self.known) > MOST_TEXTS:
-            self._forget()
-        numbers, counts = np.zeros(len(columns.fields), np.int64), np.zeros(2, np.int64)
+            self.forget()
+        fields = columns.fields if words is None else columns.fields[words]
+        numbers, counts = np.zeros(len(fields), np.int64), np.zeros(2, np.int64)
         size, done = len(self.known), 0
         while done < len(numbers) or not len(numbers):
             _NUMBER(
-                *(columns.data, columns.fields, self.column, self.last + 1),
+                *(columns.data, fields, self.column, self.last + 1),
                 *(self._slots, self._hashes, self._ends, self._store, done, size, numbers, counts),
                 work=QUICK,
             )
             size, done = counts.tolist()
             if done == len(numbers):
                 break
-            begin, end = columns.fields[done, [self.column, self.last + 1]].tolist()
+            begin, end = fields[done, [self.column, self.last + 1]].tolist()
             self._grow(size, end - begin)
         ends, store = self._ends[: size + 1].tolist(), self._store.tobytes()
         for k in range(len(self.known), size):
@@ -157,47 +159,41 @@ class Texts:
             self._slots = slots
 
 
-class Types:
+class WordColumns(NamedTuple):
+    """What stands in columns of a word; `tag` is UPOS or XPOS."""
+
+    upos: str
+    tag: str
+    xpos: str
+    feats: str
+
+
+class Types(Known[WordColumns]):
     """Tags and FEATS of words, by number of the different triples (R,), see `quick`; grows as they come."""
 
     def __init__(self, by_xpos: bool) -> None:
         self._by_xpos, self._texts = by_xpos, Texts(UPOS, FEATS)
         self._source = self._texts.known
-        self.forget()
-
-    def forget(self) -> None:
-        """Begins anew."""
-        self.upos: list[str] = []
-        self.tags: list[str] = []
-        self.xpos: list[str] = []
-        self.feats: list[str] = []
-        self.is_odd = np.zeros(0, np.bool_)
+        super().__init__()
 
     def numbers(self, columns: Columns) -> Ints | None:
         """The types (N,) of words; None: a tag is missing, or there is a fault in FEATS."""
-        numbers, odd = self._texts.numbers(columns), self.is_odd.tolist()
+        numbers = self._texts.numbers(columns)
         if self._texts.known is not self._source:
             self.forget()
-            self._source, odd = self._texts.known, []
-        for text in self._source[len(odd) :]:
+            self._source = self._texts.known
+        for text in self._source[len(self.known) :]:
             upos, xpos, feats = text.split("\t")
-            tag = xpos if self._by_xpos else upos
-            odd.append("_" in (upos, tag) or not is_feats(feats))
-            self.upos.append(upos)
-            self.tags.append(tag)
-            self.xpos.append(xpos)
-            self.feats.append(feats)
-        if len(odd) > len(self.is_odd):
-            self.is_odd = np.array(odd, np.bool_)
-            self.learnt()
-        return None if self.is_odd[numbers].any() else numbers
+            self.known.append(WordColumns(upos, xpos if self._by_xpos else upos, xpos, feats))
+        return None if self.table("odd", _is_odd, np.bool_)[numbers].any() else numbers
 
-    def learnt(self) -> None:
-        """Called when there are more."""
-
-    def are_tagged(self, tags: Container[str]) -> Flags:
+    def are_tagged(self, tags: frozenset[str]) -> Flags:
         """Which types (R,) have one of these universal tags."""
-        return np.array([upos in tags for upos in self.upos], np.bool_)
+        return self.table(tags, lambda row: row.upos in tags, np.bool_)
+
+
+def _is_odd(row: WordColumns) -> bool:
+    return "_" in (row.upos, row.tag) or not is_feats(row.feats)
 
 
 class Names:

@@ -332,10 +332,15 @@ def _descriptor(target: str) -> int | None:
     return None
 
 
+def check_named(output: str) -> None:
+    """Raises: `UsageError`, the name is empty, as that of a variable of the shell that is not set."""
+    if not output:
+        raise UsageError("the name of the output is empty")
+
+
 def _writable_mode(target: str) -> int | None:
     """File type and permission bits of `target`, None when there is none yet; `UsageError` if unwritable."""
-    if not target:
-        raise UsageError("the name of the output is empty")
+    check_named(target)
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:

@@ -81,6 +81,11 @@ class Group:
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
 
+    @classmethod
+    def of_tags(cls, *tags: str) -> Group:
+        """Words with one of these tags."""
+        return cls(tuple(map(Pattern, tags)))
+
     @cached_property
     def tags(self) -> frozenset[str]:
         """The tags that are mentioned, with conditions or without."""

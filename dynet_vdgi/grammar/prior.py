@@ -25,11 +25,10 @@ from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts import KINDS
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.parts.words import WORDS, split
-from dynet_vdgi.grammar.patterns import ANY, Group
 from dynet_vdgi.grammar.rules import ROOT, SIDES, Grouped, Rule, RuleSet, Table
 from dynet_vdgi.grammar.settings import Setting
 from dynet_vdgi.grammar.statistics import TOLD, Text, levels
-from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.views import AnyView, View
 from dynet_vdgi.grammar.word_order import Statistics
 
 Floats = NDArray[np.float64]
@@ -130,7 +129,7 @@ class Prior:
             pass
         return view
 
-    def reading(self, view: View) -> Iterator[Setting]:
+    def reading(self, view: AnyView) -> Iterator[Setting]:
         """Reads a view step by step: yields each setting that may change how words are read, when it has."""
         for setting, kind in self._settings:
             if kind.read is not None:
@@ -177,24 +176,23 @@ class Prior:
         """The model's symbol of each word, and the finer one that a student is told, in order."""
         view = self.view(sentence)
         symbols = view.symbols
-        marked = symbols
-        for setting, kind in self._settings:
-            marks = kind.mark(view, setting, self.text) if kind.mark is not None else None
-            if marks is not None:
-                marked = [a + b for a, b in zip(marked, marks)]
+        marked = list(symbols)
+        for flags, mark in self.marks(view):
+            for word in np.flatnonzero(flags).tolist():
+                marked[word] += mark
         step = -1 if self.statistics.is_mirrored else 1
         return symbols[::step], marked[::step]
 
+    def marks(self, view: AnyView) -> Iterator[tuple[Flags, str]]:
+        """What a student is told of words besides their symbols: which words (n,) have which mark."""
+        for setting, kind in self._settings:
+            if kind.mark is not None:
+                yield from kind.mark(view, setting, self.text)
+
     @property
-    def reads_joined(self) -> bool:
-        """If sentences may be read as one, see `parts.kinds`: no group has whatever tag a word has."""
-        groups = [
-            group
-            for setting, _ in self._settings
-            for group in (*setting.groups, *setting.options.values())
-            if isinstance(group, Group)
-        ]
-        return not (self.statistics.is_mirrored or any(ANY in group.tags for group in groups))
+    def joins(self) -> bool:
+        """If many sentences may be read at once, see `parts.kinds`."""
+        return all(kind.joins or (kind.read is None and kind.mark is None) for _, kind in self._settings)
 
     def silence(self, setting: Setting) -> str:
         """Why a setting of the table says nothing in this text; "" if it says something."""

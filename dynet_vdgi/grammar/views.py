@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,15 @@ from dynet_vdgi.grammar.patterns import ANY, Group
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 NOTHING = "_"
 
-BOUNDARY = "\n"
-"""The tag of a word that stands between two sentences that are read as one; no word of a text has it."""
+WordType = tuple[str, str, str]
+"""Tag, FEATS and XPOS of a word."""
+
+Reading = tuple[str, str]
+"""The tag that a table reads, and FEATS."""
 
 
 def last_morph(xpos: str) -> str:
@@ -45,7 +50,76 @@ class Phrase(NamedTuple):
     head: int
 
 
-class View:
+class AnyView(ABC):
+    """What parts that read words may ask for, of one sentence (`View`) or of many (`JoinedView`); n places.
+
+    `key`, where a function of a word is wanted, stands for the function as long as the table is used.
+    """
+
+    n: int
+    tags: Sequence[str]
+    feats: Sequence[str]
+    xpos: Sequence[str]
+    read: Sequence[str]
+    predicates: dict[int, int]
+    linked: dict[int, tuple[int, list[int]]]
+    runs: dict[int, int]
+    run_ends: dict[int, int]
+
+    @property
+    @abstractmethod
+    def are_gaps(self) -> Flags:
+        """Before which words (n,) punctuation was removed; not before the first one of a sentence."""
+
+    @abstractmethod
+    def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
+        """Of which words (n,) something holds."""
+
+    @abstractmethod
+    def flags(self, group: Group, bare: bool = False) -> Flags:
+        """Which words (n,) belong to a group, as the table reads their tags; `bare`: if they had no FEATS."""
+
+    @abstractmethod
+    def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
+        """What a function makes of the forms, in lower case, of some words."""
+
+    @abstractmethod
+    def rename(self, word: int, tag: str, symbol: str) -> None:
+        """Has a word read as another tag, with a symbol of its own."""
+
+    @abstractmethod
+    def set_symbol(self, word: int, symbol: str) -> None:
+        """Changes the symbol of a word only."""
+
+    @abstractmethod
+    def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
+        """Gives words whose symbol is their tag a finer one, if there is one: not "".
+
+        `known` is room for what the function said.
+        """
+
+    @abstractmethod
+    def mark_symbols(self, flags: Flags, mark: str) -> None:
+        """Adds a mark to the symbols of the words (n,) that are flagged."""
+
+    @abstractmethod
+    def end_of(self, word: int) -> int:
+        """Where the sentence of a word ends."""
+
+    def has(self, group: Group, word: int) -> bool:
+        """Whether a word belongs to a group."""
+        return group.has(self.read[word], self.feats[word])
+
+    def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
+        """The first word of a group from `start` on, before `end`; -1: none."""
+        end = (self.n if step > 0 else -1) if end is None else end
+        for word in range(start, end, step):
+            if group.has(self.read[word], self.feats[word]):
+                return word
+        return -1
+
+
+class View(AnyView):
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
     `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model:
@@ -80,9 +154,9 @@ class View:
         self.clauses: dict[int, int] = {}  # word that begins a clause: its finite verb
 
     @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Tag and FEATS of each word (n,)."""
-        return list(zip(self.tags, self.feats))
+    def words(self) -> list[WordType]:
+        """Tag, FEATS and XPOS of each word (n,)."""
+        return list(zip(self.tags, self.feats, self.xpos))
 
     @cached_property
     def forms(self) -> list[str]:
@@ -103,29 +177,44 @@ class View:
         """The text's tags that the sentence has."""
         return frozenset(self.tags)
 
-    def flags(self, group: Group) -> Flags:
-        """Which words (n,) belong to a group, as the table reads their tags."""
+    @property
+    def are_gaps(self) -> Flags:
+        return np.array(self.gaps, dtype=bool)
+
+    def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
+        return np.array([holds(word) for word in self.words], dtype=bool)
+
+    def flags(self, group: Group, bare: bool = False) -> Flags:
         if ANY in group.plain:
             return np.ones(self.n, dtype=bool)
         if not group.special:
             plain = group.plain
             return np.array([tag in plain for tag in self.read], dtype=bool)
-        return np.array([group.has(*pair) for pair in zip(self.read, self.feats)], dtype=bool)
+        feats = [NOTHING] * self.n if bare else self.feats
+        return np.array([group.has(*pair) for pair in zip(self.read, feats)], dtype=bool)
 
-    def has(self, group: Group, word: int) -> bool:
-        """Whether a word belongs to a group."""
-        return group.has(self.read[word], self.feats[word])
+    def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
+        return np.array([function(self.form(word)) for word in words.tolist()], dtype)
+
+    def rename(self, word: int, tag: str, symbol: str) -> None:
+        self.read[word], self.symbols[word] = tag, symbol
+
+    def set_symbol(self, word: int, symbol: str) -> None:
+        self.symbols[word] = symbol
+
+    def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
+        found = list(map(known.get, self.words))
+        if None in found:
+            known.update({word: finer(word) for word in set(self.words) if word not in known})
+            found = list(map(known.get, self.words))
+        if any(found):
+            self.symbols[:] = [
+                new if new and old == tag else old for new, old, tag in zip(found, self.symbols, self.tags)
+            ]
+
+    def mark_symbols(self, flags: Flags, mark: str) -> None:
+        for word in np.flatnonzero(flags).tolist():
+            self.symbols[word] += mark
 
     def end_of(self, word: int) -> int:
-        """Where the sentence of a word ends."""
-        if BOUNDARY not in self.different:
-            return self.n
-        return next((k for k in range(word, self.n) if self.tags[k] == BOUNDARY), self.n)
-
-    def first(self, group: Group, start: int, end: int | None = None, step: int = 1) -> int:
-        """The first word of a group from `start` on, before `end`; -1: none."""
-        end = (self.n if step > 0 else -1) if end is None else end
-        for word in range(start, end, step):
-            if group.has(self.read[word], self.feats[word]):
-                return word
-        return -1
+        return self.n

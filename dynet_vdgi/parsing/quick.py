@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.column_kernels import FEATS, FORM
 from dynet_vdgi.data.columns import Columns, Names, Texts, Types, columns_of, restored, with_trees
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
 from dynet_vdgi.parsing.engines import SymbolEngine
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
+from dynet_vdgi.students.joined_codes import JoinedCodes
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -45,20 +45,6 @@ class QuickParsed(NamedTuple):
     unknown_tags: Counter[str]
 
 
-class _ParsersTypes(Types):
-    """Types, and what a parser makes of each (R,)."""
-
-    def __init__(self, parser: Parser) -> None:
-        super().__init__(parser.model.settings.data.tags == "xpos")
-        self._removed = parser.protocol.removed_tags
-        self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
-
-    def learnt(self) -> None:
-        self.is_removed = self.are_tagged(self._removed)
-        self.is_unknown = np.array([tag not in self._numbers for tag in self.tags], np.bool_)
-        self.tag_numbers = np.array([self._numbers.get(tag, 0) for tag in self.tags], np.int64)
-
-
 class QuickParser:
     """A parser that keeps what it has learnt of types from window to window."""
 
@@ -66,9 +52,12 @@ class QuickParser:
         engine = parser.engine
         assert isinstance(engine, SymbolEngine)
         self._parser, self._engine, self._labeller = parser, engine, labeller
-        self._ignored = parser.model.settings.data.ignore
-        self._types = _ParsersTypes(parser)
-        self._forms, self._words = Texts(FORM), Texts(FORM, FEATS)
+        data = parser.model.settings.data
+        self._ignored = data.ignore
+        self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
+        self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
+        codes = engine.codes
+        self._codes = None if codes is None else JoinedCodes(codes, self._types, self._ignored)
         self._lock = threading.Lock()  # one window at a time: threads of a cluster's worker share it
 
     @staticmethod
@@ -86,7 +75,7 @@ class QuickParser:
             return None if types is None else self._parsed(columns, types, how, verb_final)
 
     def _parsed(self, columns: Columns, types: Ints, how: How, verb_final: bool | None) -> QuickParsed:
-        is_removed = self._types.is_removed[types]
+        is_removed = self._types.are_tagged(self._parser.protocol.removed_tags)[types]
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         first = before[columns.first]
@@ -108,34 +97,18 @@ class QuickParser:
         return QuickParsed(content, len(columns.first) - 1, len(types), self._unknown(types[kept]))
 
     def _unknown(self, kept: Ints) -> Counter[str]:
+        is_unknown = self._types.table("unknown", lambda row: row.tag not in self._numbers, np.bool_)
         times: Counter[str] = Counter()
-        for k in kept[self._types.is_unknown[kept]].tolist():
-            times[self._types.tags[k]] += 1
+        for k in kept[is_unknown[kept]].tolist():
+            times[self._types.known[k].tag] += 1
         return times
 
     def _symbols(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> Ints:
         """What the perceptron is told of the words (K,) that are kept."""
-        codes = self._engine.codes
-        if codes is None:
-            return self._types.tag_numbers[types[kept]]
-        words = self._words_read(columns, types, kept)
-        return np.array(codes.of_sentences(words, np.diff(first).tolist()), np.int64)
-
-    def _words_read(self, columns: Columns, types: Ints, kept: Ints) -> Sentence:
-        """All words (K,) as if they were one sentence, as far as symbols depend on them."""
-        forms: tuple[str, ...] = ("_",) * len(kept)
-        if "forms" not in self._ignored:
-            numbers = self._forms.numbers(columns)[kept].tolist()
-            forms = tuple([self._forms.known[k] for k in numbers])
-        own = types[kept].tolist()
-        tags = tuple([self._types.tags[k] for k in own])
-        feats = () if "feats" in self._ignored else tuple([self._types.feats[k] for k in own])
-        xpos = () if "xpos" in self._ignored else tuple([self._types.xpos[k] for k in own])
-        gaps: tuple[str, ...] = ()
-        if "punctuation" not in self._ignored:
-            skipped = np.diff(kept, prepend=-1) > 1  # a word that is removed stands before this one
-            gaps = (*["." if is_gap else "" for is_gap in skipped.tolist()], "")
-        return Sentence(forms, tags, xpos=xpos, feats=feats, gaps=gaps)
+        if self._codes is not None:
+            return self._codes(columns, types, kept, first)
+        tag_numbers: Ints = self._types.table("tag", lambda row: self._numbers.get(row.tag, 0))
+        return tag_numbers[types[kept]]
 
     def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_final: bool | None) -> Ints:
         """The relations (N,), by number in LABELS."""
@@ -149,7 +122,8 @@ class QuickParser:
         if sees_forms:
             words = [self._word(self._words.known[k]) for k in present]
         else:
-            words = [(self._types.upos[k], self._seen(self._types.feats[k])) for k in present]
+            known = self._types.known
+            words = [(known[k].upos, self._seen(known[k].feats)) for k in present]
         return self._labeller.labels(words, of_words, heads, columns.first, verb_final)
 
     def _word(self, text: str) -> tuple[str, ...]:

@@ -295,8 +295,9 @@ class Stream:
         except Exception as error:
             if not self._is_cluster:
                 raise
-            said = " ".join(str(error).split())
-            raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
+            from dynet_vdgi.dask_cluster import lost_or_failed
+
+            raise lost_or_failed(error) from error
 
 
 def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:

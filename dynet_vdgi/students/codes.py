@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -22,7 +21,6 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.grammar.views import BOUNDARY, NOTHING
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS
 from dynet_vdgi.students.perceptron import code_of
 
@@ -77,28 +75,11 @@ class Codes:
         try:
             return list(map(known.__getitem__, pairs))
         except KeyError:
-            known.update({pair: self._code(*pair) for pair in set(pairs) if pair not in known})
+            known.update({pair: self.code(*pair) for pair in set(pairs) if pair not in known})
             return list(map(known.__getitem__, pairs))
 
-    def of_sentences(self, sentences: Sentence, lengths: Sequence[int]) -> list[int]:
-        """The numbers (N,) of the words of sentences of these lengths that are given as one.
-
-        They are read as one, if that is the same, which takes a third of the time.
-        """
-        ends = list(accumulate(lengths))
-        if not self._reads_joined or "+" in "".join(sentences.xpos):
-            parts = (part_of(sentences, end - n, end) for n, end in zip(lengths, ends))
-            return [number for part in parts for number in self(part)]
-        numbers = self(_joined(sentences, ends[:-1]))
-        for k, end in enumerate(reversed(ends[:-1]), 2):
-            del numbers[end + len(ends) - k]
-        return numbers
-
-    @cached_property
-    def _reads_joined(self) -> bool:
-        return self.prior.reads_joined
-
-    def _code(self, symbol: str, marked: str) -> int:
+    def code(self, symbol: str, marked: str) -> int:
+        """The number of a word with these symbols."""
         by_coarse, by_fine = self._numbers
         number = by_coarse.get(symbol) or by_coarse.get(coarse(symbol), 0)
         return code_of(number, by_fine.get(marked) or by_fine.get(symbol) or by_fine.get(coarse(symbol), 0))
@@ -134,28 +115,3 @@ def part_of(sentences: Sentence, start: int, end: int) -> Sentence:
         feats=sentences.feats[start:end],
         gaps=(*sentences.gaps[start:end], "") if sentences.gaps else (),
     )
-
-
-def _joined(sentences: Sentence, places: Sequence[int]) -> Sentence:
-    """The sentences with a word between them at places, counted without such words."""
-    gaps = list(sentences.gaps or [""] * (len(sentences) + 1))
-    for place in places:
-        gaps[place] = ""  # before the first word
-    return Sentence(
-        _with_between(sentences.forms, NOTHING, places),
-        _with_between(sentences.tags, BOUNDARY, places),
-        xpos=_with_between(sentences.xpos, NOTHING, places),
-        feats=_with_between(sentences.feats, NOTHING, places),
-        gaps=_with_between(gaps, BOUNDARY, places),
-    )
-
-
-def _with_between(column: Sequence[str], between: str, places: Sequence[int]) -> tuple[str, ...]:
-    """A column with another entry before each of these places; an empty one stays empty."""
-    result: list[str] = []
-    start = 0
-    for place in places if column else ():
-        result += column[start:place]
-        result.append(between)
-        start = place
-    return (*result, *column[start:])

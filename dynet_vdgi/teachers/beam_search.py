@@ -1,12 +1,12 @@
 """Beam search over arc-standard derivations of a model that counts tags, compiled by numba.
 
-The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or to
-reduce, on which side, and what tag the word has that is shifted. Derivations are as in `grammar.transitions`. Those
-in a beam have read equally many words; between two shifts a beam is searched for reductions, too. The
-potentials of a rule table are factors of the arcs. That of the root would come last, too late for a beam: at
-each reduction the derivation gets, or loses, what the best root still possible has.
+The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
+to reduce, on which side, and what tag the word has that is shifted. Derivations are as in
+`grammar.transitions`. Those in a beam have read equally many words; between two shifts a beam is searched for
+reductions, too. The potentials of a rule table are factors of the arcs. That of the root would come last, too
+late for a beam: at each reduction the derivation gets, or loses, what the best root still possible has.
 
-Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here, and the tag T says that there is none.
+Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, rea
         word = beam.stack[row, k]
         if word != gone and roots[word] > best:
             best = roots[word]
-    return best
+    return float(best)
 
 
 @compiled
@@ -197,7 +197,7 @@ def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats) -> float:
             depth -= 1
             stack[depth - 1] = head
         marginals[0, stack[0]] += weight
-    return most + np.log(total)
+    return float(most + np.log(total))
 
 
 @compiled

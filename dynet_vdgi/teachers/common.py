@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,16 @@ class Teacher(ABC):
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
 
 
+class SymbolText(NamedTuple):
+    """What a teacher of symbols learns from."""
+
+    sentences: list[Sentence]
+    symbols: list[list[int]]  # of each, ids (n,)
+    potentials: list[Floats]  # of each, (n + 1, n + 1)
+    n_symbols: int  # all ids are below
+    prior: Prior
+
+
 class SymbolTeacher(Teacher, Generic[Model]):
     """A teacher with one model of symbols and arc potentials.
 
@@ -79,11 +89,13 @@ class SymbolTeacher(Teacher, Generic[Model]):
     def fit(self: TagSelf, text: Iterable[Sentence], prior: Prior) -> TagSelf:
         sentences = list(text)
         short = [s for s in sentences if len(s) <= self.max_len] if self.max_len else sentences
-        views = [prior.view(sentence) for sentence in progress.over(short or sentences, "sentences")]
+        learnt_from = short or sentences
+        views = [prior.view(sentence) for sentence in progress.over(learnt_from, "sentences")]
         rows = [prior.symbols(view) for view in views]
         potentials = [prior.potentials_of(view) for view in views]
         self.symbols = symbols = with_coarse(rows)
-        model = self._learnt(symbol_ids(rows, symbols), potentials, len(symbols) + 1)
+        ids = symbol_ids(rows, symbols)
+        model = self._learnt(SymbolText(learnt_from, ids, potentials, len(symbols) + 1, prior))
         model, symbols = self._refined(model, symbols, views, potentials, prior)
         self.symbols, self.prior, self._model = symbols, prior, model
         return self
@@ -94,8 +106,8 @@ class SymbolTeacher(Teacher, Generic[Model]):
         """Longest sentence it learns from, in words; 0: any. If there are only longer ones, it takes them."""
 
     @abstractmethod
-    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> Model:
-        """The model of sentences of symbol ids (n,) below n_symbols, with potentials (n + 1, n + 1)."""
+    def _learnt(self, text: SymbolText) -> Model:
+        """The model of a text."""
 
     def _refined(
         self,

@@ -33,7 +33,7 @@ from dynet_vdgi.config import ConvexMstSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -287,8 +287,8 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
     def max_len(self) -> int:
         return self.settings.max_len
 
-    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> ConvexMstModel:
-        return fit(symbols, potentials, n_symbols, self.settings)
+    def _learnt(self, text: SymbolText) -> ConvexMstModel:
+        return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
 
     def scores(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMstModel.scores`."""

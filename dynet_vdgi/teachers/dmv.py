@@ -36,7 +36,7 @@ from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, best_trees, symbol_ids
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, symbol_ids
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
@@ -232,8 +232,8 @@ class Dmv(SymbolTeacher[DmvModel]):
     def max_len(self) -> int:
         return self.settings.max_len
 
-    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> DmvModel:
-        return fit(symbols, potentials, n_symbols, self.settings)
+    def _learnt(self, text: SymbolText) -> DmvModel:
+        return fit(text.symbols, text.potentials, text.n_symbols, self.settings)
 
     def _refined(
         self,

@@ -28,7 +28,7 @@ from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.teachers import left_corner
-from dynet_vdgi.teachers.common import SymbolTeacher
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
@@ -198,9 +198,9 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
     def max_len(self) -> int:
         return self.settings.max_len
 
-    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> LcDmvModel:
+    def _learnt(self, text: SymbolText) -> LcDmvModel:
         features = SharedFeatures.of(self.symbols)
-        return LcDmvModel(*fit(symbols, potentials, features, n_symbols, self.settings))
+        return LcDmvModel(*fit(text.symbols, text.potentials, features, text.n_symbols, self.settings))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         return [self.model.dmv.marginals(*both) for both in zip(*self.encoded(sentences))]

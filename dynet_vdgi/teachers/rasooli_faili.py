@@ -14,7 +14,7 @@ Time is linear in the words for stacks of bounded depth. Letters: T tags.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from dynet_vdgi import progress
 from dynet_vdgi.config import RfSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.teachers.beam_search import Tables, count_all, expect, search
-from dynet_vdgi.teachers.common import Floats, SymbolTeacher
+from dynet_vdgi.teachers.beam_search import Ints, Tables, count_all, expect, search
+from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv import Packed, normalised
 
 RANDOMNESS = 1.0
@@ -83,7 +83,7 @@ def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tab
     return tables, tuple(log)
 
 
-def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Floats, Floats, Floats]:
+def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, Ints, Floats]:
     """Tags, first words and log-potentials of the sentences of up to so many words."""
     lengths = np.diff(text.first)
     chosen = lengths <= longest
@@ -110,7 +110,7 @@ class RasooliFaili(SymbolTeacher[RfModel]):
 
     name = "RF"
 
-    def __init__(self, settings: RfSettings | None = None, seed: int = 1, **numbers: float) -> None:
+    def __init__(self, settings: RfSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(RfSettings, numbers, settings)
         self.seed = seed
@@ -119,9 +119,9 @@ class RasooliFaili(SymbolTeacher[RfModel]):
     def max_len(self) -> int:
         return self.settings.max_len
 
-    def _learnt(self, symbols: list[list[int]], potentials: list[Floats], n_symbols: int) -> RfModel:
-        text = Packed.of(symbols, potentials, n_symbols)
-        return RfModel(*fit(text, n_symbols, self.settings, self.seed))
+    def _learnt(self, text: SymbolText) -> RfModel:
+        packed = Packed.of(text.symbols, text.potentials, text.n_symbols)
+        return RfModel(*fit(packed, text.n_symbols, self.settings, self.seed))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Shares of the beam's probability."""
@@ -132,8 +132,8 @@ class RasooliFaili(SymbolTeacher[RfModel]):
             n = len(tags)
             matrix = np.zeros((n + 1, n))
             if n:
-                beam = search(packed.tags, np.log(packed.potentials).reshape(n + 1, n), tables, self.settings.beam)
-                expect(beam, packed.tags, ignored, matrix)
+                logs = np.log(packed.potentials).reshape(n + 1, n)
+                expect(search(packed.tags, logs, tables, self.settings.beam), packed.tags, ignored, matrix)
             found.append(matrix)
         return found
 

@@ -13,7 +13,7 @@ import msgspec
 
 from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import ModelSettings, Settings, without_effect
+from dynet_vdgi.config import HdpDmvSettings, ModelSettings, Settings, without_effect
 from dynet_vdgi.data import conllu, file_checks, files, treebank
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
@@ -304,7 +304,10 @@ def _check_ignored(settings: Settings, rules: RuleSet, kind: str) -> None:
     by_table = settings.has_teacher or (
         settings.is_neural and settings.learns_from_text and settings.posterior.features == "potentials"
     )
-    sees_words = settings.is_neural and settings.model.word_dim and "forms" in ignored
+    reads_forms = (settings.is_neural and settings.model.word_dim) or isinstance(
+        settings.teacher, HdpDmvSettings
+    )
+    sees_words = reads_forms and "forms" in ignored
     if not ignored or kind == "words" or sees_words or (by_table and table is not None and table.settings):
         return
     raise ConfigError(

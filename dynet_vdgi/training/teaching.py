@@ -12,6 +12,7 @@ from dynet_vdgi.config import (
     ConvexMstSettings,
     DmvSettings,
     EnsembleSettings,
+    HdpDmvSettings,
     LcDmvSettings,
     RfSettings,
     TeacherSettings,
@@ -35,6 +36,7 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.teachers.ensemble import Ensemble
+    from dynet_vdgi.teachers.hdp_dmv import HdpDmv
     from dynet_vdgi.teachers.lc_dmv import LcDmv
     from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
 
@@ -44,8 +46,10 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
         return ConvexMst(settings)
     if isinstance(settings, LcDmvSettings):
         return LcDmv(settings)
+    if isinstance(settings, HdpDmvSettings):
+        return HdpDmv(settings, seed=seed)
     if isinstance(settings, RfSettings):
-        return RasooliFaili(settings, seed)
+        return RasooliFaili(settings, seed=seed)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")

@@ -40,7 +40,7 @@ from dynet_vdgi.grammar.parts.markers import case_of
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View, last_morph
+from dynet_vdgi.grammar.views import AnyView, Floats, View, WordType, last_morph
 
 NOUNS = ("NOUN", "PROPN")
 
@@ -88,7 +88,7 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
     )
 
 
-def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]]:
+def linked_verb(view: AnyView, word: int, setting: Setting) -> tuple[int, list[int]]:
     """The verb of the clause that a linker begins, -1 for none, and nouns it can depend on, nearest first."""
     before = word - 1
     if view.read[before] == "ADP" and before:
@@ -106,17 +106,22 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
     return view.first(setting.groups[1], word + 1, view.end_of(word)), heads
 
 
-def _read_linkers(view: View, setting: Setting, text: Text) -> None:
-    forms = {(form, tag) for form, tag in text.found[setting.name]}
-    if view.different.isdisjoint(tag for _, tag in forms):
-        return
-    for word in range(1, view.n):
-        if (view.forms[word], view.tags[word]) in forms:
-            verb, heads = linked_verb(view, word, setting)
-            if verb >= 0 and heads:
-                view.linked[word] = verb, heads[:2]
-                if "symbol" in setting.options:
-                    view.symbols[verb] = setting.names("symbol")[0]
+def _read_linkers(view: AnyView, setting: Setting, text: Text) -> None:
+    tags_of: dict[str, set[str]] = defaultdict(set)
+    for form, tag in text.found[setting.name]:
+        tags_of[form].add(tag)
+    every, numbers = [set(), *tags_of.values()], {form: k for k, form in enumerate(tags_of, 1)}
+    tags = set().union(*every)
+    words = np.flatnonzero(view.where(id(setting), lambda word: word[0] in tags))
+    found = view.by_form(words, id(setting), lambda form: numbers.get(form, 0), np.int64)
+    for word, k in zip(words.tolist(), found.tolist()):
+        if not word or view.tags[word] not in every[k]:
+            continue
+        verb, heads = linked_verb(view, word, setting)
+        if verb >= 0 and heads:
+            view.linked[word] = verb, heads[:2]
+            if "symbol" in setting.options:
+                view.set_symbol(verb, setting.names("symbol")[0])
 
 
 def _add_linkers(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
@@ -145,12 +150,13 @@ def _add_participles(view: View, setting: Setting, text: Text, roots: Floats, ar
             view.placed.add(word)
 
 
-def verb_form(view: View, word: int) -> str:
+def verb_form(word: WordType) -> str:
     """What shows of a verb's form without knowing the language: VerbForm and Case, else the last morph."""
-    forms = features_of(view.feats[word]).get("VerbForm")
+    _, feats, xpos = word
+    forms = features_of(feats).get("VerbForm")
     if forms:
-        return f"F:{','.join(sorted(forms))}:{case_of(view.feats[word])}"
-    return "X:" + last_morph(view.xpos[word])
+        return f"F:{','.join(sorted(forms))}:{case_of(feats)}"
+    return "X:" + last_morph(xpos)
 
 
 def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
@@ -160,25 +166,25 @@ def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> d
         for word, tag in enumerate(view.tags):
             if verbs.has(tag):
                 has_noun = word + 1 < view.n and nouns.has(view.tags[word + 1])
-                counts[verb_form(view, word)][has_noun or 0] += 1
+                counts[verb_form(view.words[word])][has_noun or 0] += 1
     return {form: round(math.log((yes + 2) / (no + 2)), 4) for form, (no, yes) in sorted(counts.items())}
 
 
-def is_adnominal(view: View, word: int, setting: Setting, text: Text) -> bool:
+def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
     """Whether verbs of this form stand before nouns."""
-    return bool(text.found.get(setting.name, {}).get(verb_form(view, word), 0.0) > 0)
+    return bool(text.found.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
 
 
-def _read_adnominal(view: View, setting: Setting, text: Text) -> None:
-    for word in range(view.n):
-        if setting.groups[0].has(view.read[word]) and is_adnominal(view, word, setting, text):
-            view.symbols[word] += "+a"
+def _read_adnominal(view: AnyView, setting: Setting, text: Text) -> None:
+    verbs = view.flags(setting.groups[0], bare=True)
+    if verbs.any():
+        view.mark_symbols(verbs & view.where(id(setting), lambda w: is_adnominal(w, setting, text)), "+a")
 
 
 def _add_adnominal(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     verbs, nouns = setting.groups
     for word in np.flatnonzero(view.flags(verbs)).tolist():
-        if word + 1 < view.n and is_adnominal(view, word, setting, text):
+        if word + 1 < view.n and is_adnominal(view.words[word], setting, text):
             head = view.first(nouns, word + 1, min(view.n, word + 5))
             if head >= 0:
                 arcs[head, word] += setting.weight
@@ -233,9 +239,17 @@ KINDS = (
         _measure_linkers,
         _read_linkers,
         _add_linkers,
+        joins=True,
     ),
     Kind("participle", Syntax(("participles", "nominals", "others"), {"aux": "tags"}), add=_add_participles),
-    Kind("adnominal", Syntax(("verbs", "nouns")), _measure_adnominal, _read_adnominal, _add_adnominal),
+    Kind(
+        "adnominal",
+        Syntax(("verbs", "nouns")),
+        _measure_adnominal,
+        _read_adnominal,
+        _add_adnominal,
+        joins=True,
+    ),
     Kind(
         "non-finite",
         Syntax(("verbs", "auxiliaries"), {"finite": "tags", "verb": "tags"}),

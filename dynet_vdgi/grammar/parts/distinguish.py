@@ -16,24 +16,19 @@ from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.symbols import MARK
-from dynet_vdgi.grammar.views import NOTHING, View
+from dynet_vdgi.grammar.views import NOTHING, AnyView, WordType
 
 ENOUGH = 0.5
 """A line with a condition counts, for `read`, where the condition is true rather than not."""
 
 
-def _read(view: View, setting: Setting, text: Text) -> None:
-    known, tags, symbols, pairs = setting.cache, view.tags, view.symbols, view.pairs
-    found = list(map(known.get, pairs))
-    if None in found:
-        known.update({pair: _symbol(*pair, setting) for pair in set(pairs) if pair not in known})
-        found = list(map(known.get, pairs))
-    if any(found):
-        symbols[:] = [new if new and old == tag else old for new, old, tag in zip(found, symbols, tags)]
+def _read(view: AnyView, setting: Setting, text: Text) -> None:
+    view.distinguish(lambda word: _symbol(word, setting), setting.cache)
 
 
-def _symbol(tag: str, feats: str, setting: Setting) -> str:
+def _symbol(word: WordType, setting: Setting) -> str:
     """The symbol of a word; "" if it is its tag."""
+    tag, feats, _ = word
     if feats == NOTHING or not setting.groups[0].has(tag, feats):
         return ""
     values = features_of(feats)
@@ -42,12 +37,11 @@ def _symbol(tag: str, feats: str, setting: Setting) -> str:
     return MARK.join((tag, *found)) if found else ""
 
 
-def _read_as(view: View, setting: Setting, text: Text) -> None:
+def _read_as(view: AnyView, setting: Setting, text: Text) -> None:
     if setting.weight > ENOUGH:
         (tag,) = setting.names("as")
         for word in np.flatnonzero(view.flags(setting.groups[0])).tolist():
-            view.symbols[word] = tag + MARK + view.read[word]
-            view.read[word] = tag
+            view.rename(word, tag, tag + MARK + view.read[word])
 
 
 KINDS = (
@@ -55,10 +49,12 @@ KINDS = (
         "read",
         Syntax(("words",), {"as": "names"}, repeatable=True, weighed=False, needs=("as",)),
         read=_read_as,
+        joins=True,
     ),
     Kind(
         "distinguish",
         Syntax(("words",), {"by": "names", "as": "names"}, repeatable=True, weighed=False),
         read=_read,
+        joins=True,
     ),
 )

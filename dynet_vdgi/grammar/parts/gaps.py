@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from dynet_vdgi.grammar.parts.base_phrases import is_cut
-from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.kinds import Kind, Marks
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import AnyView, Floats, View
 
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
@@ -27,9 +27,8 @@ def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) 
         arcs -= setting.weight * np.minimum(crossed, setting.number("most", 2))
 
 
-def _mark(view: View, setting: Setting, text: Text) -> list[str] | None:
-    is_told = setting.number("told", 1.0) > 0 and True in view.gaps
-    return ["," if gap else "" for gap in view.gaps] if is_told else None
+def _mark(view: AnyView, setting: Setting, text: Text) -> Marks:
+    return [(view.are_gaps, ",")] if setting.number("told", 1.0) > 0 else []
 
 
 KINDS = (
@@ -38,6 +37,7 @@ KINDS = (
         Syntax((), {"most": "number", "quotes": "number", "told": "number"}),
         add=_add,
         mark=_mark,
+        joins=True,
         needs_gaps=True,
     ),
 )

@@ -4,14 +4,13 @@ A kind of setting is up to four functions:
 
     measure(views, setting, text) -> plain data     what it finds in a text; kept in model files
     read(view, setting, text)                       changes how a sentence is read: `read`, `symbols`, ...
-    mark(view, setting, text) -> strings (n,)       what a student is told of each word, "" for nothing;
-                                                    or None, nothing about any
+    mark(view, setting, text) -> Marks              what a student is told of words, besides their symbols
     add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
                                                     others (n, n), by head and dependent
 
-To save time students read many sentences as one view, with words between them that are tagged BOUNDARY and
-belong to no group, and with a gap before each of these. So `read` and `mark` look no farther than to a word
-that is none of theirs, or to `View.end_of`.
+To save time students read many sentences as one view, see `joined_views`, if all that read or mark words can
+do so: if they ask for no more than what an `AnyView` has, and look no farther than to a word that belongs to
+no group, to a gap, or to `end_of`.
 
 `text.found[setting.name]` are the setting's own findings. Order matters for `read` only: `KINDS` of the
 package has it.
@@ -25,17 +24,24 @@ from typing import Any
 
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View
+from dynet_vdgi.grammar.views import AnyView, Flags, Floats, View
+
+Marks = Sequence[tuple[Flags, str]]
+"""Which words (n,) have which mark."""
 
 MeasureIn = Callable[[Sequence[View], Setting, Text], Any]
-Read = Callable[[View, Setting, Text], None]
-Mark = Callable[[View, Setting, Text], "Sequence[str] | None"]
+Read = Callable[[Any, Setting, Text], None]  # a View; any one, if the kind joins sentences
+Mark = Callable[[AnyView, Setting, Text], Marks]
 Add = Callable[[View, Setting, Text, Floats, Floats], None]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of setting. `needs_gaps`: it is silent in a text without traces of punctuation."""
+    """A kind of setting.
+
+    `needs_gaps`: it is silent in a text without traces of punctuation. `joins`: `read` and `mark` take many
+    sentences at once, too.
+    """
 
     name: str
     syntax: Syntax
@@ -44,3 +50,4 @@ class Kind:
     add: Add | None = None
     mark: Mark | None = None
     needs_gaps: bool = False
+    joins: bool = False

@@ -24,17 +24,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.joined_views import JoinedView
+from dynet_vdgi.grammar.parts.kinds import Kind, Marks
 from dynet_vdgi.grammar.patterns import features_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View, last_morph
+from dynet_vdgi.grammar.views import AnyView, Floats, View, last_morph
 
 MOST = 1.5
 FARTHEST = 3
 FEW = 2
 WEAKLY = 0.3
 EDGE = ""
+BY_FORM = "P:"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -51,17 +53,20 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
         while place >= 0 and word - place <= FARTHEST and tags[place] in over:
             place -= 1
         if place >= 0 and tags[place] == "ADP":
-            return "P:" + view.form(place), place, word
+            return BY_FORM + view.form(place), place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
         end = word + 1
         while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one decides
             end += 1
-        return "P:" + view.form(end), word, end
+        return BY_FORM + view.form(end), word, end
     end = view.run_ends.get(word, word)
-    case = case_of(view.feats[end])
-    if case:
-        return "C:" + case, word, end
-    return "X:" + last_morph(view.xpos[end]), word, end
+    return own_marker(view.feats[end], view.xpos[end]), word, end
+
+
+def own_marker(feats: str, xpos: str) -> str:
+    """The marker of a nominal without adposition, at the end of its run."""
+    case = case_of(feats)
+    return "C:" + case if case else "X:" + last_morph(xpos)
 
 
 def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]) -> float:
@@ -97,13 +102,11 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     return {m: round(log_ratio(c, good, bad) - average, 4) for m, c in sorted(counts.items())}
 
 
-def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
+def scores_of(view: View, setting: Setting, text: Text) -> Floats:
     """The score (n,) of each word's marker; 0 for words without."""
-    scores = [0.0] * view.n
+    scores = np.zeros(view.n)
     known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
-    if view.different.isdisjoint(nominals):
-        return scores
     for word in [word for word, tag in enumerate(view.tags) if tag in nominals]:
         if word not in view.runs:
             marker, _, _ = marker_of(view, word, over, has_prepositions)
@@ -115,28 +118,69 @@ def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     return scores
 
 
+def joined_scores(view: JoinedView, setting: Setting, text: Text) -> Floats:
+    """The same, of many words at once."""
+    nominals, over = setting.groups[0].tags, setting.group("over").plain
+    are_nominal = view.where(nominals, lambda word: word[0] in nominals)
+    are_nominal[list(view.runs)] = False
+    words = np.flatnonzero(are_nominal)
+    are_adpositions = view.where("ADP", lambda word: word[0] == "ADP")
+    if text.order.asymmetry("ADP") >= 0:
+        are_over = view.where((over, "over"), lambda word: word[0] in over)
+        places = words - 1
+        for _ in range(FARTHEST):
+            places -= are_over[places]
+    else:  # the last of those that follow
+        others = np.flatnonzero(~are_adpositions)
+        places = others[np.searchsorted(others, words, side="right")] - 1
+    are_marked = are_adpositions[places] & (places != words)
+    last = np.arange(view.n)
+    last[list(view.run_ends)] = list(view.run_ends.values())
+    ends = last[words]
+    found = text.found[setting.name]
+    of_word = view.by_type((id(setting), "own"), lambda w: found.get(own_marker(*w[1:]), 0.0), np.float64)
+    of_case = view.by_type((id(setting), "case"), lambda w: case_score(w[1], setting), np.float64)
+    base = of_word[ends]
+    base[are_marked] = view.by_form(
+        places[are_marked], id(setting), lambda form: found.get(BY_FORM + form, 0.0), np.float64
+    )
+    scores = np.zeros(view.n)
+    scores[words] = np.clip(base + of_case[ends], -MOST, MOST)
+    return scores
+
+
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
-    score: float = text.found[setting.name].get(marker, 0.0)
-    case = case_of(feats)
-    if case:
-        is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
-        score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
+    score: float = text.found[setting.name].get(marker, 0.0) + case_score(feats, setting)
     return max(-MOST, min(MOST, score))
 
 
+def case_score(feats: str, setting: Setting) -> float:
+    """What the case says, without what is measured; 0 without one."""
+    case = case_of(feats)
+    if not case:
+        return 0.0
+    is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
+    return setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
+
+
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    scores = setting.weight * np.array(scores_of(view, setting, text))
+    scores = setting.weight * scores_of(view, setting, text)
     nouns, verbs = setting.groups
     arcs[view.flags(nouns)] += scores
     arcs[view.flags(verbs)] -= scores
 
 
-def _mark(view: View, setting: Setting, text: Text) -> list[str] | None:
+def _mark(view: AnyView, setting: Setting, text: Text) -> Marks:
     limit = setting.number("student", math.inf)
     if limit == math.inf:
-        return None
-    scores = scores_of(view, setting, text)
-    return ["" if -limit <= score <= limit else "g" if score > 0 else "v" for score in scores]
+        return []
+    if isinstance(view, View):
+        scores = scores_of(view, setting, text)
+    else:
+        assert isinstance(view, JoinedView)
+        scores = joined_scores(view, setting, text)
+    says_much = (scores > limit) | (scores < -limit)
+    return [(says_much & (scores > 0), "g"), (says_much & (scores <= 0), "v")]
 
 
 MARKERS = Kind(
@@ -155,5 +199,6 @@ MARKERS = Kind(
     _measure,
     add=_add,
     mark=_mark,
+    joins=True,
 )
 KINDS = (MARKERS,)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import Floats, View, last_morph
+from dynet_vdgi.grammar.views import AnyView, Floats, View, WordType, last_morph
 
 ENOUGH = 0.1
 """Share of nominals with particles at which the part counts in full."""
@@ -32,25 +34,24 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     return round(min(1.0, sum(found) / max(1, len(found)) / ENOUGH), 4)
 
 
-def _read(view: View, setting: Setting, text: Text) -> None:
+def _read(view: AnyView, setting: Setting, text: Text) -> None:
     if not text.found[setting.name]:
         return
     before, after = setting.groups
     bare = setting.names("bare")
-    first = 0
-    for word in range(1, view.n):
-        goes_on = (
-            (last_morph(view.xpos[word - 1]) or view.xpos[word - 1]) in bare
-            and not view.gaps[word]
-            and before.has(view.tags[word - 1], view.feats[word - 1])
-            and after.has(view.tags[word], view.feats[word])
-        )
-        if not goes_on:
-            first = word
-            continue
+
+    def is_bare(word: WordType) -> bool:
+        tag, feats, xpos = word
+        return (last_morph(xpos) or xpos) in bare and before.has(tag, feats)
+
+    follows = view.where((id(setting), "after"), lambda word: after.has(*word[:2])) & ~view.are_gaps
+    follows[1:] &= view.where((id(setting), "bare"), is_bare)[:-1]
+    follows[:1] = False
+    view.mark_symbols(follows, "+flat")
+    for word in np.flatnonzero(follows).tolist():
+        first = view.runs.get(word - 1, word - 1)
         view.runs[word] = first
         view.run_ends[first] = word
-        view.symbols[word] += "+flat"
 
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
@@ -76,5 +77,6 @@ KINDS = (
         _measure,
         _read,
         _add,
+        joins=True,
     ),
 )

@@ -20,76 +20,97 @@ the average are copulas: read as `as` where they have such a predicate beside th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.parts.kinds import Kind
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.grammar.views import View
+from dynet_vdgi.grammar.views import AnyView, View
 
 NOUNS = ("NOUN", "PROPN")
+_MODIFIERS, _PRONOUNS = Group.of_tags("ADJ", "NUM"), Group.of_tags("PRON")
 NOT_TOLD = Fact(0.0, 0.0)
 
 
-def _clauses(view: View, cut: Group) -> Iterator[tuple[int, int]]:
-    start, gaps, read, plain = 0, view.gaps, list(view.read), cut.plain
-    for word in range(1, view.n):
-        if gaps[word] or read[word] in plain or (cut.special and view.has(cut, word)):
-            yield start, word
-            start = word
-    yield start, view.n
+class _ClauseWords(NamedTuple):
+    """Which words (n,) are what, a byte each: 0 or 1."""
+
+    copulas: bytes
+    predicates: bytes
+    over: bytes
+    particles: bytes
+    modifiers: bytes
+    pronouns: bytes
 
 
-def _read_predicates(view: View, setting: Setting, text: Text) -> None:
+class _PredicateOrder(NamedTuple):
+    """Where predicates stand in a text."""
+
+    subject_follows: bool
+    is_final: bool
+    adjectives_first: bool
+
+
+def _read_predicates(view: AnyView, setting: Setting, text: Text) -> None:
     copulas, predicates = setting.groups
-    if copulas.tags.isdisjoint(view.read):
+    are_copulas = view.flags(copulas)
+    if not are_copulas.any():
         return
     name = setting.names("as")[0]
-    over = setting.group("over")
-    subject_follows = text.is_named(setting.names("initial"))
-    is_final = text.is_named(setting.names("final"))
-    adjectives_first = text.found[setting.name]
-    read = view.read
-    for start, end in _clauses(view, setting.group("cut")):
-        if name in read[start:end]:
-            continue
-        if copulas.tags.isdisjoint(read[start:end]):
-            continue
-        copula = view.first(copulas, start, end)
-        if copula < 0:
-            continue
-        while copula + 1 < end and view.has(copulas, copula + 1):
-            copula += 1
-        after = view.first(predicates, copula + 1, end)
-        before = view.first(predicates, copula - 1, start - 1, -1)
-        if subject_follows and before < 0 and after >= 0:
-            after = _after_subject(view, setting, after, end)
-            if after < 0:
-                continue
-        if before >= 0 and (is_final or after < 0):
-            place = before
-        elif after >= 0:
-            place = after
-            while (
-                adjectives_first
-                and place + 1 < end
-                and read[place] in ("ADJ", "NUM")
-                and view.has(over, place + 1)
-            ):
-                place += 1
-        else:
-            continue
-        read[place] = view.symbols[place] = name
-        view.predicates[place] = copula
+    order = _PredicateOrder(
+        text.is_named(setting.names("initial")),
+        text.is_named(setting.names("final")),
+        text.found[setting.name],
+    )
+    are_cut = view.are_gaps | view.flags(setting.group("cut"))
+    are_cut[0] = True
+    starts = np.flatnonzero(are_cut)
+    has_copula = np.logical_or.reduceat(are_copulas, starts)
+    has_verb = np.logical_or.reduceat(view.flags(Group.of_tags(name)), starts)
+    clauses = np.flatnonzero(has_copula & ~has_verb)
+    if not len(clauses):
+        return
+    others = predicates, setting.group("over"), setting.group("particle"), _MODIFIERS, _PRONOUNS
+    words = _ClauseWords(are_copulas.tobytes(), *(view.flags(group).tobytes() for group in others))
+    ends = np.append(starts[1:], view.n)
+    for start, end in zip(starts[clauses].tolist(), ends[clauses].tolist()):
+        copula, predicate = _predicate_in(words, start, end, order)
+        if predicate >= 0:
+            view.rename(predicate, name, name)
+            view.predicates[predicate] = copula
 
 
-def _after_subject(view: View, setting: Setting, subject: int, end: int) -> int:
+def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOrder) -> tuple[int, int]:
+    """The copula of a clause and its predicate; -1: none."""
+    copula = words.copulas.find(1, start, end)
+    while copula + 1 < end and words.copulas[copula + 1]:
+        copula += 1
+    after = words.predicates.find(1, copula + 1, end)
+    before = words.predicates.rfind(1, start, copula)
+    if order.subject_follows and before < 0 and after >= 0:
+        after = _after_subject(words, after, end)
+        if after < 0:
+            return copula, -1
+    if before >= 0 and (order.is_final or after < 0):
+        return copula, before
+    place = after
+    while order.adjectives_first and place >= 0 and place + 1 < end and words.modifiers[place]:
+        if not words.over[place + 1]:
+            break
+        place += 1
+    return copula, place
+
+
+def _after_subject(words: _ClauseWords, subject: int, end: int) -> int:
     """The predicate after a subject that follows its copula; -1: nothing tells which word that is."""
-    place = view.first(setting.groups[1], subject + 1, end)
-    while place >= 0 and view.read[subject] != "PRON" and not view.has(setting.group("particle"), place - 1):
-        place = view.first(setting.groups[1], place + 1, end)
+    place = words.predicates.find(1, subject + 1, end)
+    while place >= 0 and not words.pronouns[subject] and not words.particles[place - 1]:
+        place = words.predicates.find(1, place + 1, end)
     return place
 
 
@@ -155,23 +176,23 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
     return place if place >= 0 and tags[place] in ("ADJ", *NOUNS) else -1
 
 
-def _read_copulas(view: View, setting: Setting, text: Text) -> None:
+def _read_copulas(view: AnyView, setting: Setting, text: Text) -> None:
     forms, verbs = set(text.found[setting.name]), setting.groups[0]
     tags, name = view.tags, setting.names("as")[0]
-    for word in range(view.n):
-        if view.forms[word] in forms and verbs.has(tags[word], view.feats[word]):
-            place = predicate_of(tags, word)
-            if place >= 0:
-                view.read[word] = view.symbols[word] = name
-                for predicate in setting.names("predicate"):
-                    view.read[place] = view.symbols[place] = predicate
-                    view.predicates[place] = word
-            else:
-                place = word + 1
-                while place < view.n and tags[place] in ("ADV", "PART"):
-                    place += 1
-                if place < view.n and tags[place] == "VERB":
-                    view.read[word] = view.symbols[word] = name
+    words = np.flatnonzero(view.where(id(setting), lambda word: verbs.has(*word[:2])))
+    for word in words[view.by_form(words, id(setting), forms.__contains__, np.bool_)].tolist():
+        place = predicate_of(tags, word)
+        if place >= 0:
+            view.rename(word, name, name)
+            for predicate in setting.names("predicate"):
+                view.rename(place, predicate, predicate)
+                view.predicates[place] = word
+        else:
+            place = word + 1
+            while place < view.n and tags[place] in ("ADV", "PART"):
+                place += 1
+            if place < view.n and tags[place] == "VERB":
+                view.rename(word, name, name)
 
 
 COPULA = Kind(
@@ -179,6 +200,7 @@ COPULA = Kind(
     Syntax(("verbs", "adjectives"), {"least": "number", "as": "names", "predicate": "names"}, needs=("as",)),
     _measure_copulas,
     _read_copulas,
+    joins=True,
 )
 NOMINAL_PREDICATE = Kind(
     "nominal predicate",
@@ -196,5 +218,6 @@ NOMINAL_PREDICATE = Kind(
     ),
     _adjectives_first,
     _read_predicates,
+    joins=True,
 )
 KINDS = (COPULA, NOMINAL_PREDICATE)

@@ -1,0 +1,68 @@
+"""Numbers for values that come again and again, and arrays of what functions make of these values.
+
+Letters: R different values, N numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+T = TypeVar("T")
+
+
+class Known(Generic[T]):
+    """Values by number, from 0 in order of arrival."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self.known: list[T] = []
+        self._tables: dict[Hashable, NDArray[Any]] = {}
+
+    def table(self, key: Hashable, function: Callable[[T], Any], dtype: Any = np.int64) -> NDArray[Any]:
+        """What a function makes of each value (R,).
+
+        Kept under the key, so that it is called once for a value. It may number further values meanwhile.
+        """
+        made = self._tables.get(key)
+        while made is None or len(made) < len(self.known):
+            before = np.zeros(0, dtype) if made is None else made
+            new = [function(value) for value in self.known[len(before) :]]
+            made = np.concatenate([before, np.array(new, dtype)])
+        self._tables[key] = made
+        return made
+
+
+class Numbering(Known[T]):
+    """The same, where values are numbered one by one."""
+
+    def forget(self) -> None:
+        super().forget()
+        self._numbers: dict[T, int] = {}
+
+    def __call__(self, value: T) -> int:
+        """The number of a value, a new one if it was not known."""
+        number = self._numbers.setdefault(value, len(self.known))
+        if number == len(self.known):
+            self.known.append(value)
+        return number
+
+    def changed(self, numbers: Ints, function: Callable[[T], T]) -> Ints:
+        """The numbers (N,) of what a function makes of the values with these numbers (N,)."""
+        return translated(numbers, len(self.known), lambda k: self(function(self.known[k])))
+
+
+def translated(numbers: Ints, size: int, function: Callable[[int], int]) -> Ints:
+    """What a function makes of numbers (N,) below size, each of which it is given once."""
+    table = np.zeros(size, np.int64)
+    for k in np.flatnonzero(np.bincount(numbers, minlength=size)).tolist():
+        table[k] = function(k)
+    return table[numbers]

@@ -1,0 +1,402 @@
+"""HDP-DMV: a Bayesian dependency model with hidden subsymbols, under a corpus-wide share of rules.
+
+Naseem, Chen, Barzilay & Johnson (2010), "Using universal linguistic knowledge to guide grammar induction",
+HDP-DEP. Each tag has hidden subsymbols, in principle infinitely many. A head is a tag with a subsymbol; given
+the side and whether it has no child there, one or more, it decides whether to stop, chooses a child's tag,
+and then the child's subsymbol; a tag with its subsymbol emits the word:
+
+    beta(tag)                        ~ GEM(1)                 subsymbols of a tag, by breaking a stick
+    subsymbols of a child's tag      ~ DP(10, beta(tag))      for each tag, head, its subsymbol, side, valence
+    stop, child's tag, emitted word  ~ Dirichlet(1)           likewise; words for each tag and subsymbol
+
+Mean-field variational inference: q(trees and subsymbols) is found by exact inside-outside, q of each
+distribution is a Dirichlet, beta a point, found together with the distributions that it is the base of; its
+density is that of the weights, not of the stick. The truncation of the stick is `subsymbols`. As the arcs of
+other teachers, those of q have the potentials of the prior. Posterior regularisation: of all q(trees) in
+which the expected share of arcs that follow a rule of the table is at least `share`, q is the nearest to the
+posterior. That is q(tree) exp(-multiplier * arcs without a rule), with one multiplier for the text; it stays
+for parsing. The rules are those of the table, by tags, and the root's arc counts as any other.
+
+From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose
+settings are facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of up
+to 10 words, a uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: the multiplier
+is found to a tolerance instead of by five small gradient steps a round; fewer subsymbols than their 10; trees
+of the most expected arcs instead of the most probable ones; ROOT chooses one child and emits nothing.
+
+Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their subsymbol, side
+and valence, then ROOT), E emissions.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi import progress
+from dynet_vdgi.config import HdpDmvSettings
+from dynet_vdgi.config_checks import checked, checked_seed
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.symbols import coarse
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
+
+STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0
+"""Of GEM, of the DPs, of every other Dirichlet."""
+
+NOISE = 0.1
+"""Most that the start adds to a subsymbol's pseudo-count, as a share of it."""
+
+TOLERANCE = 2e-4
+"""How near the share of arcs comes to its bound."""
+
+MOST_MULTIPLIER = 30.0
+"""In nats an arc; more than this would be needed only if no tree has so many arcs of rules."""
+
+UNKNOWN = "?"
+"""The tag of unknown symbols in rules."""
+
+FARTHEST = 8.0
+"""Most that a logit of a stick's break may be."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class EmittedWords(NamedTuple):
+    """Words that a tag was seen with, numbered; then every tag's number for any other word."""
+
+    pairs: dict[tuple[int, str], int]
+    tags: Ints  # (E,) the tag of each number
+    n_words: int  # different ones, and one for all that are not known
+
+    @classmethod
+    def of(cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int) -> EmittedWords:
+        """Of a text; if its words are not known, they are all the same."""
+        seen = {pair for both in zip(tags, forms) for pair in zip(*both)}
+        pairs = {pair: k for k, pair in enumerate(sorted(seen))}
+        n_forms = len({form for _, form in seen})
+        rows = [tag for tag, _ in pairs] + list(range(n_tags))
+        return cls(pairs, np.array(rows, dtype=np.int64), n_forms + 1 if n_forms > 1 else 1)
+
+    def numbers(self, tags: Sequence[int], forms: Sequence[str]) -> list[int]:
+        """Of a sentence's words."""
+        if self.n_words == 1:
+            forms = [next(iter(self.pairs))[1]] * len(forms)
+        return [self.pairs.get((tag, form), len(self.pairs) + tag) for tag, form in zip(tags, forms)]
+
+
+class Expected(NamedTuple):
+    """Of a text's trees under weights."""
+
+    counts: HiddenWeights
+    log_z: float  # sum over sentences, in nats
+    without: float  # arcs that follow no rule
+    arcs: Floats  # how probable each arc is, laid out as the potentials
+
+
+class HiddenText(NamedTuple):
+    """What is learnt from."""
+
+    packed: Packed
+    emitted: Ints  # (N,) below E
+    follows: Flags  # which arcs follow a rule, laid out as the potentials
+
+    @property
+    def n_words(self) -> int:
+        return len(self.packed.tags)
+
+    def expected(self, weights: HiddenWeights, multiplier: float) -> Expected:
+        """With a factor exp(-multiplier) for each arc that follows no rule."""
+        make_ready()
+        potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
+        counts, arcs = HiddenWeights(*(np.zeros_like(array) for array in weights)), np.zeros(len(potentials))
+        text = (self.packed.tags, self.emitted, self.packed.first, potentials)
+        log_z = add_hidden_counts(*text, weights, counts, arcs) - self.packed.log_scale
+        return Expected(counts, log_z, float(arcs[~self.follows].sum()), arcs)
+
+
+class HdpIteration(NamedTuple):
+    """Where one iteration began: the bound in nats, the share of arcs that follow rules, the multiplier."""
+
+    bound: float
+    share: float
+    multiplier: float
+
+
+@dataclass(frozen=True, eq=False)
+class HdpModel:
+    """The parameters of q, Dirichlets over the last axis but for `emit`."""
+
+    stop: Floats  # (C - 1, 2): stopping, going on
+    tags: Floats  # (C, T)
+    subs: Floats  # (C, T, K)
+    emit: Floats  # (E, K): over the words of a tag, for each subsymbol
+    betas: Floats  # (T, K)
+    lexicon: EmittedWords
+    multiplier: float = 0.0
+    log: tuple[HdpIteration, ...] = ()
+
+    @classmethod
+    def start(cls, n_tags: int, n_subs: int, lexicon: EmittedWords, seed: int) -> HdpModel:
+        """The prior, but for noise in the subsymbols."""
+        betas = np.full((n_tags, n_subs), 1 / n_subs)
+        contexts = n_tags * n_subs * 2 * N_VALENCES + 1
+        noise = NOISE * np.random.default_rng(seed).random((contexts, n_tags, n_subs))
+        return cls(
+            np.full((contexts - 1, 2), SMOOTHING),
+            np.full((contexts, n_tags), SMOOTHING),
+            CONCENTRATION * betas * (1 + (noise if n_subs > 1 else 0)),
+            np.full((len(lexicon.tags), n_subs), SMOOTHING),
+            betas,
+            lexicon,
+        )
+
+    def after(self, counts: HiddenWeights) -> HdpModel:
+        """The model that maximises the bound for these expected counts of trees."""
+        going, subs = _by_context(counts)
+        betas = best_betas(subs, self.betas)
+        stop = SMOOTHING + np.stack([counts.stop.ravel(), going], axis=-1)
+        tags = SMOOTHING + subs.sum(axis=-1)
+        emit = SMOOTHING + counts.emit
+        return HdpModel(stop, tags, CONCENTRATION * betas + subs, emit, betas, self.lexicon)
+
+    def weights(self) -> HiddenWeights:
+        """Factors exp(E log p) of trees under q."""
+        n_tags, n_subs = self.betas.shape
+        stop, going = np.moveaxis(np.exp(_expected_logs(self.stop)), -1, 0)
+        children = np.exp(_expected_logs(self.tags)[..., None] + _expected_logs(self.subs))
+        shape = (n_tags, n_subs, 2, N_VALENCES)
+        choose = (going[:, None, None] * children[:-1]).reshape(*shape, n_tags, n_subs)
+        logs = _digamma(self.emit) - _digamma(self._emitted())[self.lexicon.tags]
+        return HiddenWeights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
+
+    def divergence(self) -> float:
+        """Of q(distributions) from their prior, less the log density of the betas, in nats."""
+        flat = _divergence(self.stop, np.full(2, SMOOTHING)).sum()
+        flat += _divergence(self.tags, np.full(self.tags.shape[1], SMOOTHING)).sum()
+        flat += _divergence(self.subs, CONCENTRATION * self.betas).sum()
+        from scipy.special import gammaln
+
+        total, words = self._emitted(), SMOOTHING * self.lexicon.n_words
+        extra = self.emit - SMOOTHING
+        logs = _digamma(self.emit) - _digamma(total)[self.lexicon.tags]
+        flat += (gammaln(total) - gammaln(words)).sum()
+        flat += (extra * logs - gammaln(self.emit) + gammaln(SMOOTHING)).sum()
+        return float(flat) - log_gem(self.betas)
+
+    def _emitted(self) -> Floats:
+        """Pseudo-counts of all words (T, K)."""
+        total = np.full(self.betas.shape, SMOOTHING * self.lexicon.n_words)
+        np.add.at(total, self.lexicon.tags, self.emit - SMOOTHING)
+        return total
+
+
+# ---------------------------------------------------------------------------------------------- Dirichlets
+def _digamma(values: Floats) -> Floats:
+    from scipy.special import digamma
+
+    return np.asarray(digamma(values))
+
+
+def _expected_logs(pseudo: Floats) -> Floats:
+    """E log p of Dirichlets over the last axis."""
+    return _digamma(pseudo) - _digamma(pseudo.sum(axis=-1, keepdims=True))
+
+
+def _divergence(pseudo: Floats, prior: Floats) -> Floats:
+    """Of Dirichlets over the last axis from their prior, in nats."""
+    from scipy.special import gammaln
+
+    logs = _expected_logs(pseudo)
+    each = gammaln(prior) - gammaln(pseudo) + (pseudo - prior) * logs
+    return np.asarray(each.sum(axis=-1) + gammaln(pseudo.sum(axis=-1)) - gammaln(prior.sum(axis=-1)))
+
+
+def _by_context(counts: HiddenWeights) -> tuple[Floats, Floats]:
+    """How often each context but ROOT goes on (C - 1,), and children by context, tag, subsymbol (C, T, K)."""
+    n_tags, n_subs = counts.root.shape
+    children = np.concatenate([counts.choose.reshape(-1, n_tags, n_subs), counts.root[None]])
+    return children[:-1].sum(axis=(1, 2)), children
+
+
+# ---------------------------------------------------------------------------------------------- sticks
+def log_gem(betas: Floats) -> float:
+    """Log density of weights (T, K) of sticks whose last piece is what is left."""
+    rest = _rest(betas)
+    logs = np.log(STICK) + (STICK - 1) * np.log(rest[:, 1:] / rest[:, :-1]) - np.log(rest[:, :-1])
+    return float(logs.sum())
+
+
+def _rest(betas: Floats) -> Floats:
+    """What is left of sticks (T, K) before each break."""
+    return np.asarray(np.cumsum(betas[:, ::-1], axis=1)[:, ::-1])
+
+
+def _broken(logits: Floats) -> Floats:
+    """HiddenWeights (T, K) of sticks broken at these logits (T, K - 1)."""
+    breaks = 1 / (1 + np.exp(-logits))
+    one = np.ones((len(logits), 1))
+    return np.concatenate([breaks, one], 1) * np.cumprod(np.concatenate([one, 1 - breaks], 1), 1)
+
+
+def best_betas(counts: Floats, betas: Floats) -> Floats:
+    """The betas (T, K) of the highest bound for expected counts (C, T, K), the DPs' posteriors being theirs.
+
+    L-BFGS over the breaks' logits, from where they are.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    n_tags, n_subs = betas.shape
+    if n_subs == 1:
+        return betas
+    seen = counts[counts.sum(axis=(1, 2)) > 0]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        logits = flat.reshape(n_tags, n_subs - 1)
+        own = _broken(logits)
+        prior = CONCENTRATION * own
+        value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(own)
+        slopes = (
+            CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own
+        )  # d / d log beta
+        breaks = 1 / (1 + np.exp(-logits))
+        later = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1][:, 1:]
+        by_density = breaks * (np.arange(n_subs - 2, -1, -1) + 1 - STICK)
+        return -value, -((1 - breaks) * slopes[:, :-1] - breaks * later + by_density).ravel()
+
+    logits = np.log(betas[:, :-1]) - np.log(_rest(betas)[:, 1:])
+    bounds = [(-FARTHEST, FARTHEST)] * logits.size
+    start = np.clip(logits.ravel(), -FARTHEST, FARTHEST)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50})
+    return _broken(found.x.reshape(logits.shape))
+
+
+# ---------------------------------------------------------------------------------------------- projection
+def projected(text: HiddenText, weights: HiddenWeights, share: float, start: float) -> tuple[float, Expected]:
+    """The least multiplier with which so large a share of arcs follows rules, and what is expected under it.
+
+    The search begins at `start`. If there is none, it is MOST_MULTIPLIER. The logit of the share is nearly
+    straight, so secants find it.
+    """
+    most = 1 - share
+    low, high = -1.0, MOST_MULTIPLIER + 1  # too many arcs break the rules at the first, or it is below 0
+    at, slope, last = start, -1.0, (0.0, 0.0)
+    for step in range(50):
+        expected = text.expected(weights, at)
+        broken = expected.without / text.n_words
+        if abs(broken - most) <= TOLERANCE or at == (MOST_MULTIPLIER if broken > most else 0.0):
+            break
+        low, high = (at, high) if broken > most else (low, at)
+        logit = _logit(broken)
+        if step and abs(at - last[0]) > 1e-9:
+            slope = min((logit - last[1]) / (at - last[0]), -0.05)
+        last = (at, logit)
+        found = min(max(at + (_logit(most) - logit) / slope, 0.0), MOST_MULTIPLIER)
+        at = found if low < found < high else (max(low, 0.0) + high) / 2
+    return at, expected
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 1e-12), 1 - 1e-12)
+    return math.log(share / (1 - share))
+
+
+def fit(text: HiddenText, model: HdpModel, share: float, iterations: int) -> HdpModel:
+    """The model that variational inference finds from a start; `share` 0: no constraint."""
+    multiplier, log = 0.0, list[HdpIteration]()
+    for _ in progress.over(range(iterations), "iterations of variational inference"):
+        multiplier, expected = projected(text, model.weights(), share, multiplier)
+        bound = expected.log_z + multiplier * expected.without - model.divergence()
+        log.append(HdpIteration(bound, 1 - expected.without / text.n_words, multiplier))
+        model = model.after(expected.counts)
+    return replace(model, multiplier=multiplier, log=tuple(log))
+
+
+# ---------------------------------------------------------------------------------------------- the teacher
+class HdpDmv(SymbolTeacher[HdpModel]):
+    """The teacher: `HdpDmv(share=0.8).fit(text, prior)`, with the numbers of `HdpDmvSettings`.
+
+    It reads words as well as tags, where the text has them. The seed is for the noise at the start.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other; from
+            `fit`: no arc of the text could follow a rule, and a share of them shall.
+    """
+
+    name = "HDP-DMV"
+
+    def __init__(self, settings: HdpDmvSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
+        super().__init__()
+        self.settings = checked(HdpDmvSettings, numbers, settings)
+        self.seed = checked_seed(seed, "hdp-dmv")
+
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, text: SymbolText) -> HdpModel:
+        forms = list(map(_words, text.sentences))
+        lexicon = EmittedWords.of(text.symbols, forms, text.n_symbols)
+        hidden = self._hidden(text.symbols, text.potentials, forms, lexicon, text.prior)
+        if not hidden.n_words:
+            raise ValueError("no sentences to learn from")
+        share = self.settings.share
+        if share and not hidden.follows.any():
+            raise ConfigError(
+                "hdp-dmv: no rule of the table is about tags of the text, so no share of arcs can follow "
+                "rules; set teacher.share=0, or rules=strict"
+            )
+        start = HdpModel.start(text.n_symbols, self.settings.subsymbols, lexicon, self.seed)
+        model = fit(hidden, start, share, self.settings.iterations)
+        if model.multiplier == MOST_MULTIPLIER:
+            message = "the rules can hold of %.0f %% of the text's arcs only, not of %.0f %%"
+            logger.warning(message, 100 * model.log[-1].share, 100 * share)
+        return model
+
+    def _hidden(
+        self,
+        symbols: Sequence[Sequence[int]],
+        potentials: Sequence[Floats],
+        forms: Sequence[Sequence[str]],
+        lexicon: EmittedWords,
+        prior: Prior,
+    ) -> HiddenText:
+        """Sentences, with which of their arcs follow a rule."""
+        tags = [*map(coarse, self.symbols), UNKNOWN]
+        table = prior.rules.index(tags) >= 0
+        packed = Packed.of(symbols, potentials, len(tags))
+        emitted = [k for both in zip(symbols, forms) for k in lexicon.numbers(*both)]
+        follows = [table[[0, *(k + 1 for k in row)]][:, row].ravel() for row in symbols if row]
+        flat = np.concatenate([*follows, np.zeros(0, dtype=np.bool_)])
+        return HiddenText(packed, np.array(emitted, dtype=np.int64), flat)
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        given, model = list(sentences), self.model
+        symbols, potentials = self.encoded(given)
+        forms = list(map(_words, given))
+        hidden = self._hidden(symbols, potentials, forms, model.lexicon, self.prior)
+        arcs = hidden.expected(model.weights(), model.multiplier).arcs
+        ends = np.cumsum([(len(sentence) + 1) * len(sentence) for sentence in given])
+        pieces = np.split(arcs, ends[:-1]) if given else []
+        return [piece.reshape(len(sentence) + 1, -1) for piece, sentence in zip(pieces, given)]
+
+    def log_rows(self) -> list[dict[str, float]]:
+        """The bound in nats, the share of arcs that follow rules and its multiplier, of each iteration."""
+        return [row._asdict() for row in self.model.log]
+
+
+def _words(sentence: Sentence) -> list[str]:
+    return [form.lower() for form in sentence.forms]

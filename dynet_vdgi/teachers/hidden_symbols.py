@@ -1,0 +1,320 @@
+"""Exact inside-outside for a dependency model with valence whose words have hidden subsymbols.
+
+As in `inside_outside`, over projective trees with one root, but a head knows which of its K subsymbols it is,
+chooses a child's subsymbol with its tag, and tells apart no child, one child and more on a side. Cubic in the
+number of words and quadratic in K; compiled by numba. Words are 0..n-1 here.
+
+Letters: n words, N words of all sentences, T tags, K subsymbols of a tag, E emissions.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.jit import announced, compiled
+
+LEFT, RIGHT = 0, 1
+N_VALENCES = 3
+"""No child on that side yet, one, more."""
+
+LEAST, MOST = 1e-100, 1e100
+"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class HiddenWeights(NamedTuple):
+    """Factors of decisions, which need not sum to 1; also expected counts of what they are the factors of."""
+
+    root: Floats  # (T, K)
+    choose: (
+        Floats  # (T, K, 2, 3, T, K): head, its subsymbol, side, valence, child, its subsymbol; not stopping
+    )
+    stop: Floats  # (T, K, 2, 3): head, its subsymbol, side, valence
+    emit: Floats  # (E, K): a word that has a tag, its subsymbol
+
+
+class Factors(NamedTuple):
+    """Factors of one sentence's trees; also their posterior probabilities, which have the same shapes."""
+
+    arcs: Floats  # (3, n, n, K, K): valence, head, dependent, their subsymbols
+    roots: Floats  # (n, K)
+    stops: Floats  # (2, 3, n, K): side, valence, head, its subsymbol
+
+
+class Halves(NamedTuple):
+    """Sums over half-trees by side, head and farthest word; for the outside pass their derivatives."""
+
+    link: Floats  # (2, n, n, K, K): up to a child, first or later, whose own far side is not there yet
+    opened: Floats  # (2, n, n, K): of one child, or of more, may get further ones
+    closed: Floats  # (2, n, n, K): by side; has stopped
+
+
+@compiled
+def new_factors(n: int, k: int) -> Factors:
+    """All zero."""
+    return Factors(np.zeros((N_VALENCES, n, n, k, k)), np.zeros((n, k)), np.zeros((2, N_VALENCES, n, k)))
+
+
+@compiled
+def new_halves(n: int, k: int) -> Halves:
+    """All zero."""
+    return Halves(np.zeros((2, n, n, k, k)), np.zeros((2, n, n, k)), np.zeros((2, n, n, k)))
+
+
+@compiled
+def inside_half(factors: Factors, halves: Halves, head: int, far: int) -> None:
+    """The half-tree of a head that reaches to another word, and the link to that word."""
+    arcs, _, stops = factors
+    link, opened, closed = halves
+    step = 1 if far > head else -1
+    side = RIGHT if far > head else LEFT
+    inner = 1 - side  # the child's side that faces the head
+    n_sub = arcs.shape[3]
+    for a in range(n_sub):
+        for b in range(n_sub):
+            link[0, head, far, a, b] = arcs[0, head, far, a, b] * closed[inner, far, head + step, b]
+            total = 0.0
+            m = head + step
+            while m != far:
+                some = opened[0, head, m, a] * arcs[1, head, far, a, b]
+                some += opened[1, head, m, a] * arcs[2, head, far, a, b]
+                total += some * closed[inner, far, m + step, b]
+                m += step
+            link[1, head, far, a, b] = total
+    for a in range(n_sub):
+        for later in range(2):
+            total = 0.0
+            child = head
+            while child != far:
+                child += step
+                for b in range(n_sub):
+                    total += link[later, head, child, a, b] * closed[side, child, far, b]
+            opened[later, head, far, a] = total
+            closed[side, head, far, a] += total * stops[side, later + 1, head, a]
+
+
+@compiled
+def hidden_inside(factors: Factors, halves: Halves) -> float:
+    """The sum Z over all trees and subsymbols of the product of their factors. Fills the chart of zeros."""
+    _, roots, stops = factors
+    closed = halves.closed
+    n, n_sub = roots.shape
+    for i in range(n):
+        for a in range(n_sub):
+            closed[LEFT, i, i, a], closed[RIGHT, i, i, a] = stops[LEFT, 0, i, a], stops[RIGHT, 0, i, a]
+    for width in range(1, n):
+        for i in range(n - width):
+            inside_half(factors, halves, i, i + width)
+            inside_half(factors, halves, i + width, i)
+    z = 0.0
+    for root in range(n):
+        for a in range(n_sub):
+            z += roots[root, a] * closed[LEFT, root, 0, a] * closed[RIGHT, root, n - 1, a]
+    return z
+
+
+@compiled
+def outside_half(
+    factors: Factors, halves: Halves, slopes: Halves, posterior: Factors, head: int, far: int
+) -> None:
+    """Hands the derivatives of a half-tree on to what it is made of."""
+    arcs, _, stops = factors
+    link, opened, closed = halves
+    step = 1 if far > head else -1
+    side = RIGHT if far > head else LEFT
+    inner = 1 - side
+    n_sub = arcs.shape[3]
+    for a in range(n_sub):
+        for later in range(2):
+            slope = slopes.closed[side, head, far, a] * stops[side, later + 1, head, a]
+            posterior.stops[side, later + 1, head, a] += slope * opened[later, head, far, a]
+            slope += slopes.opened[later, head, far, a]
+            child = head
+            while child != far:
+                child += step
+                for b in range(n_sub):
+                    slopes.link[later, head, child, a, b] += slope * closed[side, child, far, b]
+                    slopes.closed[side, child, far, b] += slope * link[later, head, child, a, b]
+    for a in range(n_sub):
+        for b in range(n_sub):
+            first = slopes.link[0, head, far, a, b] * arcs[0, head, far, a, b]
+            posterior.arcs[0, head, far, a, b] = first * closed[inner, far, head + step, b]
+            slopes.closed[inner, far, head + step, b] += first
+            second = slopes.link[1, head, far, a, b] * arcs[1, head, far, a, b]
+            third = slopes.link[1, head, far, a, b] * arcs[2, head, far, a, b]
+            m = head + step
+            while m != far:
+                beyond = closed[inner, far, m + step, b]
+                posterior.arcs[1, head, far, a, b] += second * opened[0, head, m, a] * beyond
+                posterior.arcs[2, head, far, a, b] += third * opened[1, head, m, a] * beyond
+                slopes.opened[0, head, m, a] += second * beyond
+                slopes.opened[1, head, m, a] += third * beyond
+                both = second * opened[0, head, m, a] + third * opened[1, head, m, a]
+                slopes.closed[inner, far, m + step, b] += both
+                m += step
+
+
+@compiled
+def hidden_outside(factors: Factors, halves: Halves, z: float, slopes: Halves, posterior: Factors) -> None:
+    """How probable each factor is in a tree: fills the posterior. It and the slopes begin with zeros."""
+    _, roots, stops = factors
+    closed = halves.closed
+    n, n_sub = roots.shape
+    for root in range(n):
+        for a in range(n_sub):
+            left, right = closed[LEFT, root, 0, a], closed[RIGHT, root, n - 1, a]
+            weight = roots[root, a] / z
+            slopes.closed[LEFT, root, 0, a] += weight * right
+            slopes.closed[RIGHT, root, n - 1, a] += weight * left
+            posterior.roots[root, a] = weight * left * right
+    for width in range(n - 1, 0, -1):
+        for i in range(n - width):
+            outside_half(factors, halves, slopes, posterior, i, i + width)
+            outside_half(factors, halves, slopes, posterior, i + width, i)
+    for i in range(n):
+        for a in range(n_sub):
+            for side in range(2):
+                posterior.stops[side, 0, i, a] = slopes.closed[side, i, i, a] * stops[side, 0, i, a]
+
+
+@compiled
+def scale_dependent(factors: Factors, dependent: int, factor: float) -> None:
+    """Multiplies what is there for every head of a word. Every tree has one factor of these."""
+    n, n_sub = factors.roots.shape
+    for b in range(n_sub):
+        factors.roots[dependent, b] *= factor
+        for valence in range(N_VALENCES):
+            for head in range(n):
+                for a in range(n_sub):
+                    factors.arcs[valence, head, dependent, a, b] *= factor
+
+
+@compiled
+def fill_factors(
+    tags: Ints, emitted: Ints, potentials: Floats, weights: HiddenWeights, factors: Factors
+) -> float:
+    """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats.
+
+    tags (n,); emitted (n,) below E; potentials (n + 1, n) of head and dependent, no logs.
+    """
+    arcs, roots, stops = factors
+    n, n_sub = roots.shape
+    log_scale = 0.0
+    for dependent in range(n):
+        tag, best = tags[dependent], 0.0
+        for b in range(n_sub):
+            emission = weights.emit[emitted[dependent], b]
+            roots[dependent, b] = weights.root[tag, b] * emission * potentials[0, dependent]
+            best = max(best, roots[dependent, b])
+            for head in range(n):
+                if head == dependent:
+                    continue
+                side = LEFT if dependent < head else RIGHT
+                outer = emission * potentials[head + 1, dependent]
+                for a in range(n_sub):
+                    for valence in range(N_VALENCES):
+                        factor = weights.choose[tags[head], a, side, valence, tag, b] * outer
+                        arcs[valence, head, dependent, a, b] = factor
+                        best = max(best, factor)
+        scale_dependent(factors, dependent, 1.0 / best)
+        log_scale -= math.log(best)
+        for side in range(2):
+            for a in range(n_sub):
+                for valence in range(N_VALENCES):
+                    stops[side, valence, dependent, a] = weights.stop[tag, a, side, valence]
+    return log_scale
+
+
+@compiled
+def hidden_posterior(
+    tags: Ints, emitted: Ints, potentials: Floats, weights: HiddenWeights
+) -> tuple[Factors, float]:
+    """Posterior of one sentence, and log Z in nats. Arguments as of `fill_factors`."""
+    n, n_sub = len(tags), weights.root.shape[1]
+    factors, posterior = new_factors(n, n_sub), new_factors(n, n_sub)
+    log_scale = fill_factors(tags, emitted, potentials, weights, factors)
+    step = min(1.0, 200.0 / n)  # cannot jump over the range
+    for _ in range(1000 + n):
+        halves = new_halves(n, n_sub)
+        z = hidden_inside(factors, halves)
+        if LEAST < z < MOST:
+            hidden_outside(factors, halves, z, new_halves(n, n_sub), posterior)
+            return posterior, math.log(z) - log_scale
+        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+        for dependent in range(n):
+            scale_dependent(factors, dependent, math.exp(change))
+        log_scale += n * change
+    raise ArithmeticError("potentials are too far apart to sum over trees")
+
+
+@compiled
+def add_sentence(tags: Ints, emitted: Ints, posterior: Factors, counts: HiddenWeights, arcs: Floats) -> None:
+    """Adds a sentence's posterior to the counts; writes how probable each arc is, (n + 1, n)."""
+    n, n_sub = posterior.roots.shape
+    for word in range(n):
+        tag = tags[word]
+        for a in range(n_sub):
+            arcs[0, word] += posterior.roots[word, a]
+            counts.root[tag, a] += posterior.roots[word, a]
+            counts.emit[emitted[word], a] += posterior.roots[word, a]
+            for side in range(2):
+                for valence in range(N_VALENCES):
+                    counts.stop[tag, a, side, valence] += posterior.stops[side, valence, word, a]
+            for child in range(n):
+                side = LEFT if child < word else RIGHT
+                for valence in range(N_VALENCES):
+                    for b in range(n_sub):
+                        share = posterior.arcs[valence, word, child, a, b]
+                        arcs[word + 1, child] += share
+                        counts.choose[tag, a, side, valence, tags[child], b] += share
+                        counts.emit[emitted[child], b] += share
+
+
+@compiled
+def add_hidden_counts(
+    tags: Ints,
+    emitted: Ints,
+    first: Ints,
+    potentials: Floats,
+    weights: HiddenWeights,
+    counts: HiddenWeights,
+    arcs: Floats,
+) -> float:
+    """Adds the expected counts of many sentences, shaped as the weights; gives the sum of their log Z.
+
+    tags (N,) and emitted (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials: those
+    of the sentences, (n + 1) * n numbers each, one after the other. arcs, shaped as these and all zero,
+    receives how probable each arc is.
+    """
+    total, at = 0.0, 0
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        n = end - start
+        if n == 0:
+            continue
+        own = potentials[at : at + (n + 1) * n].reshape(n + 1, n)
+        posterior, log_z = hidden_posterior(tags[start:end], emitted[start:end], own, weights)
+        total += log_z
+        into = arcs[at : at + (n + 1) * n].reshape(n + 1, n)
+        add_sentence(tags[start:end], emitted[start:end], posterior, counts, into)
+        at += (n + 1) * n
+    return total
+
+
+@lru_cache(maxsize=1)
+def make_ready() -> None:
+    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
+    with announced("the HDP-DMV teacher"):
+        tags, ones = np.zeros(1, np.int64), np.ones(2)
+        weights = HiddenWeights(
+            np.ones((1, 1)), np.ones((1, 1, 2, 3, 1, 1)), np.ones((1, 1, 2, 3)), np.ones((1, 1))
+        )
+        counts = HiddenWeights(*(np.zeros_like(array) for array in weights))
+        add_hidden_counts(tags, tags, np.array([0, 1]), ones, weights, counts, np.zeros(2))
