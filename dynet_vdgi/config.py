@@ -80,15 +80,22 @@ class LcDmvSettings(Section, frozen=True, tag_field="kind", tag="lc-dmv"):
     penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
 
 
+class RfSettings(Section, frozen=True, tag_field="kind", tag="rf"):
+    """RF: a parser that counts in its own parses, see `teachers.rasooli_faili`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
+    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-counts from the shorter context")] = 1.0
+
+
 class HdpDmvSettings(Section, frozen=True, tag_field="kind", tag="hdp-dmv"):
     """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
     iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
-    share: Annotated[
-        float, Meta(ge=0, le=0.99, description="expected share of arcs that follow a rule, at least; 0: any")
-    ] = 0.8
+    share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
 
 
 class NeuralDmvSettings(Section, frozen=True, tag_field="kind", tag="ndmv"):
@@ -96,9 +103,7 @@ class NeuralDmvSettings(Section, frozen=True, tag_field="kind", tag="ndmv"):
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True
-    start: Annotated[
-        Literal["harmonic", "dmv"], Meta(description="trees to begin with: of short arcs, or those of a DMV")
-    ] = "harmonic"
+    start: Annotated[Literal["harmonic", "dmv"], Meta(description="whose trees it starts from")] = "harmonic"
     epochs: Annotated[int, Meta(ge=0, description="passes over the text")] = 10
     lr: Annotated[float, Meta(gt=0, description="learning rate of Adam")] = 0.001
 
@@ -117,6 +122,7 @@ TeacherSettings = (
     | LcDmvSettings
     | HdpDmvSettings
     | NeuralDmvSettings
+    | RfSettings
     | EnsembleSettings
 )
 

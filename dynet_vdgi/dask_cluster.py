@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +30,9 @@ def connected(address: str) -> Iterator[Any]:
         ) from None
     # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
     patience = dask.config.get("distributed.comm.timeouts.connect")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told once, here
+    for name in logging.root.manager.loggerDict:  # what goes wrong is told once, here
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -42,3 +45,11 @@ def connected(address: str) -> Iterator[Any]:
             yield client
     finally:
         client.close()
+
+
+def lost_or_failed(error: Exception) -> VdgiError:
+    """What a user is told of an error that is the cluster's."""
+    if isinstance(error, (CancelledError, OSError)):  # futures are cancelled when the client gives up
+        return VdgiError("the cluster is lost: its scheduler does not answer any more")
+    said = " ".join(str(error).split())
+    return VdgiError(f"the cluster failed: {type(error).__name__}: {said}")

@@ -7,6 +7,7 @@ parse` calls goes through `machine_code`, which mostly does without numba.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -110,7 +111,7 @@ def compiled(function: Function) -> Function:
 
 
 def imported_numba() -> Any:
-    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy."""
+    """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError."""
     try:
         import numba
     except ModuleNotFoundError as error:
@@ -119,7 +120,21 @@ def imported_numba() -> Any:
     except ImportError as error:
         message = f"this needs the package numba, which cannot be used ({error})"
         raise VdgiError(f"{message}; update it: pip install --upgrade numba") from None
+    except OSError as error:  # its library of 130 MB is there and cannot be loaded
+        if _has_little_memory():
+            raise MemoryError from None
+        message = f"this needs the package numba, which cannot be used ({error})"
+        raise VdgiError(f"{message}; install it again: pip install --force-reinstall numba") from None
     return numba
+
+
+def _has_little_memory() -> bool:
+    """Whether somebody has limited the memory of this process (ulimit -v)."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 @contextmanager

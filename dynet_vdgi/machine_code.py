@@ -221,7 +221,7 @@ def _environment() -> str:
         imported_numba()
     try:
         import llvmlite.binding as llvm
-    except ImportError:
+    except (ImportError, OSError):
         imported_numba()
     assert spec is not None
     assert spec.origin

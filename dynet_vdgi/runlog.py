@@ -47,7 +47,7 @@ class RunLog:
 
     def restart(self, after_update: int) -> None:
         """Drops the rows behind an update, so that a resumed run does not log anything twice."""
-        rows = [row for row in self.rows() if row.get("update", 0) <= after_update]
+        rows = [row for row in self.rows() if _update(row) <= after_update]
         if self.path is None:
             self._rows = rows
             return
@@ -80,3 +80,9 @@ class RunLog:
             if isinstance(row, dict):
                 rows.append(row)
         return rows
+
+
+def _update(row: dict[str, Any]) -> float:
+    """The update that a row is about; 0 without, and if somebody has written something odd there."""
+    update = row.get("update", 0)
+    return update if isinstance(update, (int, float)) else 0

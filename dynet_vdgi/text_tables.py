@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from wcwidth import wcwidth
@@ -19,7 +20,9 @@ def columns(text: str) -> int:
     >>> columns("Jahr"), columns("日本"), columns("e\N{COMBINING ACUTE ACCENT}")
     (4, 4, 1)
     """
-    return len(text) if text.isascii() else sum(map(column_count, text))
+    if text.isascii():
+        return len(text)
+    return sum(times * column_count(character) for character, times in Counter(text).items())
 
 
 def column_count(character: str) -> int:

@@ -20,9 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import Vdgi
 
+from dynet_vdgi import text_tables
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.drawing import arcs, pictures
+from dynet_vdgi.drawing import arcs, layout, pictures
 from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text
@@ -305,6 +306,17 @@ def test_a_word_too_long_for_the_line() -> None:
 3 lang                 ADJ  ─┘ <root
 """
     )
+
+
+def test_a_long_word_is_looked_at_letter_by_letter_only_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    for module, name in ((arcs, "_is_unfit"), (layout, "_letter_width"), (text_tables, "column_count")):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda letter, of=original: looked_at.append(letter) or of(letter))
+    for form in ("ab" * 50_000, "é" * 50_000):
+        assert text([form], ["X"], [0])
+        assert form in svg([form], ["X"], [0])
+    assert len(looked_at) < 10_000  # once a line of the terminal
 
 
 def test_one_word_and_heads_without_a_root() -> None:

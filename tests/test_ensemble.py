@@ -23,6 +23,7 @@ from dynet_vdgi.config import (
     LcDmvSettings,
     NeuralDmvSettings,
     NoTeacher,
+    RfSettings,
 )
 from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
@@ -116,6 +117,7 @@ SETTINGS: dict[str, Any] = {
     "lc-dmv": LcDmvSettings(iterations=4),
     "hdp-dmv": HdpDmvSettings(iterations=2, subsymbols=2),
     "ndmv": NeuralDmvSettings(epochs=1),
+    "rf": RfSettings(iterations=3),
     "ensemble": EnsembleSettings(
         dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
     ),
@@ -126,6 +128,7 @@ NAMES = {
     "lc-dmv": "LC-DMV",
     "hdp-dmv": "HDP-DMV",
     "ndmv": "neural DMV",
+    "rf": "RF",
     "ensemble": "DMV + Convex-MST",
 }
 

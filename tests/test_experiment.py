@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -620,6 +621,26 @@ def test_an_error_of_the_cluster_is_a_failure(
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
     assert "failed: xx/first/1: ModuleNotFoundError: No module named 'dynet_vdgi'\n" in err
+
+
+def test_a_cluster_that_is_lost_ends_the_experiment(
+    folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lost(Executor):
+        def submit(self, *arguments: object, **more: object) -> Future[Any]:  # type: ignore[override]
+            future: Future[Any] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    write_plan(folder)
+    monkeypatch.setattr(runner, "ThreadPoolExecutor", lambda jobs: Lost())
+    status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
+    assert status == 1
+    said = (
+        "the cluster is lost: its scheduler does not answer any more; 0 of 3 tasks are done; the same command"
+    )
+    assert last_line(err) == f"{said} goes on"
 
 
 def test_no_cluster(folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from dynet_vdgi.errors import VdgiError
 
 KEPT = sorted((Path(__file__).parent / "fuzz" / "kept").iterdir())
 
-TIMES = 40
+TIMES = 10
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +36,9 @@ def test_changed_files_are_read_or_refused(
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.name)
-def test_files_that_made_it_fail_once(path: Path) -> None:
-    with suppress(VdgiError):
-        targets.TARGETS[path.name.partition("-")[0]].read(path)
+def test_files_that_made_it_fail_once(path: Path, tmp_path: Path) -> None:
+    with suppress(VdgiError):  # some readers write beside the file
+        targets.TARGETS[path.name.partition("-")[0]].read(Path(shutil.copy(path, tmp_path)))
 
 
 def test_the_same_seed_changes_files_in_the_same_way() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -140,6 +141,19 @@ def test_the_folder_for_all_is_the_users_alone(tmp_path, monkeypatch):
 def test_missing_numba_is_said_plainly(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(VdgiError, match="needs the package numba .*; install it: pip install 'numba>=0.58'"):
+        jit.imported_numba()
+
+
+def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
+    fake = tmp_path / "numba" / "__init__.py"
+    fake.parent.mkdir()
+    fake.write_text("raise OSError('Could not load libllvmlite.so')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    with pytest.raises(VdgiError, match="cannot be used .*libllvmlite.so.; install it again: "):
+        jit.imported_numba()
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (1 << 28, resource.RLIM_INFINITY))
+    with pytest.raises(MemoryError):
         jit.imported_numba()
 
 

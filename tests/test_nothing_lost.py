@@ -99,9 +99,21 @@ def test_files_may_be_named_twice_and_pipes_once(tree: Path) -> None:
     file_checks.check_read_again([tree, "missing", tree.parent], "reason")
 
 
-def test_an_output_without_a_name_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
-    status, _, err = vdgi("parse", model, tree, "-o", "")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "parse MODEL gold.conllu -o",
+        "train --train gold.conllu --out",
+        "experiment paper-ud --out",
+        "annotate gold.conllu --export",
+    ],
+)
+def test_an_output_without_a_name_is_refused(
+    command: str, vdgi: Vdgi, model: Path, folder: Path, tree: Path
+) -> None:
+    status, _, err = vdgi(*command.replace("MODEL", str(model)).split(), "")
     assert (status, err) == (2, "the name of the output is empty\n")
+    assert names_in(folder) == ["gold.conllu"]
 
 
 def _fill(name: str) -> None:

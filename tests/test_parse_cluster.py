@@ -18,7 +18,7 @@ import dask
 import pytest
 import tiny
 from clusters import Cluster, running_cluster
-from shell import Vdgi, last_line, names_in, wait_for
+from shell import Vdgi, last_line, names_in, process, wait_for
 
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu_blocks
@@ -242,6 +242,25 @@ def test_interrupted(model: Path, folder: Path, vdgi: Vdgi, cluster: Cluster, wa
     assert result == (130, "", "interrupted\n")
     assert names_in(folder) == ["in.conllu"]
     wait_for(lambda: not tasks(watch), cluster.workers()[0])
+
+
+def test_a_scheduler_that_is_killed_is_told_in_one_line(
+    model: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    write(folder / "in.conllu")
+    patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+    with running_cluster(tmp_path_factory.mktemp("own")) as own:
+        command = ("parse", model, "in.conllu", "-o", "out.conllu", "--scheduler", own.address)
+        with process(*command, env=patience) as running:
+            assert running.stderr is not None
+            assert b"it has no workers yet; waiting for one" in running.stderr.readline()
+            own.scheduler.kill()
+            err = running.stderr.read()
+    assert (running.returncode, err) == (
+        1,
+        b"the cluster is lost: its scheduler does not answer any more\n",
+    )
+    assert names_in(folder) == ["in.conllu"]
 
 
 def test_a_large_model_is_sent_without_a_warning(cluster: Cluster, recwarn: pytest.WarningsRecorder) -> None:

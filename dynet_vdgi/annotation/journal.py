@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 
@@ -17,6 +20,41 @@ if sys.platform != "win32":
 ENDING = ".journal"
 
 Record = dict[str, Any]
+
+DAMAGED = "the journal is damaged here"
+HINT = "restore it, or move it away to go on from the file as it stands"
+
+_TEXT = re.compile(r"[^\t\n\r|]*")
+"""What a relation or a name can be without spoiling the file."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What the record of a change holds: arcs (head, relation, who confirmed each) by word, new and old."""
+
+    s: int
+    f: int
+    op: str
+    arcs: dict[int, tuple[int, str, str, str]]
+    was: dict[int, tuple[int, str, str, str]]
+    moved: Sequence[int]
+    renamed: Sequence[int]
+    moved_was: Sequence[int]
+    renamed_was: Sequence[int]
+
+
+def change_fault(record: Mapping[str, Any], n_words: int, least_head: int) -> str:
+    """Why a record is no change of a sentence of so many words; empty if it is one."""
+    try:
+        change = msgspec.convert(record, Change, str_keys=True)
+    except (msgspec.ValidationError, UnicodeError) as error:  # half a letter, such as "\\ud800"
+        return str(error)
+    for arcs in (change.arcs, change.was):
+        for word, (head, *texts) in arcs.items():
+            if not (1 <= word <= n_words and least_head <= head <= n_words and head != word):
+                return f"word {word} cannot have head {head}"
+            if not all(map(_TEXT.fullmatch, texts)):
+                return f"word {word} has a relation or name that no column can hold"
+    return ""
 
 
 class JournalError(VdgiError):
@@ -69,8 +107,7 @@ class Journal:
                     raise ValueError
             except ValueError:
                 if place + len(line) < len(content):
-                    hint = "restore it, or move it away to go on from the file as it stands"
-                    raise DataError(str(self.path), number, "the journal is damaged here", hint) from None
+                    raise DataError(str(self.path), number, DAMAGED, HINT) from None
                 os.ftruncate(self._file, place)
                 break
             records.append(record)

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.annotation import changes
 from dynet_vdgi.annotation.changes import ChangeError
-from dynet_vdgi.annotation.journal import ENDING, Journal, Record
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, HINT, Journal, Record, change_fault
 from dynet_vdgi.annotation.marked import (
     Guess,
     MarkedArc,
@@ -24,7 +24,7 @@ from dynet_vdgi.annotation.marked import (
     block,
     read_marked,
 )
-from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.annotation.mending import UNSET, CircleError
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -97,7 +97,7 @@ class Session:
             raise UsageError(f"--given has no effect: {self.path.name} has been annotated before")
         if records[0].get("journal") != JOURNAL_FORMAT:
             raise DataError(str(self.journal.path), 1, "the journal is of another version of dynet_vdgi")
-        known = {record["written"] for record in records if "written" in record}
+        known = {str(record["written"]) for record in records if "written" in record}
         in_file = self._replay(records)
         if digest not in known:
             self._check_other_file(in_file)
@@ -129,19 +129,31 @@ class Session:
                 in_file = [marked.arcs for marked in self.sentences]
             if "s" not in record:
                 continue
-            known = 0 <= record["s"] < len(self.sentences)
-            if not known or self.sentences[record["s"]].fingerprint != record["f"]:
+            index = record["s"]
+            known = isinstance(index, int) and 0 <= index < len(self.sentences)
+            if not known or self.sentences[index].fingerprint != record.get("f"):
                 hint = (
                     f"the changes are in {self.journal.path.name}; restore the file, or move the journal away"
                 )
                 raise DataError(
                     str(self.path), None, f"not the sentences of line {number} of its journal", hint
                 )
+            fault = change_fault(record, len(self.sentences[index].arcs), UNSET)
+            if fault or (record["op"] in ("undo", "redo") and not self._stack(record["op"])):
+                detail = f" ({fault})" if fault else ""
+                raise DataError(str(self.journal.path), number, DAMAGED + detail, HINT)
             self._apply(record)
         for marked in self.sentences:
             if marked.edits:
-                marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+                try:
+                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+                except CircleError as error:
+                    raise DataError(str(self.journal.path), None, str(error), HINT) from None
         return in_file
+
+    def _stack(self, what: str) -> list[Record]:
+        """The changes that can be taken back, or made again."""
+        return self._undo if what == "undo" else self._redo
 
     def _check_other_file(self, in_file: Sequence[Sequence[MarkedArc]]) -> None:
         """Lets a file pass that another program has changed, unless it changed what was confirmed in it."""

@@ -113,6 +113,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation.session import exported
     from dynet_vdgi.names import count
 
+    files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path])
     sentences = exported(path)
     write_marked(sentences, arguments.export, marks=False)

@@ -24,6 +24,7 @@ import logging
 from dataclasses import replace
 from pathlib import Path
 
+from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError, VdgiError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -61,6 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.jobs < 1:
         raise UsageError(f"--jobs {arguments.jobs}: at least 1")
+    files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
     content = plan.load(path)
     if arguments.seeds:

@@ -108,6 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.training.inputs import Given, Inputs
     from dynet_vdgi.training.run import run as train
 
+    files.check_named(arguments.out)
     changes: dict[str, Any] = {}
     if arguments.rules is not None:
         changes["rules"] = arguments.rules

@@ -112,7 +112,8 @@ def in_order(spans: Sequence[tuple[int, int]], word: int) -> list[int]:
 
 def clean(text: str) -> str:
     """The text without what would spoil a terminal or an XML file: control characters, reordering marks."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if _is_unfit(character) else character for character in text)
+    # By the different letters, as a form may be long.
+    return text.translate(dict.fromkeys(map(ord, filter(_is_unfit, set(text))), "\N{REPLACEMENT CHARACTER}"))
 
 
 def _is_unfit(character: str) -> bool:

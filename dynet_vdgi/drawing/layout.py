@@ -6,6 +6,7 @@ Measures are pixels, x to the right and y downwards. The drawing itself, as SVG 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -166,7 +167,7 @@ def _places(
 
 def _text_width(label: str, size: float) -> float:
     """About as wide as fonts without serifs make it, rather more than less."""
-    return size * sum(map(_letter_width, label))
+    return size * sum(times * _letter_width(character) for character, times in Counter(label).items())
 
 
 def _letter_width(character: str) -> float:

@@ -80,7 +80,7 @@ def text(
 
 def _is_right_to_left(form: str) -> bool:
     """Terminals may turn a line with such words round, which arcs along the line would not survive."""
-    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in form)
+    return any(unicodedata.bidirectional(character) in ("R", "AL") for character in set(form))
 
 
 # ------------------------------------------------------------------------------------------- branching lines
@@ -310,6 +310,8 @@ def _notes(
 
 def _pieces(label: str, limit: int) -> list[str]:
     """The label cut so that no piece is wider than `limit` columns."""
+    if label.isascii():
+        return [label[start : start + limit] for start in range(0, len(label), limit)] or [""]
     pieces, width = [""], 0
     for character in label:
         more = column_count(character)

@@ -43,6 +43,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -269,11 +270,16 @@ def _check_systems(plan: Plan) -> None:
         ancestors(plan, system)
 
 
-def _published(attribute: str, parts: Sequence[Treebank | System]) -> set[str]:
+def _published(attribute: str, parts: Sequence[Treebank | System]) -> frozenset[str]:
     """Data sets or models of the published figures; read only if a part names one."""
     if not any(part.published for part in parts):
-        return set()
-    return {getattr(figure, attribute) for figure in published.read()}
+        return frozenset()
+    return _all_published(attribute)
+
+
+@cache
+def _all_published(attribute: str) -> frozenset[str]:
+    return frozenset(getattr(figure, attribute) for figure in published.read())
 
 
 def ancestors(plan: Plan, system: System) -> list[System]:

@@ -8,14 +8,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.dask_cluster import connected
-from dynet_vdgi.errors import UsageError
+from dynet_vdgi.dask_cluster import connected, lost_or_failed
+from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.experiments import expansion, processes, tasks
 from dynet_vdgi.experiments.plan import Plan
 from dynet_vdgi.experiments.plan_files import PlanFolders
@@ -87,7 +87,7 @@ def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) ->
     What starts from a failed task fails with it; the others go on.
 
     Raises:
-        UsageError: no cluster can be reached at the scheduler's address.
+        VdgiError: no cluster can be reached at the scheduler's address, or it is lost.
         KeyboardInterrupt: interrupted; all processes are stopped, and the message says what is done.
     """
     failures: dict[str, FailedTask] = {}
@@ -102,9 +102,11 @@ def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) ->
                     task = running.pop(future)
                     seconds = _outcome(task, future, failures)
                     progress.ended(task, failures.get(task.label), seconds)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, CancelledError) as error:
             processes.PROCESSES.stop()
             message = f"{progress.done} of {len(todo)} tasks are done; the same command goes on"
+            if isinstance(error, CancelledError):
+                raise VdgiError(f"{lost_or_failed(error)}; {message}") from None
             raise KeyboardInterrupt(message) from None
     return list(failures.values())
 

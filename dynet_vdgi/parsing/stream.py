@@ -295,8 +295,9 @@ class Stream:
         except Exception as error:
             if not self._is_cluster:
                 raise
-            said = " ".join(str(error).split())
-            raise VdgiError(f"the cluster failed: {type(error).__name__}: {said}") from error
+            from dynet_vdgi.dask_cluster import lost_or_failed
+
+            raise lost_or_failed(error) from error
 
 
 def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
@@ -304,8 +305,8 @@ def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbere
 
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
-    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.text))):
-        found = quick.parse(window.text.encode(), wanted.how, wanted.verb_final)
+    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.content))):
+        found = quick.parse(window.content, wanted.how, wanted.verb_final)
         if found is not None:
             return Parsed(*found, fault=None)
     return _parse_blocks(engine, wanted, _blocks_of(window), number)

@@ -1,18 +1,21 @@
 """Feeds changed files to every reader for some minutes: `run/fuzz.sh MINUTES [--kind NAME] [--seed N]`.
 
-Anything but the program's own errors is a failure: the file is kept in tests/fuzz/found, and the exit status
-is 1. One that is mended moves to tests/fuzz/kept, which the tests read.
+Anything but the program's own errors is a failure: the first file of each place is kept in tests/fuzz/found,
+and the exit status is 1. One that is mended moves to tests/fuzz/kept, which the tests read.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import logging
+import os
 import resource
 import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 from fuzz import targets
@@ -33,10 +36,12 @@ def main() -> int:
     parser.add_argument("--times", type=int, help="changes of each kind, instead of minutes")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    tried, failed = dict.fromkeys(arguments.kind, 0), 0
-    with tempfile.TemporaryDirectory() as name:
+    faulthandler.enable()
+    tried, failed = dict.fromkeys(arguments.kind, 0), Counter[str]()
+    # In memory where there is such a folder: most readers take less time than the disk.
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
         folder = Path(name)
-        if "models" in arguments.kind:
+        if {"models", "parsed"} & {*arguments.kind}:
             targets.MODELS.extend(small_models(folder))
         end = time.monotonic() + 60 * arguments.minutes
         while any(n < (arguments.times or sys.maxsize) for n in tried.values()) and (
@@ -46,23 +51,30 @@ def main() -> int:
                 start = arguments.seed + tried[kind]
                 tried[kind] += AT_ONCE
                 for number, content, error in targets.failures(kind, folder, start, AT_ONCE):
-                    failed += 1
-                    keep(kind, number, content, error)
+                    where = place(error)
+                    failed[where] += 1
+                    if failed[where] == 1:
+                        print(f"{keep(kind, number, content)}: {where}: {str(error)[:100]}", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB"
     )
-    print(f"{failed} failures" + (f", see {FOUND}" if failed else ""))
-    return int(failed > 0)
+    print(f"{failed.total()} failures at {len(failed)} places" + (f", see {FOUND}" if failed else ""))
+    return int(bool(failed))
 
 
-def keep(kind: str, number: int, content: bytes, error: Exception) -> None:
-    """Writes the file and says what it did."""
+def place(error: Exception) -> str:
+    """What it is and where it was raised."""
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    return " ".join([type(error).__name__, *(f"{frame.filename}:{frame.lineno}" for frame in where)])
+
+
+def keep(kind: str, number: int, content: bytes) -> Path:
+    """Writes the file."""
     FOUND.mkdir(exist_ok=True)
     path = FOUND / f"{kind}-{number}{targets.TARGETS[kind].ending}"
     path.write_bytes(content)
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    print(f"{path}: {type(error).__name__}: {str(error)[:100]} ({where.filename}:{where.lineno})", flush=True)
+    return path
 
 
 if __name__ == "__main__":

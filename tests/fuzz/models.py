@@ -14,7 +14,7 @@ from dynet_vdgi.training.run import run
 
 
 def small_models(folder: Path) -> list[bytes]:
-    """A neural model, a perceptron under a whole rule table, and one that learns from trees."""
+    """A neural model, one that learns from trees, and a perceptron under a whole rule table."""
     demo = (resources() / "demo" / "demo-ud-test.conllu").read_text(encoding="utf-8")
     trees = folder / "demo.conllu"
     trees.write_text("\n\n".join(demo.split("\n\n")[:30]) + "\n\n", encoding="utf-8")
@@ -22,8 +22,8 @@ def small_models(folder: Path) -> list[bytes]:
     few = load_settings("best")
     runs = {
         "neural": (Inputs({"": text}), tiny.settings()),
-        "perceptron": (Inputs({"": gold}), few),
         "words": (Inputs({"": gold}, trees=gold), few),
+        "perceptron": (Inputs({"": gold}), few),
     }
     found = []
     for name, (inputs, settings) in runs.items():

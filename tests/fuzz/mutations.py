@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import random
@@ -105,6 +106,34 @@ def _swap_lines(content: Bytes, rng: random.Random) -> Bytes:
 
 def _cut(content: Bytes, rng: random.Random) -> Bytes:
     return content[: _place(content, rng)]
+
+
+def json_lines(content: Bytes, rng: random.Random) -> Bytes:
+    """Lines of JSON with bytes changed, or, still sound, one of their values."""
+    lines = content.split(b"\n")
+    if rng.random() < 0.3:
+        return text(content, rng)
+    for _ in range(rng.choice((1, 1, 2))):
+        number = rng.randrange(len(lines) - 1)
+        try:
+            lines[number] = json.dumps(_json(json.loads(lines[number]), rng)).encode()
+        except ValueError:  # two changes of one line
+            break
+    return b"\n".join(lines)
+
+
+def json_file(content: Bytes, rng: random.Random) -> Bytes:
+    """JSON with bytes changed, or, still sound, one of its values."""
+    if rng.random() < 0.2:
+        return text(content, rng)
+    return json.dumps(_json(json.loads(content), rng)).encode()
+
+
+def packed(content: Bytes, rng: random.Random) -> Bytes:
+    """Text that is changed and then compressed, or the other way round."""
+    if rng.random() < 0.5:
+        return gzip.compress(text(content, rng), compresslevel=1)
+    return text(gzip.compress(content, compresslevel=1), rng)
 
 
 # ------------------------------------------------------------------------------------------- model files

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import random
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from dynet_vdgi import model_file, presets
+from dynet_vdgi.annotation.session import Session
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import brown, conllu, embeddings, penn
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.head_rules import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.experiments import plan
+from dynet_vdgi.experiments.tables import build, formats
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.labels.label_table import LabelTable, named_table
+from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.parsing.parser import How, Parser
+from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.reports import logs as reported_log
+from dynet_vdgi.reports.runs import Run
+from dynet_vdgi.runlog import RunLog
 from fuzz import mutations
 
-HERE = Path(__file__).parent
-TESTS = HERE.parent
+TESTS = Path(__file__).parents[1]
+
+TOO_LONG = 20
+"""CPU seconds for a small file: what takes longer is as good as never done."""
 
 TAGGED = [
     Sentence(("a", "b", "c", "d"), ("DET", "NOUN", "VERB", "ADP"), (2, 3, 0, 3)),
@@ -76,6 +90,141 @@ def _model(path: Path) -> None:
                 parser.parse_all(sentences, how)
 
 
+def _beside(path: Path, name: str, content: bytes) -> Path:
+    """A sound file in the same folder, for what reads more than one."""
+    other = path.with_name(name)
+    if not other.exists():
+        other.write_bytes(content)
+    return other
+
+
+@lru_cache(maxsize=1)
+def _stream(model: Path) -> Stream:
+    return Stream(str(model), labels=named_table("ud2"))
+
+
+def _parsed(path: Path) -> None:
+    with suppress(VdgiError):
+        parse_files(_stream(_beside(path, "sound.vdgi", MODELS[-1])), [str(path)], str(path) + ".out")
+    _evaluated(path)
+
+
+def _evaluated(path: Path) -> None:
+    gold = _beside(path, "sound.conllu", _start_of_demo())
+    for pair in ((gold, path), (path, path)):
+        with suppress(VdgiError):
+            score_files(pair[0], [pair[1]], rules=_ud_rules())
+
+
+def _start_of_demo() -> bytes:
+    blocks = (resources() / "demo" / "demo-ud-test.conllu").read_bytes().split(b"\n\n")
+    return b"\n\n".join(blocks[:4]) + b"\n\n"
+
+
+@lru_cache(maxsize=1)
+def _ud_rules() -> RuleSet:
+    return load_rules(resources() / "rules" / "ud.txt")
+
+
+@lru_cache(maxsize=1)
+def _best_rules() -> RuleSet:
+    return load_rules(resources() / "rules" / "best.txt")
+
+
+MARKED = (
+    b"# text = a b c\n"
+    b"1\ta\t_\tDET\t_\t_\t_\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
+    b"3\tc\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n"
+) * 2
+"""What is annotated."""
+
+
+def _a_journal() -> list[bytes]:
+    """Changes of two sentences, and one that was taken back."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "marked.conllu"
+        path.write_bytes(MARKED)
+        session = Session(path, "me")
+        for index, word, head in ((0, 1, 2), (0, 2, 3), (1, 1, 3)):
+            session.change(index, (session.sentences[index].edits, 0), "head", word, head)
+        session.change(1, (1, 0), "label", 1, "nsubj")
+        session.undo()
+        session.save()
+        session.close()
+        return [session.journal.path.read_bytes()]
+
+
+def _journal(path: Path) -> None:
+    marked = path.with_name(path.name.removesuffix(".journal"))
+    marked.write_bytes(MARKED)
+    session = Session(marked, "me")
+    try:
+        session.save()
+    finally:
+        session.close()
+
+
+LOGS = [
+    b"".join(json.dumps({**row, "update": 5 * k}).encode() + b"\n" for k in range(3))
+    for row in (
+        {"phase": "pretrain", "epoch": 0.5, "elbo_per_word": -3.5, "dev_dda": 0.5, "entropy": 1.0},
+        {"phase": "teacher", "language": "", "iteration": 1, "stage": 1, "penalised": -2.5},
+        {"phase": "text", "language": "a", "words": 9, "is_mirrored": False, "sides": {"ADP": 1.5}},
+        {"phase": "student", "trees": 9, "agreement": 0.5, "dev_dda": None, "cpu_s": 0.5},
+    )
+]
+
+
+def _log(path: Path) -> None:
+    log = RunLog(path)
+    run = Run("a run", {}, "", 1, log.rows())
+    reported_log.curve_groups([run])
+    reported_log.teaching_tables([run])
+    reported_log.log_tables(0, run)
+    log.restart(5)
+
+
+RESULT = {
+    "protocol": "standard",
+    "policy": "punctuation removed",
+    "words": [3, 4],
+    "right": [2, 4],
+    "gold_trees": ["dev"],
+    "parts": {"code": "1"},
+    "cpu_s": 3.5,
+    "words_per_cpu_s": 900.0,
+}
+
+
+def _results(path: Path) -> None:
+    """The file is a plan, a result or the baselines of an experiment: what it has most in common with."""
+    content, sound = path.read_bytes(), _sound_results()
+    name = max(sound, key=lambda name: len({*sound[name].split(b'"')} & {*content.split(b'"')}))
+    folder = path.parent / "grid"
+    for each, text in sound.items():
+        (folder / each).parent.mkdir(parents=True, exist_ok=True)
+        (folder / each).write_bytes(content if each == name else text)
+    for like in (None, "paper"):
+        formats.show(build.tables([folder], like=like, against="rules only", draws=10), "markdown")
+
+
+@lru_cache(maxsize=1)
+def _sound_results() -> dict[str, bytes]:
+    plan_of = plan.from_dict(
+        {
+            "seeds": [1],
+            "treebank": [{"name": "xx", "train": ["a.conllu"], "test": ["a.conllu"]}],
+            "system": [{"name": "ours", "presets": ["best"]}],
+        }
+    )
+    protocols = {"xx": {"ours": "standard"}}
+    whole = {**plan_of.to_dict(), "protocols": protocols, "test_files": {"xx": ["a.conllu"]}}
+    scores = {"words": [3, 4], "right": {"rules only": [1, 2], "left": [1, 0]}}
+    contents = (whole, RESULT, {"protocols": {"standard": scores}})
+    names = ("plan.json", "xx/ours/1/result.json", "xx/baselines.json")
+    return {name: json.dumps(content).encode() for name, content in zip(names, contents)}
+
+
 def _files(*patterns: str) -> Callable[[], list[bytes]]:
     def read() -> list[bytes]:
         return [path.read_bytes() for pattern in patterns for path in sorted(_found(pattern))]
@@ -92,6 +241,10 @@ def _beginning(*patterns: str) -> Callable[[], list[bytes]]:
     return lambda: [content[:3000] for content in _files(*patterns)()]
 
 
+def _short_plans() -> list[bytes]:
+    return [content for content in _files("experiments/*.toml")() if len(content) < 3000]
+
+
 MODELS: list[bytes] = []
 """Model files to change; made by who calls, since that takes a while."""
 
@@ -100,11 +253,11 @@ TARGETS: dict[str, Target] = {
     "rules": Target(_files("rules/best.txt", "rules/ud.txt", "rules/wsj.txt"), _rules),
     "facts": Target(
         lambda: [b"objects = after\nadpositions = before ; cases 50\nverbs = end\n# note\n"],
-        lambda path: load_facts(path, load_rules(resources() / "rules" / "best.txt")),
+        lambda path: load_facts(path, _best_rules()),
     ),
     "labels": Target(_files("labels/ud2.txt"), LabelTable.read),
     "presets": Target(_files("presets/*.toml"), lambda path: presets.load_settings(str(path)), ".toml"),
-    "plans": Target(_files("experiments/*.toml"), plan.load, ".toml"),
+    "plans": Target(_short_plans, plan.load, ".toml"),
     "vectors": Target(
         lambda: [
             b"2 3\na 1 2 3\nb .5 1e-3 4\n",
@@ -117,22 +270,36 @@ TARGETS: dict[str, Target] = {
     "penn": Target(
         lambda: [b"( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ barks) (-NONE- *T*-1)) (. .)) )\n" * 2], _penn
     ),
+    "packed": Target(_beginning("demo/demo-ud-test.conllu"), _conllu, ".conllu.gz", mutations.packed),
+    "parsed": Target(lambda: [_start_of_demo()], _parsed, ".conllu"),
+    "journals": Target(_a_journal, _journal, ".conllu.journal", mutations.json_lines),
+    "logs": Target(lambda: LOGS, _log, ".jsonl", mutations.json_lines),
+    "results": Target(lambda: list(_sound_results().values()), _results, ".json", mutations.json_file),
     "models": Target(lambda: MODELS, _model, ".vdgi", mutations.model),
 }
 
 
+@lru_cache(maxsize=len(TARGETS))
+def _seeds(kind: str) -> Sequence[bytes]:
+    return TARGETS[kind].seeds()
+
+
 def failures(kind: str, folder: Path, seed: int, times: int) -> Iterator[tuple[int, bytes, Exception]]:
-    """What raised something else than the program's own errors: number of the change, file, error."""
+    """Errors that are not the program's own, or slowness: number of the change, file, error."""
     target = TARGETS[kind]
-    seeds: Sequence[bytes] = target.seeds()
+    seeds = _seeds(kind)
     path = folder / f"changed{target.ending}"
     for number in range(seed, seed + times):
         rng = random.Random(f"{kind} {number}")
         content = target.mutate(rng.choice(seeds), rng)
         path.write_bytes(content)
+        start = time.thread_time()
         try:
             target.read(path)
         except VdgiError:
             pass
         except Exception as error:
             yield number, content, error
+        seconds = time.thread_time() - start
+        if seconds > TOO_LONG:
+            yield number, content, TimeoutError(f"{seconds:.0f} CPU seconds")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.experiments import plan as plans
@@ -47,6 +48,26 @@ class RunResult:
     parts: dict[str, str]
     cpu_s: float
     words_per_cpu_s: float
+
+
+class _StoredResult(msgspec.Struct):
+    protocol: str
+    policy: str
+    words: list[int]
+    right: list[float]
+    gold_trees: list[str]
+    parts: dict[str, str]
+    cpu_s: float
+    words_per_cpu_s: float
+
+
+class _StoredCounts(msgspec.Struct):
+    words: list[int]
+    right: dict[str, list[float]]
+
+
+class _StoredBaselines(msgspec.Struct):
+    protocols: dict[str, _StoredCounts]
 
 
 @dataclass
@@ -113,9 +134,9 @@ def load(folders: Sequence[Path]) -> Grid:
         content = recorded(folder / PLAN_NAME)
         if not content:
             raise UsageError(f"{folder}: no experiment (no {PLAN_NAME} in it)")
-        protocols = content.pop("protocols", {})
         try:
-            grid.test_files.update(content.pop("test_files", {}))
+            protocols = msgspec.convert(content.pop("protocols", {}), dict[str, dict[str, str]])
+            grid.test_files |= msgspec.convert(content.pop("test_files", {}), dict[str, list[str]])
             plan = plans.from_dict(content)
             _add(grid, plan, protocols, folder)
         except (ConfigError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -172,37 +193,41 @@ def _add_run(grid: Grid, both: tuple[str, str], seed: int, folder: Path) -> None
 
 
 def _result(path: Path) -> RunResult:
-    content = recorded(path)
     try:
-        return RunResult(
-            path=path,
-            protocol=content["protocol"],
-            policy=content["policy"],
-            scored=_scored(content["words"], content["right"]),
-            gold_trees=tuple(content["gold_trees"]),
-            parts=dict(content["parts"]),
-            cpu_s=float(content["cpu_s"]),
-            words_per_cpu_s=float(content["words_per_cpu_s"]),
-        )
-    except (KeyError, TypeError, ValueError):
+        stored = msgspec.convert(recorded(path), _StoredResult)
+        scored = _scored(stored.words, stored.right)
+    except (ValueError, UnicodeError):  # msgspec's are ValueErrors
         raise DataError(str(path), None, "not a result of vdgi experiment", "damaged? remove it") from None
+    return RunResult(
+        path=path,
+        protocol=stored.protocol,
+        policy=stored.policy,
+        scored=scored,
+        gold_trees=tuple(stored.gold_trees),
+        parts=stored.parts,
+        cpu_s=stored.cpu_s,
+        words_per_cpu_s=stored.words_per_cpu_s,
+    )
 
 
 def _baselines(path: Path) -> dict[str, dict[str, SentenceCounts]]:
     if not path.exists():
         return {}
     try:
+        stored = msgspec.convert(recorded(path), _StoredBaselines)
         return {
-            protocol: {name: _scored(scores["words"], right) for name, right in scores["right"].items()}
-            for protocol, scores in recorded(path)["protocols"].items()
+            protocol: {name: _scored(scores.words, right) for name, right in scores.right.items()}
+            for protocol, scores in stored.protocols.items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (ValueError, UnicodeError):
         raise DataError(
             str(path), None, "not the baselines of vdgi experiment", "damaged? remove it"
         ) from None
 
 
-def _scored(words: Any, right: Any) -> SentenceCounts:
+def _scored(words: Sequence[int], right: Sequence[float]) -> SentenceCounts:
     if len(words) != len(right):
         raise ValueError("of different lengths")
+    if not all(0 <= part <= whole for part, whole in zip(right, words)):
+        raise ValueError("more right than there are")
     return SentenceCounts(tuple(words), tuple(right))
