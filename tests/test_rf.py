@@ -164,5 +164,7 @@ def test_it_reads_one_word_and_none(demo):
 def test_faults():
     with pytest.raises(ConfigError, match="beam"):
         RasooliFaili(beam=0)
+    with pytest.raises(ConfigError, match="seed"):
+        RasooliFaili(seed=-1)
     with pytest.raises(ValueError, match="^no sentences to learn from$"):
         RasooliFaili().fit([], Prior.of_text(ANY, []))

@@ -22,7 +22,7 @@ import numpy as np
 
 from dynet_vdgi import progress
 from dynet_vdgi.config import RfSettings
-from dynet_vdgi.config_checks import checked
+from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.teachers.beam_search import Ints, Tables, count_all, expect, search
 from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
@@ -113,7 +113,7 @@ class RasooliFaili(SymbolTeacher[RfModel]):
     def __init__(self, settings: RfSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
         super().__init__()
         self.settings = checked(RfSettings, numbers, settings)
-        self.seed = seed
+        self.seed = checked_seed(seed, "rf")
 
     @property
     def max_len(self) -> int:
