@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import dynet_vdgi
-from dynet_vdgi.data.conllu_blocks import Passage, _has_odd_lines
+from dynet_vdgi.data.conllu_blocks import Passage, _plain_lines
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, load
@@ -46,10 +46,10 @@ def main() -> None:
     rng, found = random.Random(arguments.seed), Counter[str]()
     for number in range(1, arguments.count + 1):
         text = changed(rng, sentences, 2, often=0.8, spaced=0.4)
-        if _has_odd_lines(text) or not text.endswith("\n\n"):
+        if _plain_lines(text.encode()) is None or not text.endswith("\n\n"):
             text = "\n\n".join(rng.sample(sentences, 2)) + "\n\n"  # that one has no quick path
         how = How(confidence=rng.random() < 0.5)
-        wanted, passage = stream.Wanted(how, None, rng.random() < 0.5), Passage("a.conllu", 1, text)
+        wanted, passage = stream.Wanted(how, None, rng.random() < 0.5), Passage("a.conllu", 1, text.encode())
         quick = engine.quick_for(wanted, 0)
         assert quick is not None
         is_quick = quick.parse(text.encode(), how, wanted.verb_final) is not None

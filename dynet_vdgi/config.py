@@ -80,15 +80,32 @@ class LcDmvSettings(Section, frozen=True, tag_field="kind", tag="lc-dmv"):
     penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
 
 
+class RfSettings(Section, frozen=True, tag_field="kind", tag="rf"):
+    """RF: a parser that counts in its own parses, see `teachers.rasooli_faili`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
+    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-counts from the shorter context")] = 1.0
+
+
 class HdpDmvSettings(Section, frozen=True, tag_field="kind", tag="hdp-dmv"):
     """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
-    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 50
+    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
-    share: Annotated[
-        float, Meta(ge=0, le=0.99, description="expected share of arcs that follow a rule, at least; 0: any")
-    ] = 0.8
+    share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
+
+
+class NeuralDmvSettings(Section, frozen=True, tag_field="kind", tag="ndmv"):
+    """Neural DMV: a DMV whose probabilities a network computes, see `teachers.neural_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True
+    start: Annotated[Literal["harmonic", "dmv"], Meta(description="whose trees it starts from")] = "harmonic"
+    epochs: Annotated[int, Meta(ge=0, description="passes over the text")] = 10
+    lr: Annotated[float, Meta(gt=0, description="learning rate of Adam")] = 0.001
 
 
 class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
@@ -99,7 +116,14 @@ class EnsembleSettings(Section, frozen=True, tag_field="kind", tag="ensemble"):
 
 
 TeacherSettings = (
-    NoTeacher | DmvSettings | ConvexMstSettings | LcDmvSettings | HdpDmvSettings | EnsembleSettings
+    NoTeacher
+    | DmvSettings
+    | ConvexMstSettings
+    | LcDmvSettings
+    | HdpDmvSettings
+    | NeuralDmvSettings
+    | RfSettings
+    | EnsembleSettings
 )
 
 

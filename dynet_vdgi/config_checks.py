@@ -13,18 +13,15 @@ from dynet_vdgi.config import (
     ConvexMstSettings,
     DataSettings,
     DmvSettings,
-    EnsembleSettings,
     FinetuneSettings,
-    HdpDmvSettings,
     LanguageModelSettings,
-    LcDmvSettings,
     ModelSettings,
-    NoTeacher,
     PerceptronSettings,
     PosteriorSettings,
     Section,
     Seed,
     Settings,
+    TeacherSettings,
     TrainSettings,
     TransferSettings,
     WordSettings,
@@ -34,7 +31,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
 
 _UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": (NoTeacher, DmvSettings, ConvexMstSettings, LcDmvSettings, HdpDmvSettings, EnsembleSettings),
+    "teacher": get_args(TeacherSettings),
     "parser": (PerceptronSettings, ModelSettings),
 }
 _SECTIONS: dict[str, tuple[type[Section], ...]] = {

@@ -21,6 +21,7 @@ from dynet_vdgi.data.columns import (
 )
 from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
@@ -60,6 +61,7 @@ class Summary:
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
+        self._tags: Numbering[str] = Numbering()
         self._keep = Filter(self.protocol, self.max_len)
 
     def add(self, sentence: Sentence) -> None:
@@ -93,7 +95,8 @@ class Summary:
         self.words += len(types)
         self.multiword_tokens += window.n_ranges
         self.empty_nodes += window.n_empty
-        _count(self.tags, types, known)
+        own = known.table("tag", lambda row: self._tags(row.tag))[types]
+        self._count(self.tags, own)
         of_protocol = self._lengths(window, known.are_tagged(self.protocol.removed_tags)[types])
         self.words_of_protocol += int(of_protocol.sum())
         trained = of_protocol[(of_protocol > 0) & (of_protocol <= self.max_len)]
@@ -102,11 +105,11 @@ class Summary:
         is_removed = known.are_tagged(UD_PUNCTUATION)[types]
         lengths = self._lengths(window, is_removed)
         self.lengths.update(lengths.tolist())
-        _count(self.kept_tags, types[~is_removed], known)
+        self._count(self.kept_tags, own[~is_removed])
         self.with_trees += int(trees.sum())
         self.projective += int(projective(window.heads, window.first)[trees].sum())
         self.arcs += int(lengths[trees].sum())
-        self._count_rules(window, types, is_removed, np.repeat(trees, np.diff(window.first)), known)
+        self._count_rules(window, own, is_removed, np.repeat(trees, np.diff(window.first)))
 
     @staticmethod
     def _lengths(window: Columns, is_removed: Flags) -> Ints:
@@ -114,22 +117,20 @@ class Summary:
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         return np.diff(before[window.first])
 
-    def _count_rules(
-        self, window: Columns, types: Ints, is_removed: Flags, in_tree: Flags, known: Types
-    ) -> None:
+    def _count(self, counter: Counter[str], tags: Ints) -> None:
+        """Counts the tags of words by number (N,); new ones come in the order of words, as numbers do."""
+        times = np.bincount(tags)
+        for k in np.flatnonzero(times).tolist():
+            counter[self._tags.known[k]] += int(times[k])
+
+    def _count_rules(self, window: Columns, tags: Ints, is_removed: Flags, in_tree: Flags) -> None:
         """Counts the arcs between words that are not removed for which a rule holds."""
         heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
         lengths = self._lengths(window, is_removed)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        tags = sorted({*(row.tag for row in known.known), "ROOT"})
-        number = {tag: k for k, tag in enumerate(tags)}
-        of_type = np.array([number[row.tag] for row in known.known])
-        own = of_type[types[~is_removed]]
-        holds = np.zeros((len(tags), len(tags)), np.bool_)
-        for head, tag in self._pairs:
-            if head in number and tag in number:
-                holds[number[head], number[tag]] = True
-        above = np.where(heads > 0, own[start + heads - 1], number["ROOT"])
+        known, own = self._tags.known, tags[~is_removed]
+        holds = np.array([[(head, tag) in self._pairs for tag in known] for head in (*known, "ROOT")])
+        above = np.where(heads > 0, own[start + heads - 1], len(known))
         self.rule_arcs += int(holds[above, own][in_tree[~is_removed]].sum())
 
     def _count_other_tokens(self, sentence: Sentence) -> None:
@@ -242,10 +243,10 @@ def check(
 
     def quick(passage: Passage) -> tuple[Columns, Ints] | None:
         nonlocal n_chars
-        n_chars += len(passage.text)
+        n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
-        columns = columns_of(passage.text.encode())
+        columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
         return None if columns is None or types is None else (columns, types)
 
@@ -258,10 +259,3 @@ def check(
                 summary.add_window(*item, known)
             bar.update(summary.sentences - before)
     return summary
-
-
-def _count(counter: Counter[str], types: Ints, known: Types) -> None:
-    """Counts the tags of words with these types (N,); new ones come in the order of words, as types do."""
-    times = np.bincount(types)
-    for k in np.flatnonzero(times).tolist():
-        counter[known.known[k].tag] += int(times[k])

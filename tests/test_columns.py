@@ -133,11 +133,12 @@ def test_heads_of_any_length_are_written():
 @pytest.fixture(scope="module")
 def parsers():
     text = list(islice(dynet_vdgi.read(DEMO), 150))
-    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags")]
+    few = dynet_vdgi.train(text[:40], "best", trees=text[:30])
+    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags"), few]
 
 
 @pytest.mark.parametrize("labels", [load_labels(), None])
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch, which, labels):
     monkeypatch.setattr(stream, "is_worth_it", lambda n_chars: True)
     engine = stream._LabellingParser(parsers[which], labels)
@@ -145,13 +146,13 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     for k in range(60):
         how = How(confidence=k % 2 == 1)
         wanted = stream.Wanted(how, None, verb_final=rng.random() < 0.5)
-        text = Passage("a.conllu", 7, changed(rng, sentences))
+        text = Passage("a.conllu", 7, changed(rng, sentences).encode())
         if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
             continue
         reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))
         assert repr(stream._parse_window(engine, wanted, text, 0)) == reference
         quick = engine.quick_for(wanted, 0)
-        n_quick += quick.parse(text.text.encode(), how, wanted.verb_final) is not None
+        n_quick += quick.parse(text.content, how, wanted.verb_final) is not None
     assert n_quick > 10
 
 

@@ -138,8 +138,8 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         (
             "teacher.kind=dmw",
-            "config: 'teacher.kind' must be one of none, dmv, convex-mst, lc-dmv, hdp-dmv, ensemble, "
-            "not 'dmw'; did you mean 'dmv'?",
+            "config: 'teacher.kind' must be one of none, dmv, convex-mst, lc-dmv, hdp-dmv, ndmv, rf, "
+            "ensemble, not 'dmw'; did you mean 'dmv'?",
         ),
         ("parser.kind=3", "config: 'parser.kind' must be a text, not 3"),
         (
@@ -149,7 +149,7 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         (
             "teacher.iterations=3",
             "config: 'teacher.iterations' is for teacher.kind=dmv or teacher.kind=convex-mst or "
-            "teacher.kind=lc-dmv or teacher.kind=hdp-dmv, and teacher.kind is none",
+            "teacher.kind=lc-dmv or teacher.kind=hdp-dmv or teacher.kind=rf, and teacher.kind is none",
         ),
         ("teacher.dmv=3", "config: 'teacher.dmv' is a section, not a key; write 'teacher.dmv.NAME'"),
         ("teacher.dmv.x=3", "config: no key 'teacher.dmv.x'"),

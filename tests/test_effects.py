@@ -59,6 +59,10 @@ CASES: dict[str, tuple[str, Values]] = {
             "parser": {"log2_buckets": 10},
         },
     ),
+    "ndmv": (
+        "best",
+        {"rules": "ud", "teacher": {"kind": "ndmv", "epochs": 2}, "parser": {"log2_buckets": 10}},
+    ),
     "ensemble": (
         "best",
         {
@@ -115,6 +119,10 @@ OTHER: dict[str, Any] = {
     "teacher.chunk": 1,
     "teacher.penalty": 100.0,
     "teacher.subsymbols": 1,
+    "teacher.siblings": False,
+    "teacher.start": "dmv",
+    "teacher.epochs": 0,
+    "teacher.lr": 0.1,
     "teacher.share": 0.2,
     "teacher.dmv.iterations": 1,
     "teacher.dmv.valence_iterations": 1,
@@ -183,7 +191,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ensemble")
+PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "ensemble")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "parser.kind"): TO_NEURAL for case in PERCEPTRONS},

@@ -21,7 +21,9 @@ from dynet_vdgi.config import (
     EnsembleSettings,
     HdpDmvSettings,
     LcDmvSettings,
+    NeuralDmvSettings,
     NoTeacher,
+    RfSettings,
 )
 from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
@@ -34,6 +36,7 @@ from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.hdp_dmv import HdpDmv
 from dynet_vdgi.teachers.lc_dmv import LcDmv
+from dynet_vdgi.teachers.neural_dmv import NeuralDmv
 from dynet_vdgi.training.teaching import teacher_of_kind
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
@@ -113,6 +116,8 @@ SETTINGS: dict[str, Any] = {
     "convex-mst": ConvexMstSettings(iterations=3, ridge=0.01),
     "lc-dmv": LcDmvSettings(iterations=4),
     "hdp-dmv": HdpDmvSettings(iterations=2, subsymbols=2),
+    "ndmv": NeuralDmvSettings(epochs=1),
+    "rf": RfSettings(iterations=3),
     "ensemble": EnsembleSettings(
         dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
     ),
@@ -122,6 +127,8 @@ NAMES = {
     "convex-mst": "Convex-MST",
     "lc-dmv": "LC-DMV",
     "hdp-dmv": "HDP-DMV",
+    "ndmv": "neural DMV",
+    "rf": "RF",
     "ensemble": "DMV + Convex-MST",
 }
 
@@ -145,7 +152,7 @@ def test_every_kind_teaches_its_own_trees() -> None:
     }
     found = {kind: teacher_of_kind(settings, 1).fit(TEXT, prior) for kind, settings in SETTINGS.items()}
     teachers |= {"lc-dmv": LcDmv(SETTINGS["lc-dmv"]), "hdp-dmv": HdpDmv(SETTINGS["hdp-dmv"])}
-    teachers |= {"ensemble": Ensemble(*members)}
+    teachers |= {"ndmv": NeuralDmv(SETTINGS["ndmv"]), "ensemble": Ensemble(*members)}
     for kind, teacher in teachers.items():
         assert found[kind].predict(TEXT) == teacher.fit(TEXT, prior).predict(TEXT)
         for mine, expected in zip(found[kind].marginals(UNSEEN), teacher.marginals(UNSEEN)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import tracemalloc
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynet_vdgi.evaluation import significance
 from dynet_vdgi.evaluation.significance import compare, difference, interval
 
 # Four sentences of two systems: words right and words.
@@ -166,3 +168,18 @@ def test_ten_thousand_draws_of_five_thousand_sentences_need_little_memory() -> N
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 50_000_000
+
+
+def test_many_equal_sentences_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As precisely as one by one, whatever is drawn in one go, and pairs of systems remain pairs."""
+    right, words = np.tile([4, 1, 2, 3], 200), np.tile([5, 2, 4, 3], 200)
+    found = compare([right, right - 1], words)
+    monkeypatch.setattr(significance, "_CELLS", 37)
+    assert compare([right, right - 1], words) == found
+    monkeypatch.setattr(significance, "_AS_LONG", len(words))
+    for one, other in zip(found[0], compare([right, right - 1], words)[0]):
+        assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=0.002)
+        assert one != other
+    rows = np.column_stack([right, words]).astype(float)
+    sums = significance._resampled_sums(rows, 4000, seed=2)
+    assert np.cov(sums.T) == pytest.approx(np.cov(rows.T) * len(rows), rel=0.1)

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -204,12 +206,27 @@ def test_latex(tmp_path: Path, vdgi: Vdgi) -> None:
     check_latex(vdgi.good("table", folder, "--format", "latex", "--like", "paper", "--bootstrap").out)
 
 
-@pytest.mark.parametrize("character", [*"\\{}$&#%_~^<>|\"'[]", "±", "–", "†", "≤", "\n"])
+ODD_CHARACTERS = [*"\\{}$&#%_~^<>|\"'[]", "±", "–", "†", "≤", "\n"]
+
+
+@pytest.mark.parametrize("character", ODD_CHARACTERS)
 def test_every_character_is_fit_for_latex(character: str) -> None:
     sheet = sheets.Sheet(
         "x", f"a{character}b", ((f"c{character}d", "all"),), (sheets.SheetRow(character, (Measured(1),), ""),)
     )
     check_latex(formats.latex([sheet]))
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX here")
+def test_latex_takes_the_tables(tmp_path: Path, vdgi: Vdgi) -> None:
+    row = sheets.SheetRow("".join(ODD_CHARACTERS), (Measured(1),), "")
+    odd = formats.latex([sheets.Sheet("x", "a".join(ODD_CHARACTERS), (("c", "all"),), (row,))])
+    tables = vdgi.good("table", experiment(tmp_path / "x"), "--format", "latex", "--like", "paper").out
+    source = f"\\documentclass{{article}}\n\\begin{{document}}\n{tables}\n{odd}\n\\end{{document}}\n"
+    (tmp_path / "tables.tex").write_text(source, encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "tables.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"])

@@ -107,8 +107,8 @@ def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, In
 class Texts(Known[str]):
     """Numbers, from 0 in order of arrival, for what stands in a column, or in several side by side."""
 
-    def __init__(self, column: int, last: int | None = None) -> None:
-        self.column, self.last = column, column if last is None else last
+    def __init__(self, column: int, last: int | None = None, *, forgets: bool = True) -> None:
+        self.column, self.last, self._forgets = column, column if last is None else last, forgets
         super().__init__()
 
     def forget(self) -> None:
@@ -120,7 +120,7 @@ class Texts(Known[str]):
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
         """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""
-        if len(self.known) > MOST_TEXTS:
+        if self._forgets and len(self.known) > MOST_TEXTS:
             self.forget()
         fields = columns.fields if words is None else columns.fields[words]
         numbers, counts = np.zeros(len(fields), np.int64), np.zeros(2, np.int64)

@@ -5,26 +5,31 @@ As long as nothing is odd about the ends of lines, whole texts are cut at once.
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
+
+import numpy as np
 
 from dynet_vdgi.data.conllu_faults import Repair
-from dynet_vdgi.data.files import AnyPath, open_text, shown
+from dynet_vdgi.data.files import AnyPath, TextSource, open_source, shown
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.limits import limit, to_raise
 
 OnFault = Callable[[DataError], None]
 
 TEXT = 1 << 20
-"""Characters that are worth handing on together."""
+"""Bytes that are worth handing on together."""
 
-CHUNK, _LONGEST = 1 << 13, 1 << 18  # characters that are read, or looked at, at once
+CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes that are handed on, or looked at, at least or at most
 _LOGGER = logging.getLogger("dynet_vdgi")
+_NEWLINE = ord("\n")
 _LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
+_IS_USUAL = np.zeros(256, np.bool_)
+"""What lines mostly begin with."""
+
+_IS_USUAL[list(b"#0123456789\n")] = True
 
 
 class Block(NamedTuple):
@@ -40,7 +45,12 @@ class Passage(NamedTuple):
 
     path: str
     line: int  # number of its first line in the file
-    text: str  # ends with an empty line
+    content: bytes  # UTF-8; ends with an empty line
+
+    @property
+    def text(self) -> str:
+        """The content."""
+        return self.content.decode()
 
     def blocks(self) -> Iterator[Block]:
         """Its sentences."""
@@ -64,7 +74,7 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
 
 
 def passages(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) -> Iterator[Passage | Block]:
-    """The same, as long as no line is odd as texts, each of so many characters at least but for the last.
+    """The same, as long as no line is odd as texts, each of so many bytes at least but for the last.
 
     Raises: as `blocks`.
     """
@@ -83,12 +93,12 @@ def warn(repair: DataError) -> None:
 
 
 def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]:
-    """Texts of so many characters at least or blocks, faults of the file and repairs, in file order."""
+    """Texts of so many bytes at least or blocks, faults of the file and repairs, in file order."""
     name = shown(path)
     hint = "file is empty; a Git LFS or partial checkout?"
     try:
-        with open_text(path) as handle:
-            for item in _read_passages(handle, name, size):
+        with open_source(path) as source:
+            for item in _read_passages(source, name, size):
                 if isinstance(item, Repair):
                     hint = hint and "the file holds only empty lines"
                 else:
@@ -101,46 +111,54 @@ def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]
             yield DataError(name, None, "no sentences", hint)
 
 
-def _read_passages(handle: TextIO, name: str, size: int) -> Iterator[Passage | Block | DataError]:
+def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage | Block | DataError]:
     """What is in a file: as long as nothing is odd, texts; then blocks between empty lines, and repairs.
 
     A block that is too large is a fault in its place.
     """
-    parts: list[str] = []
-    text, n_ready, first, number = "", 0, 1, 1
-    fault: Exception | None = None
-    try:
-        while True:
-            piece = handle.read(CHUNK)  # a fault takes what is read with it along
-            text += piece
-            is_whole = bool(piece) or text.endswith("\n\n")
-            if not is_whole or len(text) > _LONGEST or _has_odd_lines(text):
-                break
-            ended, found, text = text.rpartition("\n\n")
-            if found:
-                parts += (ended, found)
-                n_ready += len(ended)
-                number += ended.count("\n") + 2
-            if n_ready >= size or (parts and not piece):
-                yield Passage(name, first, "".join(parts))
-                parts, n_ready, first = [], 0, number
-            if not piece:
-                return
-    except (DataError, UnicodeDecodeError) as error:  # what stands before it comes first
-        fault = error
+    parts: list[bytes] = []
+    rest, n_ready, first, number = b"", 0, 1, 1
+    while len(rest) <= _LONGEST <= limit("line"):
+        piece = source.piece(size)
+        if piece is None:
+            break
+        ended, found, begun = (rest + piece).rpartition(b"\n\n")
+        is_whole = bool(piece) or not begun
+        n_lines = _plain_lines(ended + found) if is_whole else None
+        if n_lines is None:
+            rest += piece
+            break
+        rest = begun
+        if found:
+            parts += (ended, found)
+            n_ready += len(ended)
+            number += n_lines
+        if n_ready >= size or (parts and not piece):
+            yield Passage(name, first, b"".join(parts))
+            parts, n_ready, first = [], 0, number
+        if not piece:
+            return
     if parts:
-        yield Passage(name, first, "".join(parts))
-    if fault is not None:
-        raise fault
-    begun = io.StringIO(text + handle.readline(), newline="\n")
-    yield from _blocks_line_by_line(chain(begun, handle), name, number - 1)
+        yield Passage(name, first, b"".join(parts))
+    yield from _blocks_line_by_line(source.text(rest, number - 1), name, number - 1)
 
 
-def _has_odd_lines(text: str) -> bool:
-    """Whether text between two empty lines may have another one, white space before a line, or odd ends."""
-    if text[0].isspace() or text[0] == "\ufeff" or "\r" in text or "\n\n\n" in text:
-        return True
-    return _LINE_BEGINS_BLANK.search(text) is not None
+def _plain_lines(text: bytes) -> int | None:
+    """The number of lines; None: there may be two empty ones, white space before one, odd ends or letters."""
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == _NEWLINE)
+    if text[:1] == b"\n" or (ends[2:] - ends[:-2] == 2).any() or b"\r" in text:
+        return None
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        return None
+    is_usual = _IS_USUAL[data[:1]].all() and _IS_USUAL[data[ends[:-1] + 1]].all()
+    if not is_usual and (
+        decoded[0].isspace() or decoded[0] == "\ufeff" or _LINE_BEGINS_BLANK.search(decoded)
+    ):
+        return None
+    return len(ends)
 
 
 def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Iterator[Block | DataError]:

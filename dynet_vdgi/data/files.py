@@ -19,7 +19,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
@@ -31,6 +31,10 @@ AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 CHUNK = 1 << 16  # bytes
+_TEXT_CHUNK = 1 << 13  # that text is read by: a fault takes what is read with it along
+
+_CORRUPT = (EOFError, zlib.error, gzip.BadGzipFile)
+_UNREADABLE = (*_CORRUPT, OSError)
 
 _NOT_TEXT = {  # first two bytes of files that are often taken for text
     b"\x1f\x8b": "gzip data? its name must end in .gz",
@@ -59,20 +63,38 @@ def without_ending(path: AnyPath) -> str:
     return name.removesuffix(".gz").removesuffix(".conllu") if is_conllu(name) else name
 
 
-class _LineCounter(io.BufferedIOBase):
+class TextSource(io.BufferedIOBase):
     """A binary stream that knows its line, for faults found by the text layer above it.
 
-    Closing it leaves the stream below open.
+    At first it may be read by the `piece`. Closing it leaves the stream below open.
     """
 
     def __init__(self, stream: BinaryIO, name: str, longest: int | None) -> None:
         self._longest, self._in_line = longest, 0  # bytes that a line may have, and has so far
         self._read_all = stream.read
         self._read_some = getattr(stream, "read1", stream.read)
+        self._most = _TEXT_CHUNK if isinstance(stream, gzip.GzipFile) else CHUNK
         self._name = name
         self._newlines = 0
         self._start = b""
         self._last = b""
+        self._again = b""  # is still to be read
+        self._fault: Exception | None = None  # comes after that
+
+    def piece(self, size: int) -> bytes | None:
+        """The next bytes, with nothing checked; b"" at the end; None: they cannot be read, see `text`."""
+        try:
+            piece: bytes = self._read_some(min(size, self._most))
+        except _UNREADABLE as error:
+            self._fault = error
+            return None
+        self._start = self._start or piece[:2]
+        return piece
+
+    def text(self, again: bytes = b"", newlines: int = 0) -> TextIO:
+        """The text of the bytes that begin with some that were read already, after so many line ends."""
+        self._again, self._newlines = again, newlines
+        return io.TextIOWrapper(cast(BinaryIO, self), encoding="utf-8", newline="\n")
 
     def readable(self) -> bool:
         return True
@@ -83,10 +105,16 @@ class _LineCounter(io.BufferedIOBase):
     def read1(self, size: int = -1) -> bytes:
         return self._counted(self._read_some, size)
 
-    def _counted(self, read: object, size: int) -> bytes:
+    def _counted(self, read: Callable[[int], bytes], size: int) -> bytes:
         try:
-            chunk = cast(bytes, read(size))  # type: ignore[operator]
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            if self._again:
+                end = size if size >= 0 else None
+                chunk, self._again = self._again[:end], self._again[size:] if size >= 0 else b""
+            elif self._fault is not None:
+                raise self._fault
+            else:
+                chunk = read(size)
+        except _CORRUPT as error:
             hint = "the file is damaged or was cut off"
             raise DataError(self._name, self._newlines + 1, f"corrupt gzip data: {error}", hint) from None
         except OSError as error:
@@ -133,20 +161,25 @@ def open_text(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextIO]:
     Raises: `DataError` with the path (and the line, where there is one) for a file that is missing, a
     directory, not permitted, damaged or not UTF-8, or has a line that is too long, also while it is read.
     """
-    name = shown(path)
+    with open_source(path, has_lines=has_lines) as source:
+        yield source.text()
+
+
+@contextmanager
+def open_source(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextSource]:
+    """The same, before it is text; raises as `open_text`."""
     with ExitStack() as stack:
         longest = limit("line") if has_lines else None
-        counter = _LineCounter(_open_binary(path, stack), name, longest)
-        text = io.TextIOWrapper(cast(BinaryIO, counter), encoding="utf-8", newline="\n")
+        source = TextSource(_open_binary(path, stack), shown(path), longest)
         try:
-            yield text
+            yield source
         except UnicodeDecodeError as error:
-            fault = counter.fault(error)
+            fault = source.fault(error)
             if fault is None:
                 raise
             raise fault from None
         finally:
-            text.close()
+            source.close()
 
 
 def _open_binary(path: AnyPath, stack: ExitStack) -> BinaryIO:

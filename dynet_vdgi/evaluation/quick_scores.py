@@ -17,6 +17,7 @@ import numpy as np
 from dynet_vdgi.data.column_kernels import DEPREL, FORM, Flags, Ints
 from dynet_vdgi.data.columns import Texts, Types, columns_of, is_worth_it, scored, shortened
 from dynet_vdgi.data.conllu_blocks import TEXT, Passage, raw_items
+from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.evaluation.attachment import NO_LABELS, Evaluation, SentenceTally
 from dynet_vdgi.labels.label_table import relation_of
@@ -34,7 +35,7 @@ class _Scored(NamedTuple):
     is_removed: Flags  # (N,)
     relations: Ints  # (N,), universal ones, by number
     says_more: Flags  # (N,), the relation is none of NO_LABELS
-    forms: list[str]
+    forms: Ints  # (N,), by number
 
     def split(self, n_sentences: int) -> tuple[_Scored, _Scored]:
         """The first sentences, and the others."""
@@ -61,8 +62,9 @@ def quick_evaluation(
         return None
     if not is_worth_it(min(os.path.getsize(gold), os.path.getsize(parse))):
         return None
-    numbers: dict[str, int] = {}
-    sides = [_windows(path, protocol, tags, numbers) for path in (gold, parse)]
+    numbers: Numbering[str] = Numbering()
+    forms = Texts(FORM, forgets=False)  # so that numbers of both files are the same
+    sides = [_windows(path, protocol, tags, numbers, forms) for path in (gold, parse)]
     scores, all_sentences, has_labels = [np.zeros((0, 6), np.int64)], 0, [False, False]
     try:
         for right, other in _side_by_side(*sides):
@@ -96,7 +98,7 @@ def _side_by_side(one: Iterator[_Scored], other: Iterator[_Scored]) -> Iterator[
     while left is not None and right is not None:
         n = min(len(left.first), len(right.first)) - 1
         (left, more_left), (right, more_right) = left.split(n), right.split(n)
-        if not np.array_equal(left.first, right.first) or left.forms != right.forms:
+        if not np.array_equal(left.first, right.first) or not np.array_equal(left.forms, right.forms):
             raise _NotQuick
         yield left, right
         left = more_left if len(more_left.first) > 1 else next(one, None)
@@ -105,21 +107,22 @@ def _side_by_side(one: Iterator[_Scored], other: Iterator[_Scored]) -> Iterator[
         raise _NotQuick
 
 
-def _windows(path: str, protocol: Protocol, tags: str, numbers: dict[str, int]) -> Iterator[_Scored]:
+def _windows(
+    path: str, protocol: Protocol, tags: str, numbers: Numbering[str], forms: Texts
+) -> Iterator[_Scored]:
     """The sentences of a file. Raises: _NotQuick, there may be something to be told about it."""
-    types, forms, relations = Types(tags == "xpos"), Texts(FORM), Texts(DEPREL)
+    types, relations = Types(tags == "xpos"), Texts(DEPREL)
     for item in raw_items(path, TEXT):
-        columns = columns_of(item.text.encode(), "required") if isinstance(item, Passage) else None
+        columns = columns_of(item.content, "required") if isinstance(item, Passage) else None
         of_words = None if columns is None else types.numbers(columns)
         if columns is None or of_words is None:
             raise _NotQuick
         found = relations.numbers(columns)
-        known = [relation_of(text) for text in relations.known]
-        ids = np.array([numbers.setdefault(name, len(numbers)) for name in known], np.int64)
-        before = np.concatenate([[0], np.cumsum(np.array([text != "_" for text in relations.known])[found])])
-        if not np.diff(before[columns.first]).all():
+        are_there = relations.table("there", lambda text: text != "_", np.bool_)[found]
+        if not np.logical_or.reduceat(are_there, columns.first[:-1]).all():
             raise _NotQuick  # a sentence without any relation
-        says_more = np.array([text not in NO_LABELS for text in relations.known], np.bool_)
-        own_forms = [forms.known[k] for k in forms.numbers(columns).tolist()]
+        universal = relations.table("universal", lambda text: numbers(relation_of(text)))[found]
+        says_more = relations.table("says more", lambda text: text not in NO_LABELS, np.bool_)[found]
         is_removed = types.are_tagged(protocol.removed_tags)[of_words]
-        yield _Scored(columns.first, columns.heads, is_removed, ids[found], says_more[found], own_forms)
+        own_forms = forms.numbers(columns)
+        yield _Scored(columns.first, columns.heads, is_removed, universal, says_more, own_forms)

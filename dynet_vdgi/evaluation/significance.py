@@ -30,6 +30,7 @@ import numpy.typing as npt
 DRAWS, LEVEL, SEED = 10_000, 0.95, 1
 
 _CELLS = 1 << 17  # sentences drawn in one go, small enough for a cache
+_AS_LONG = 13  # sentences are drawn while it is drawn once how often one comes
 _ROUNDING = 1e-12  # differences nearer than this are equal
 
 Counts = Sequence[float] | npt.NDArray[Any]
@@ -131,18 +132,24 @@ def _check(counts: _Floats, lengths: _Floats, draws: int, level: float) -> None:
 
 
 def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
-    """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw."""
-    n_rows = len(columns)
-    rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS // n_rows)
-    sums = []
+    """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw.
+
+    In a large test set many rows are equal. Then it is enough to draw how often each different one comes.
+    """
+    rng, n_rows = np.random.default_rng(seed), len(columns)
+    different, times = np.unique(columns, axis=0, return_counts=True)
+    is_multinomial = len(different) * _AS_LONG < n_rows
+    at_once = max(1, _CELLS // (len(different) if is_multinomial else n_rows))
+    sums = np.zeros((draws, columns.shape[1]))
     for start in range(0, draws, at_once):
         n_draws = min(at_once, draws - start)
+        if is_multinomial:
+            sums[start : start + n_draws] = rng.multinomial(n_rows, times / n_rows, n_draws) @ different
+            continue
         picked = rng.integers(n_rows, size=(n_draws, n_rows), dtype=np.int32)
-        cells = picked + n_rows * np.arange(n_draws)[:, None]
-        times = np.bincount(cells.ravel(), minlength=n_draws * n_rows).reshape(n_draws, n_rows)
-        sums.append(times @ columns)
-    return np.concatenate(sums)
+        for k, column in enumerate(columns.T.copy()):
+            sums[start : start + n_draws, k] = column.take(picked).sum(axis=1)
+    return sums
 
 
 def _limits(drawn: _Floats, level: float) -> tuple[float, float]:

@@ -305,8 +305,8 @@ def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbere
 
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
-    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.text))):
-        found = quick.parse(window.text.encode(), wanted.how, wanted.verb_final)
+    if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.content))):
+        found = quick.parse(window.content, wanted.how, wanted.verb_final)
         if found is not None:
             return Parsed(*found, fault=None)
     return _parse_blocks(engine, wanted, _blocks_of(window), number)

@@ -200,6 +200,14 @@ class Packed(NamedTuple):
         first = np.cumsum([0, *map(len, words)])
         return cls(flat, first, np.concatenate([*columns, np.zeros(0)]), log_scale)
 
+    def by_sentence(self, arcs: Floats) -> list[Floats]:
+        """What is laid out as the potentials, as a matrix (n + 1, n) of each sentence."""
+        lengths = np.diff(self.first)
+        ends = np.cumsum(lengths * (lengths + 1))
+        return [
+            arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())
+        ]
+
 
 def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
     """Potentials ((n + 1) * n,) that are no logs, 1 the best of each word, and the log of their scale."""

@@ -389,9 +389,7 @@ class HdpDmv(SymbolTeacher[HdpModel]):
         forms = list(map(_words, given))
         hidden = self._hidden(symbols, potentials, forms, model.lexicon, self.prior)
         arcs = hidden.expected(model.weights(), model.multiplier).arcs
-        ends = np.cumsum([(len(sentence) + 1) * len(sentence) for sentence in given])
-        pieces = np.split(arcs, ends[:-1]) if given else []
-        return [piece.reshape(len(sentence) + 1, -1) for piece, sentence in zip(pieces, given)]
+        return hidden.packed.by_sentence(arcs)
 
     def log_rows(self) -> list[dict[str, float]]:
         """The bound in nats, the share of arcs that follow rules and its multiplier, of each iteration."""

@@ -14,6 +14,8 @@ from dynet_vdgi.config import (
     EnsembleSettings,
     HdpDmvSettings,
     LcDmvSettings,
+    NeuralDmvSettings,
+    RfSettings,
     TeacherSettings,
 )
 from dynet_vdgi.data.sentence import Sentence
@@ -37,6 +39,8 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     from dynet_vdgi.teachers.ensemble import Ensemble
     from dynet_vdgi.teachers.hdp_dmv import HdpDmv
     from dynet_vdgi.teachers.lc_dmv import LcDmv
+    from dynet_vdgi.teachers.neural_dmv import NeuralDmv
+    from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
 
     if isinstance(settings, DmvSettings):
         return Dmv(settings)
@@ -46,6 +50,10 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
         return LcDmv(settings)
     if isinstance(settings, HdpDmvSettings):
         return HdpDmv(settings, seed=seed)
+    if isinstance(settings, NeuralDmvSettings):
+        return NeuralDmv(settings, seed=seed)
+    if isinstance(settings, RfSettings):
+        return RasooliFaili(settings, seed=seed)
     if isinstance(settings, EnsembleSettings):
         return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
     raise ConfigError("config: 'teacher.kind' is none")

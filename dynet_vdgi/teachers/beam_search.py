@@ -1,0 +1,217 @@
+"""Beam search over arc-standard derivations of a model that counts tags, compiled by numba.
+
+The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
+to reduce, on which side, and what tag the word has that is shifted. Derivations are as in
+`grammar.transitions`. Those in a beam have read equally many words; between two shifts a beam is searched for
+reductions, too. The potentials of a rule table are factors of the arcs. That of the root would come last, too
+late for a beam: at each reduction the derivation gets, or loses, what the best root still possible has.
+
+Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.jit import compiled
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """Log-probabilities, or counts, by the tags below the top of the stack and on top of it."""
+
+    reduces: Floats  # (T + 1, T + 1, 2), whether they are reduced
+    side: Floats  # (T + 1, T + 1, 2), LEFT - 1 or RIGHT - 1
+    tag: Floats  # (T + 1, T + 1, T)
+
+
+class Beam(NamedTuple):
+    """Derivations so far; `size` (1,) says how many of the K rows are in use."""
+
+    size: Ints
+    score: Floats  # (K,)
+    depth: Ints  # (K,)
+    stack: Ints  # (K, n)
+    length: Ints  # (K,), actions
+    actions: Ints  # (K, 2n)
+
+
+@compiled
+def new_beam(width: int, n: int) -> Beam:
+    """An empty one."""
+    return Beam(
+        np.zeros(1, np.int64),
+        np.zeros(width),
+        np.zeros(width, np.int64),
+        np.zeros((width, n), np.int64),
+        np.zeros(width, np.int64),
+        np.zeros((width, 2 * n), np.int64),
+    )
+
+
+@compiled
+def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int) -> None:
+    """Puts a derivation with one more action into a beam, in place of the worst if it is full.
+
+    `word`: what is on top of the stack then.
+    """
+    place = beam.size[0]
+    if place < len(beam.score):
+        beam.size[0] += 1
+    else:
+        place = np.argmin(beam.score)
+        if beam.score[place] >= score:
+            return
+    depth, length = source.depth[row], source.length[row]
+    kept = depth if action == SHIFT else depth - 2
+    for k in range(kept):
+        beam.stack[place, k] = source.stack[row, k]
+    beam.stack[place, kept] = word
+    for k in range(length):
+        beam.actions[place, k] = source.actions[row, k]
+    beam.actions[place, length] = action
+    beam.score[place], beam.depth[place], beam.length[place] = score, kept + 1, length + 1
+
+
+@compiled
+def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, read: int) -> float:
+    """The highest potential of a root among words not read and on the stack, but for one that is gone."""
+    best = later[read]
+    for k in range(beam.depth[row]):
+        word = beam.stack[row, k]
+        if word != gone and roots[word] > best:
+            best = roots[word]
+    return float(best)
+
+
+@compiled
+def reduce_all(
+    beam: Beam, into: Beam, tags: Ints, potentials: Floats, later: Floats, tables: Tables, read: int
+) -> None:
+    """Adds both reductions of every derivation that can have them."""
+    n, roots = len(tags), potentials[0]
+    for row in range(beam.size[0]):
+        depth = beam.depth[row]
+        if depth < 2:
+            continue
+        below, top = beam.stack[row, depth - 2], beam.stack[row, depth - 1]
+        reduces = tables.reduces[tags[below], tags[top], 1] if read < n else 0.0  # the only thing to do
+        before = best_root(beam, row, -1, roots, later, read)
+        for action, head, gone in ((LEFT, top, below), (RIGHT, below, top)):
+            after = best_root(beam, row, gone, roots, later, read)
+            score = reduces + tables.side[tags[below], tags[top], action - 1]
+            score += potentials[head + 1, gone] + after - before
+            add(into, beam.score[row] + score, beam, row, action, head)
+
+
+@compiled
+def shift_all(beam: Beam, into: Beam, tags: Ints, tables: Tables, read: int) -> None:
+    """Adds the shift of the next word by every derivation."""
+    none = len(tables.side) - 1
+    for row in range(beam.size[0]):
+        depth = beam.depth[row]
+        top = tags[beam.stack[row, depth - 1]] if depth > 0 else none
+        below = tags[beam.stack[row, depth - 2]] if depth > 1 else none
+        score = beam.score[row] + tables.tag[below, top, tags[read]]
+        if depth > 1:  # otherwise it is the only action
+            score += tables.reduces[below, top, 0]
+        add(into, score, beam, row, SHIFT, read)
+
+
+@compiled
+def search(tags: Ints, potentials: Floats, tables: Tables, width: int) -> Beam:
+    """The best derivations found, whole ones; scores are logarithms of joint probabilities with factors.
+
+    `potentials` (n + 1, n), logarithms by head, ROOT first, and dependent.
+    """
+    n, roots = len(tags), potentials[0]
+    later = np.full(n + 1, -np.inf)
+    for word in range(n - 1, -1, -1):
+        later[word] = max(later[word + 1], roots[word])
+    now, other, found = new_beam(width, n), new_beam(width, n), new_beam(width, n)
+    now.size[0], now.score[0] = 1, later[0]
+    for read in range(n):
+        found.size[0] = 0
+        while now.size[0] > 0:
+            shift_all(now, found, tags, tables, read)
+            other.size[0] = 0
+            reduce_all(now, other, tags, potentials, later, tables, read)
+            now, other = other, now
+        now, found = found, now
+    for _ in range(n - 1):  # those whose stack has one word already wait for the others
+        found.size[0] = 0
+        for row in range(now.size[0]):
+            if now.depth[row] == 1:
+                copy(now, row, found)
+        reduce_all(now, found, tags, potentials, later, tables, n)
+        now, found = found, now
+    return now
+
+
+@compiled
+def copy(source: Beam, row: int, into: Beam) -> None:
+    """Puts a derivation into a beam that has a place left."""
+    place = into.size[0]
+    into.size[0] += 1
+    into.score[place], into.depth[place] = source.score[row], source.depth[row]
+    into.length[place] = source.length[row]
+    into.stack[place], into.actions[place] = source.stack[row], source.actions[row]
+
+
+@compiled
+def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats) -> float:
+    """Adds what the derivations do, by their shares of the beam's probability, and their arcs (n + 1, n).
+
+    Returns the logarithm of the sum of their probabilities with factors.
+    """
+    n, none = len(tags), len(counts.side) - 1
+    size = beam.size[0]
+    most = beam.score[:size].max()
+    weights = np.exp(beam.score[:size] - most)
+    total = weights.sum()
+    stack = np.zeros(n, np.int64)
+    for row in range(size):
+        weight, depth, read = weights[row] / total, 0, 0
+        for action in beam.actions[row, : beam.length[row]]:
+            top = tags[stack[depth - 1]] if depth > 0 else none
+            below = tags[stack[depth - 2]] if depth > 1 else none
+            if depth > 1 and read < n:
+                counts.reduces[below, top, int(action != SHIFT)] += weight
+            if action == SHIFT:
+                counts.tag[below, top, tags[read]] += weight
+                stack[depth] = read
+                depth, read = depth + 1, read + 1
+                continue
+            counts.side[below, top, action - 1] += weight
+            head, gone = stack[depth - 2], stack[depth - 1]
+            if action == LEFT:
+                head, gone = gone, head
+            marginals[head + 1, gone] += weight
+            depth -= 1
+            stack[depth - 1] = head
+        marginals[0, stack[0]] += weight
+    return float(most + np.log(total))
+
+
+@compiled
+def count_all(
+    tags: Ints, first: Ints, potentials: Floats, tables: Tables, width: int, counts: Tables
+) -> float:
+    """`expect` of all sentences, one after the other, as `Packed` has them; the sum of what it returns.
+
+    Potentials are logarithms here.
+    """
+    total, place = 0.0, 0
+    for k in range(len(first) - 1):
+        start, n = first[k], first[k + 1] - first[k]
+        matrix = potentials[place : place + (n + 1) * n].reshape((n + 1, n))
+        own, place = tags[start : start + n], place + (n + 1) * n
+        total += expect(search(own, matrix, tables, width), own, counts, np.zeros((n + 1, n)))
+    return total

@@ -1,0 +1,142 @@
+"""RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
+
+"Fast unsupervised dependency parsing with arc-standard transitions". That paper could not be had. What Li et
+al. (2019) say of it is here: arc-standard actions, counts of tags without words, sentences from short to long
+("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table `rasooli-faili`: H1, the
+last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents of nouns and adjectives,
+nor adjectives the heads of nouns. The rest follows what both build on, Daume (2009), "Unsupervised
+search-based structured prediction": the parser predicts its own input, starts from random decisions, and
+learns by counting in its own parses, those of all passes (as in DAgger, Ross et al. 2011, "A reduction of
+imitation learning to no-regret online learning"). What is seen of a state, smoothing and the beam are ours.
+
+Time is linear in the words for stacks of bounded depth. Letters: T tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dynet_vdgi import progress
+from dynet_vdgi.config import RfSettings
+from dynet_vdgi.config_checks import checked, checked_seed
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.teachers.beam_search import Ints, Tables, count_all, expect, search
+from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.dmv import Packed, normalised
+
+RANDOMNESS = 1.0
+"""Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution alike."""
+
+
+class BabyStep(NamedTuple):
+    """One pass over the sentences of up to some length; the sum of log-probabilities in nats."""
+
+    longest: int
+    log_likelihood: float
+
+
+def no_counts(n_tags: int) -> Tables:
+    return Tables(*(np.zeros((n_tags + 1, n_tags + 1, size)) for size in (2, 2, n_tags)))
+
+
+def random_start(n_tags: int, seed: int) -> Tables:
+    """Random actions; all tags alike."""
+    rng = np.random.default_rng(seed)
+    reduces, side = np.log(rng.dirichlet((RANDOMNESS, RANDOMNESS), size=(2, n_tags + 1, n_tags + 1)) + 1e-9)
+    return Tables(reduces, side, np.full((n_tags + 1, n_tags + 1, n_tags), -np.log(n_tags)))
+
+
+def smoothed(counts: Tables, smoothing: float) -> Tables:
+    """Log-probabilities, backed off from two tags to the upper one, and from that to none.
+
+    `smoothing`: pseudo-counts that come from the shorter context.
+    """
+    found = []
+    for array in counts:
+        longer: Floats = np.full(array.shape[-1], 1 / array.shape[-1])
+        for known in (array.sum(axis=(0, 1)), array.sum(axis=0), array):
+            longer = normalised(known + smoothing * longer)
+        found.append(np.log(longer))
+    return Tables(*found)
+
+
+def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tables, tuple[BabyStep, ...]]:
+    """What the parser learns from sentences, the shortest first.
+
+    Raises:
+        ValueError: there is no sentence.
+    """
+    if not len(text.tags):
+        raise ValueError("no sentences to learn from")
+    lengths, log_potentials = np.diff(text.first), np.log(text.potentials)
+    tables, log = random_start(n_tags, seed), list[BabyStep]()
+    steps, counts = settings.iterations, no_counts(n_tags)
+    for step in progress.over(range(1, steps + 1), "baby steps"):
+        longest = max(int(np.ceil(lengths.max() * step / steps)), int(lengths.min()), 3)
+        part = _up_to(text, log_potentials, longest)
+        log.append(BabyStep(longest, count_all(*part, tables, settings.beam, counts)))
+        tables = smoothed(counts, settings.smoothing)
+    return tables, tuple(log)
+
+
+def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, Ints, Floats]:
+    """Tags, first words and log-potentials of the sentences of up to so many words."""
+    lengths = np.diff(text.first)
+    chosen = lengths <= longest
+    words = np.repeat(chosen, lengths)
+    potentials = np.repeat(chosen, lengths * (lengths + 1))
+    return text.tags[words], np.cumsum([0, *lengths[chosen]]), log_potentials[potentials]
+
+
+# ---------------------------------------------------------------------------------------------- the teacher
+@dataclass(frozen=True, eq=False)
+class RfModel:
+    """What was learnt."""
+
+    tables: Tables
+    log: tuple[BabyStep, ...]
+
+
+class RasooliFaili(SymbolTeacher[RfModel]):
+    """The teacher: `RasooliFaili(iterations=15).fit(text, prior)`, with the numbers of `RfSettings`.
+
+    Raises:
+        ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
+    """
+
+    name = "RF"
+
+    def __init__(self, settings: RfSettings | None = None, *, seed: int = 1, **numbers: float) -> None:
+        super().__init__()
+        self.settings = checked(RfSettings, numbers, settings)
+        self.seed = checked_seed(seed, "rf")
+
+    @property
+    def max_len(self) -> int:
+        return self.settings.max_len
+
+    def _learnt(self, text: SymbolText) -> RfModel:
+        packed = Packed.of(text.symbols, text.potentials, text.n_symbols)
+        return RfModel(*fit(packed, text.n_symbols, self.settings, self.seed))
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        """Shares of the beam's probability."""
+        tables, found = self.model.tables, []
+        ignored = no_counts(len(tables.side) - 1)
+        for tags, potentials in zip(*self.encoded(sentences)):
+            packed = Packed.of([tags], [potentials], len(tables.side) - 1)
+            n = len(tags)
+            matrix = np.zeros((n + 1, n))
+            if n:
+                logs = np.log(packed.potentials).reshape(n + 1, n)
+                expect(search(packed.tags, logs, tables, self.settings.beam), packed.tags, ignored, matrix)
+            found.append(matrix)
+        return found
+
+    def log_rows(self) -> list[dict[str, float]]:
+        """Longest sentence and log-likelihood of each step, in nats."""
+        return [step._asdict() for step in self.model.log]

@@ -1,0 +1,180 @@
+"""Neural DMV: sums against enumeration, gradients against finite differences, and the plain DMV in it."""
+
+from __future__ import annotations
+
+import math
+
+import brute_force
+import numpy as np
+import pytest
+
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.config import NeuralDmvSettings
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import STANDARD
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.teachers import neural_dmv
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.neural_dmv import (
+    NeuralDmv,
+    backward,
+    expected,
+    fit,
+    forward,
+    new_parameters,
+    of_dmv,
+    shaped,
+    tables_of,
+)
+from dynet_vdgi.teachers.sibling_sums import SiblingTables
+
+N_TAGS = 3
+
+
+def decisions(tree, tags):
+    """Each word with side, the tag of the child before, and the child, or 0 for stopping."""
+    for head in range(1, len(tree) + 1):
+        below = [word for word, its_head in enumerate(tree, 1) if its_head == head]
+        for side in range(2):
+            here = [c for c in below if (c > head) == side]
+            before = N_TAGS
+            for child in here if side else here[::-1]:
+                yield head, side, before, child
+                before = tags[child - 1]
+            yield head, side, before, 0
+
+
+def random_tables(rng):
+    shapes = (N_TAGS,), (N_TAGS, 2, N_TAGS + 1, N_TAGS), (N_TAGS, 2, N_TAGS + 1)
+    return SiblingTables(*(rng.uniform(0.05, 1, shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_sums_and_counts_are_those_of_all_trees(n):
+    rng = np.random.default_rng(n)
+    tables, tags, potentials = (
+        random_tables(rng),
+        rng.integers(0, N_TAGS, n),
+        rng.normal(0, 2, (n + 1, n + 1)),
+    )
+    weights, counted = [], []
+    for tree in brute_force.projective_trees(n):
+        counts = SiblingTables(*(np.zeros_like(array) for array in tables))
+        value = tables.root[tags[tree.index(0)]]
+        counts.root[tags[tree.index(0)]] += 1
+        value *= math.exp(sum(potentials[head, word] for word, head in enumerate(tree, 1)))
+        for head, side, before, child in decisions(tree, tags):
+            own = (tags[head - 1], side, before)
+            if child:
+                value *= tables.choose[own][tags[child - 1]]
+                counts.choose[own][tags[child - 1]] += 1
+            else:
+                value *= tables.stop[own]
+                counts.stop[own] += 1
+        weights.append(value)
+        counted.append(counts)
+    found, log_z, arcs = expected(Packed.of([tags], [potentials], N_TAGS), tables)
+    assert log_z == pytest.approx(math.log(sum(weights)))
+    shares = np.array(weights) / sum(weights)
+    for k, mine in enumerate(found):
+        assert np.allclose(mine, sum(share * counts[k] for share, counts in zip(shares, counted)))
+    posterior = np.zeros((n + 1, n))
+    for tree, share in zip(brute_force.projective_trees(n), shares):
+        posterior[list(tree), range(n)] += share
+    assert np.allclose(arcs.reshape(n + 1, n), posterior)
+
+
+def test_without_siblings_the_sums_are_those_of_the_dmv():
+    rng = np.random.default_rng(1)
+    model = DmvModel(
+        rng.dirichlet(np.ones(N_TAGS)),
+        rng.dirichlet(np.ones(N_TAGS), (N_TAGS, 2, 2)),
+        rng.uniform(0.05, 0.95, (N_TAGS, 2, 2)),
+    )
+    tags = [rng.integers(0, N_TAGS, n) for n in (4, 70)]
+    potentials = [rng.normal(0, 9, (len(row) + 1, len(row) + 1)) for row in tags]
+    text = Packed.of(tags, potentials, N_TAGS)
+    (root, choose, stop), log_z, arcs = expected(text, of_dmv(model))
+    counts, its_log_z = model.expected(text)
+    assert log_z == pytest.approx(its_log_z)
+    assert np.allclose(root, counts.root)
+    by_valence = np.stack([choose[:, :, N_TAGS], choose[:, :, :N_TAGS].sum(axis=2)], axis=2)
+    assert np.allclose(by_valence, counts.choose)
+    assert np.allclose(np.stack([stop[:, :, N_TAGS], stop[:, :, :N_TAGS].sum(axis=2)], axis=2), counts.stop)
+    for matrix, row, potential in zip(text.by_sentence(arcs), tags, potentials):
+        assert np.allclose(matrix, model.marginals(row, potential))
+
+
+@pytest.mark.parametrize("n_before", [2, N_TAGS + 1])
+def test_the_gradient_is_that_of_the_marginal_likelihood(n_before):
+    rng = np.random.default_rng(2)
+    own = new_parameters(N_TAGS, n_before, 1)
+    own["bias"] += 0.3  # away from the kinks of the rectifiers
+    tags = [rng.integers(0, N_TAGS, n) for n in (2, 3, 5)]
+    text = Packed.of(tags, [rng.normal(0, 1, (len(row) + 1, len(row) + 1)) for row in tags], N_TAGS)
+    layers = forward(own)
+    tables = tables_of(layers)
+    assert np.allclose(tables.choose.sum(axis=-1) + tables.stop, 1)
+    assert tables.root.sum() == pytest.approx(1)
+    if n_before == 2:
+        assert np.allclose(tables.choose[:, :, 0], tables.choose[:, :, 1])
+    gradient = backward(own, layers, *shaped(expected(text, tables)[0], n_before))
+    for name, array in own.items():
+        for _ in range(3):
+            where = tuple(rng.integers(0, size) for size in array.shape)
+            kept, values = array[where], []
+            for step in (1e-5, -1e-5):
+                array[where] = kept + step
+                values.append(-expected(text, tables_of(forward(own)))[1])
+            array[where] = kept
+            slope = (values[0] - values[1]) / 2e-5
+            assert gradient[name][where] == pytest.approx(slope, abs=1e-5), name
+
+
+# ---------------------------------------------------------------------------------------------- the teacher
+@pytest.fixture(scope="module")
+def demo():
+    path = str(resources() / "demo" / "demo-ud-train.conllu")
+    return treebank.prepare(conllu.read(path), STANDARD, 8).sentences[:70]
+
+
+@pytest.mark.parametrize("start", ["harmonic", "dmv"])
+def test_learning_raises_the_likelihood_and_repeats_itself(demo, start, monkeypatch):
+    monkeypatch.setattr(neural_dmv, "FITTING_STEPS", 60)
+    prior = Prior.of_text(load_rules(rules_path("strict-tags")), demo)
+    teacher = NeuralDmv(epochs=6, lr=0.01, start=start).fit(demo, prior)
+    log = [row["log_likelihood"] for row in teacher.log_rows()]
+    assert log[-1] > log[0] + 5
+    for sentence, matrix in zip(demo, teacher.marginals(demo)):
+        assert matrix.shape == (len(sentence) + 1, len(sentence))
+        assert np.allclose(matrix.sum(axis=0), 1)
+    settings = NeuralDmvSettings(epochs=6, lr=0.01, start=start)
+    assert NeuralDmv(settings).fit(demo, prior).heads(demo) == teacher.heads(demo)
+    assert NeuralDmv(settings, seed=2).fit(demo, prior).log_rows() != teacher.log_rows()
+    assert teacher.marginals([]) == []
+
+
+def test_the_start_is_what_the_network_is_fitted_to():
+    rng = np.random.default_rng(3)
+    tags = [rng.integers(0, N_TAGS, 4) for _ in range(30)]
+    potentials = [np.zeros((5, 5)) for _ in tags]
+    wanted = neural_dmv.started(tags, potentials, N_TAGS, "harmonic")
+    model = fit(tags, potentials, N_TAGS, NeuralDmvSettings(epochs=0), 1)
+    root, choose, stop = wanted
+    best = choose / (choose.sum(axis=-1) + stop)[..., None]
+    often = choose.sum(axis=-1) + stop > 3
+    assert np.abs(model.tables.choose - best)[often].max() < 0.1
+    assert np.abs(model.tables.root - root / root.sum()).max() < 0.05
+    # Short arcs: of two words to its right, a head rather has the nearer one as its first child.
+    near = expected(Packed.of([[0, 1, 2]], [neural_dmv.harmonic(3)], 3), of_dmv(DmvModel.uniform(3)))[2]
+    far = expected(Packed.of([[0, 1, 2]], [np.zeros((4, 4))], 3), of_dmv(DmvModel.uniform(3)))[2]
+    assert near.reshape(4, 3)[1, 2] < far.reshape(4, 3)[1, 2]
+
+
+def test_faults():
+    with pytest.raises(ConfigError, match="ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"):
+        NeuralDmv(start="k&m")
+    with pytest.raises(ValueError, match="no sentences to learn from"):
+        fit([], [], 2, NeuralDmvSettings(), 1)
