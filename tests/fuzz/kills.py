@@ -101,8 +101,8 @@ def campaign(verb: str, folder: Path, times: int) -> list[int]:
         run(command, folder).wait()
         expected, seconds = written(verb, folder), time.monotonic() - start
         remove(folder)
-    for _ in range(times):
-        number = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+    for turn in range(times):
+        number = signal.SIGTERM if turn % 3 == 2 else signal.SIGKILL
         process = run(command, folder)
         time.sleep(rng.uniform(0.3, seconds))
         process.send_signal(number)
