@@ -133,11 +133,12 @@ def test_heads_of_any_length_are_written():
 @pytest.fixture(scope="module")
 def parsers():
     text = list(islice(dynet_vdgi.read(DEMO), 150))
-    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags")]
+    few = dynet_vdgi.train(text[:40], "best", trees=text[:30])
+    return [dynet_vdgi.train(text, "best"), dynet_vdgi.train(text, "best-tags"), few]
 
 
 @pytest.mark.parametrize("labels", [load_labels(), None])
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch, which, labels):
     monkeypatch.setattr(stream, "is_worth_it", lambda n_chars: True)
     engine = stream._LabellingParser(parsers[which], labels)

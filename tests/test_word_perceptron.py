@@ -82,7 +82,7 @@ def margins_step_by_step(parser, sentence):
     features = word_features.features()
     rows = Atoms().pack([sentence]).of(0)
     state = arc_hybrid.new_state(np.array([0, n]))
-    places, atoms = np.zeros(13, np.int64), np.zeros(len(features.templates.of_atom), np.uint64)
+    places, atoms = np.zeros(13, np.int64), np.zeros(2 * len(features.templates.of_atom), np.uint64)
     buckets, margins = np.zeros(len(features.templates.parts), np.uint64), np.full(n, np.inf)
     size, front, scores = 0, 1, np.zeros(3)
     for _ in range(2 * n):

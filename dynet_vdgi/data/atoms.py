@@ -60,6 +60,17 @@ def code_of(kind: str, text: str) -> int:
     return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
 
 
+def packed_rows(kinds: Codes, ids: Ints, first: Ints) -> tuple[PackedRows, Ints]:
+    """Sentences of words whose atoms are in `kinds` (R, c), in rows ids (N,), and in which row each is."""
+    n_sentences = len(first) - 1
+    rows = np.tile(np.array(special("nothing"), np.uint64), (len(ids) + EXTRA_ROWS * n_sentences, 1))
+    number = np.arange(n_sentences)
+    places = np.arange(len(ids)) + EXTRA_ROWS * np.repeat(number, np.diff(first)) + 1
+    rows[places] = kinds[ids]
+    rows[first[1:] + EXTRA_ROWS * number + 1] = special("ROOT")
+    return PackedRows(rows, first), places
+
+
 class Atoms:
     """Makes atoms, and remembers those of word types."""
 

@@ -28,15 +28,15 @@ class Known(Generic[T]):
         self._tables: dict[Hashable, NDArray[Any]] = {}
 
     def table(self, key: Hashable, function: Callable[[T], Any], dtype: Any = np.int64) -> NDArray[Any]:
-        """What a function makes of each value (R,).
+        """What a function makes of each value (R,) or, if it makes rows, (R, columns).
 
         Kept under the key, so that it is called once for a value. It may number further values meanwhile.
         """
         made = self._tables.get(key)
         while made is None or len(made) < len(self.known):
-            before = np.zeros(0, dtype) if made is None else made
-            new = [function(value) for value in self.known[len(before) :]]
-            made = np.concatenate([before, np.array(new, dtype)])
+            n_made = 0 if made is None else len(made)
+            new = np.array([function(value) for value in self.known[n_made:]], dtype)
+            made = np.concatenate([made, new]) if made is not None and n_made else new
         self._tables[key] = made
         return made
 

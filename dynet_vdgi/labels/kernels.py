@@ -10,6 +10,8 @@ Y labels, E examples, F features of all examples.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, TAGS, RuleAr
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -224,6 +227,22 @@ def code_of(table: Templates, t: int, atoms: Codes, shift: int) -> int:
     return int(code >> np.uint64(shift))
 
 
+class LabelRoom(NamedTuple):
+    """What kernels work with."""
+
+    atoms: Codes  # (a,)
+    buckets: Ints  # of the features of an arc
+    seen: Flags  # (Y,)
+    scores: Floats  # (Y,)
+
+    @classmethod
+    def of(cls, first: Ints) -> LabelRoom:
+        """Enough for sentences that begin and end at `first` (S + 1,)."""
+        longest, n_labels = int(np.diff(first).max(initial=0)), len(LABELS)
+        buckets = np.zeros(len(TABLE.parts) * (longest + 2), np.int64)
+        return cls(np.zeros(len(ATOMS), np.uint64), buckets, np.zeros(n_labels, np.bool_), np.zeros(n_labels))
+
+
 @compiled
 def find_buckets(
     rows: Codes,
@@ -234,15 +253,16 @@ def find_buckets(
     d: int,
     table: Templates,
     shift: int,
-    atoms: Codes,
-    buckets: Ints,
+    room: LabelRoom,
 ) -> int:
     """Fills in the buckets of the features of the arc to word d; how many there are."""
+    atoms, buckets, seen, _ = room
     fill_atoms(rows, bits, heads, labels, nouns, d, atoms)
     found, last = table.certain, len(table.parts)
     for t in range(table.certain):
         buckets[t] = code_of(table, t, atoms, shift)
-    seen = np.zeros(len(_TELLING), np.bool_)
+    for label in range(len(seen)):
+        seen[label] = False
     for word in range(1, len(heads) + 1):
         if heads[word - 1] == d and bits[word, TAG] & _WITH_FORM:
             atoms[_CHILD] = rows[word, W]
@@ -271,27 +291,26 @@ def all_buckets(
     shift: int,
     buckets: Ints,
     ends: Ints,
+    room: LabelRoom,
 ) -> int:
     """Buckets (F,) of the features of every word, one after the other, and where each word's end (N,).
 
     How many features there are; those that do not fit into `buckets` are only counted. Words without a head
     have none.
     """
-    atoms = np.zeros(len(ATOMS), np.uint64)
     total = 0
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
         own_bits, own_labels = bits[start + k : end + k + 1], labels[start:end]
-        room = np.zeros(len(table.parts) * (end - start + 2), np.int64)
         for d in range(1, end - start + 1):
             if heads[start + d - 1] >= 0:
                 found = find_buckets(
-                    own, own_bits, heads[start:end], own_labels, nouns, d, table, shift, atoms, room
+                    own, own_bits, heads[start:end], own_labels, nouns, d, table, shift, room
                 )
                 for j in range(found):
                     if total + j < len(buckets):
-                        buckets[total + j] = room[j]
+                        buckets[total + j] = room.buckets[j]
                 total += found
             ends[start + d - 1] = total
     return total
@@ -343,12 +362,40 @@ def learn(
 
 @compiled
 def choose(
-    rows: Ints, ends: Ints, tables: Ints, heads: Ints, trust: float, weights: Floats, root: int, labels: Ints
+    rows: Codes,
+    bits: Bits,
+    heads: Ints,
+    first: Ints,
+    tables: Ints,
+    nouns: np.uint64,
+    table: Templates,
+    shift: int,
+    row_of: Ints,
+    trust: float,
+    weights: Floats,
+    root: int,
+    labels: Ints,
+    room: LabelRoom,
 ) -> None:
-    """The best label (N,) of every word with a head: `root` for arcs from ROOT, and only for these."""
-    scores = np.zeros(weights.shape[1])
-    for word in range(len(heads)):
-        start = ends[word - 1] if word else 0
-        label_scores(weights, rows[start : ends[word]], tables[word], trust, scores)
-        scores[root] = -np.inf
-        labels[word] = root if heads[word] == 0 else scores.argmax()
+    """The best label (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
+
+    `tables` (N,) are the table's labels, row_of (B,) the rows of weights of buckets.
+    """
+    for k in range(len(first) - 1):
+        start, end = first[k], first[k + 1]
+        own = rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
+        own_bits, own_tables = bits[start + k : end + k + 1], tables[start:end]
+        for d in range(1, end - start + 1):
+            word, found = start + d - 1, 0
+            if heads[word] == 0:
+                labels[word] = root
+                continue
+            if heads[word] > 0:
+                found = find_buckets(
+                    own, own_bits, heads[start:end], own_tables, nouns, d, table, shift, room
+                )
+            for j in range(found):
+                room.buckets[j] = row_of[room.buckets[j]]
+            label_scores(weights, room.buckets[:found], tables[word], trust, room.scores)
+            room.scores[root] = -np.inf
+            labels[word] = room.scores.argmax()

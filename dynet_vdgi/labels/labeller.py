@@ -8,19 +8,20 @@ Letters: n words, N words and S sentences of all trees, c columns of atoms, R ro
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, count, repeat
-from typing import Any, NamedTuple
+from itertools import accumulate, chain, repeat
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import sparse_weights
-from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, PackedRows, of_type, special
+from dynet_vdgi.data.atoms import COLUMNS, GAPS, PackedRows, of_type, packed_rows
+from dynet_vdgi.data.numbering import Known, Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.jit import announced
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, ROOT, LabelTable, relation_of
@@ -30,6 +31,9 @@ from dynet_vdgi.machine_code import PLENTY, Kernel
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+T = TypeVar("T")
 
 FORMAT = 2
 """Of the arrays; goes up when features, labels or hashing change."""
@@ -43,10 +47,18 @@ SLOW, FAST = 0.1, 0.2
 _ROOT_LABEL, _PUNCT_LABEL, _OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 _NAMES = (*LABELS, "_")
 
-_TABLE = Kernel(kernels.table_labels, "labelling")
+_TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
 
 Word = tuple[str, ...]
 """Universal tag and FEATS, and if there are weights form, lemma and XPOS."""
+
+
+class WordKinds(NamedTuple):
+    """What different words show, by number."""
+
+    is_punctuation: Flags  # (R,)
+    bits: Bits  # (R, 3), for rules
+    atoms: Bits | None  # (R, c); None: only the table is wanted
 
 
 @dataclass(eq=False)
@@ -155,12 +167,27 @@ class Labeller:
         """
         first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
         all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
-        words, ids = _numbered(sentences, with_forms=self.weights is not None)
-        return _named(self.labels(words, ids, all_heads, first, verb_final, sees_punctuation), first)
+        with_forms = self.weights is not None
+        words, ids = _numbered(sentences, with_forms)
+        kinds = self.kinds_of(words, tuple, with_forms)
+        return _named(self.labels(kinds, ids, all_heads, first, verb_final, sees_punctuation), first)
+
+    def kinds_of(self, source: Known[T], word_of: Callable[[T], Word], with_forms: bool) -> WordKinds:
+        """What words show, by their numbers in a source that grows, each of which means a word."""
+        bits = source.table("bits", lambda value: self._bits_of(word_of(value)[:2]), np.uint64)
+        atoms = None
+        if with_forms:
+            atoms = source.table("row", lambda value: self._row_of(word_of(value)), np.uint64)
+            atoms = atoms.reshape(-1, len(COLUMNS))
+        return WordKinds(
+            source.table("punctuation", lambda value: word_of(value)[0] in UD_PUNCTUATION, np.bool_),
+            bits.reshape(-1, 3),
+            atoms,
+        )
 
     def labels(
         self,
-        words: Sequence[Word],
+        kinds: WordKinds,
         ids: Ints,
         heads: Ints,
         first: Ints,
@@ -169,12 +196,11 @@ class Labeller:
     ) -> Ints:
         """The same, as numbers (N,) in LABELS, -1 without a head, of sentences that begin at first (S + 1,).
 
-        ids (N,): which of the words each one is.
+        ids (N,): of which kind each word is.
         """
-        is_punctuation = np.array([word[0] in UD_PUNCTUATION for word in words], np.bool_)[ids]
-        bare = bare_trees(is_punctuation, heads, first)
+        bare = bare_trees(kinds.is_punctuation[ids], heads, first)
         gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
-        text = self._text(words, ids[bare.words], bare.heads, bare.first, gaps, verb_final)
+        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, verb_final)
         labels = np.full(len(heads), _PUNCT_LABEL)
         labels[bare.words] = self._labels(text)
         labels[(labels == _ROOT_LABEL) & (heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root
@@ -184,26 +210,30 @@ class Labeller:
 
     def make_ready(self) -> None:
         """Compiles what labelling needs, or loads it."""
-        nothing, bits = np.zeros(0, np.int64), np.zeros((0, 3), np.uint64)
+        nothing, first, bits = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((0, 3), np.uint64)
         _TABLE(bits, nothing, nothing, nothing, False, self.table.arrays, bits, nothing, work=PLENTY + 1)
         if self.weights is not None:
-            with announced("labelling"):
-                self.relations([Sentence.of_tags(["NOUN"])], [(0,)])
+            packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), nothing, first)
+            self._chosen(_LabelledText(packed, nothing, first, bits, nothing), PLENTY + 1)
 
     def _labels(self, text: _LabelledText) -> Ints:
-        return text.tables if self.weights is None else self._chosen(text)
+        return text.tables if self.weights is None else self._chosen(text, 10 * len(text.heads))
 
-    def _chosen(self, text: _LabelledText) -> Ints:
+    def _chosen(self, text: _LabelledText, work: int) -> Ints:
         assert self.weights is not None
         assert self.buckets is not None
-        buckets, ends = self._features(text)
         row_of = np.zeros(1 << self.log2_buckets, np.int64)
         row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
         labels = np.zeros(len(text.heads), np.int64)
-        kernels.choose(
-            row_of[buckets], ends, text.tables, text.heads, self.trust, self.weights, _ROOT_LABEL, labels
-        )
+        learnt = row_of, self.trust, self.weights, _ROOT_LABEL
+        _CHOOSE(*self._arcs(text), *learnt, labels, kernels.LabelRoom.of(text.first), work=work)
         return labels
+
+    def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
+        """What kernels ask of trees and features."""
+        assert text.packed is not None
+        nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
+        return text.packed.rows, text.bits, text.heads, text.first, text.tables, nouns, kernels.TABLE, shift
 
     def _of_bare(self, trees: Sequence[Sentence], *, with_forms: bool) -> _LabelledText:
         if any(tree.heads is None for tree in trees):
@@ -213,36 +243,29 @@ class Labeller:
         heads = np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
         places = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
         gaps = np.array(list(chain.from_iterable(places)), np.int64)
-        return self._text(words, ids, heads, first, gaps)
+        return self._text(self.kinds_of(words, tuple, with_forms), ids, heads, first, gaps)
 
     def _text(
         self,
-        words: Sequence[Word],
+        kinds: WordKinds,
         ids: Ints,
         heads: Ints,
         first: Ints,
         gaps: Ints,
         verb_final: bool | None = None,
     ) -> _LabelledText:
-        """Of trees without punctuation: which of the words each is (N,), heads (N,), gaps (N,)."""
+        """Of trees without punctuation: of which kind each word is (N,), heads (N,), gaps (N,)."""
         n_sentences = len(first) - 1
         sentence = np.repeat(np.arange(n_sentences), np.diff(first))
-        own_bits = [self._bits_of(word[:2]) for word in (*words, (ROOT, "_"))]
-        numbers = np.full(len(ids) + n_sentences, len(words))  # ROOT
-        numbers[np.arange(len(ids)) + sentence + 1] = ids
-        bits = np.array(own_bits, np.uint64)[numbers]
+        bits = np.tile(np.array(self._bits_of((ROOT, "_")), np.uint64), (len(ids) + n_sentences, 1))
+        bits[np.arange(len(ids)) + sentence + 1] = kinds.bits[ids]
         tables = np.zeros(len(ids), np.int64)
         of_table = self.verb_final if verb_final is None else verb_final
         rules, below = self.table.arrays, np.zeros_like(bits)
         _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
         packed = None
-        if words and len(words[0]) > 2:
-            numbers = np.full(len(ids) + EXTRA_ROWS * n_sentences, len(words))  # nothing
-            places = np.arange(len(ids)) + EXTRA_ROWS * sentence + 1
-            numbers[places] = ids
-            numbers[first[1:] + EXTRA_ROWS * np.arange(n_sentences) + 1] = len(words) + 1
-            own_rows = [*map(self._row_of, words), special("nothing"), special("ROOT")]
-            packed = PackedRows(np.array(own_rows, np.uint64)[numbers], first)
+        if kinds.atoms is not None:
+            packed, places = packed_rows(kinds.atoms, ids, first)
             packed.rows[places, GAPS] = gaps
         return _LabelledText(packed, heads, first, bits, tables)
 
@@ -260,21 +283,9 @@ class Labeller:
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and where those of each word end (N,)."""
-        assert text.packed is not None
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
         for _ in range(2):  # once to count, once to fill in
-            found = kernels.all_buckets(
-                text.packed.rows,
-                text.bits,
-                text.heads,
-                text.first,
-                text.tables,
-                self.table.arrays.nouns,
-                kernels.TABLE,
-                64 - self.log2_buckets,
-                buckets,
-                ends,
-            )
+            found = kernels.all_buckets(*self._arcs(text), buckets, ends, kernels.LabelRoom.of(text.first))
             buckets = buckets if len(buckets) == found else np.zeros(found, np.int64)
         return buckets, ends
 
@@ -289,16 +300,16 @@ class _LabelledText(NamedTuple):
     tables: Ints
 
 
-def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
+def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[Numbering[Word], Ints]:
     """The different words, and which of them each word is (N,)."""
-    numbers: defaultdict[Word, int] = defaultdict(count().__next__)
+    words: Numbering[Word] = Numbering()
     ids: list[int] = []
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
         if with_forms:
             columns += [sentence.forms, sentence.lemmas or repeat("_"), sentence.xpos or repeat("_")]
-        ids += map(numbers.__getitem__, zip(*columns))
-    return list(numbers), np.array(ids, np.int64)
+        ids += map(words, zip(*columns))
+    return words, np.array(ids, np.int64)
 
 
 def _named(labels: Ints, first: Ints) -> list[tuple[str, ...]]:

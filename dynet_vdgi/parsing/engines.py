@@ -121,16 +121,16 @@ class WordEngine:
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.students.word_perceptron import WordPerceptron
 
-        self._parser = WordPerceptron.from_arrays(model.parameters)
+        self.model = WordPerceptron.from_arrays(model.parameters)
 
     def make_ready(self) -> None:
-        self._parser.predict([])
+        self.model.make_ready()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        return [tree.heads or () for tree in self._parser.predict(sentences)]
+        return [tree.heads or () for tree in self.model.predict(sentences)]
 
     def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        found = self._parser.predict_with_margins(sentences, keep_heads=keep_heads)
+        found = self.model.predict_with_margins(sentences, keep_heads=keep_heads)
         return [(tree.heads or (), margins) for tree, margins in found]
 
 

@@ -17,15 +17,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.column_atoms import ColumnAtoms
 from dynet_vdgi.data.column_kernels import FEATS, FORM
-from dynet_vdgi.data.columns import Columns, Names, Texts, Types, columns_of, restored, with_trees
+from dynet_vdgi.data.columns import (
+    Columns,
+    Names,
+    Texts,
+    Types,
+    WordColumns,
+    columns_of,
+    restored,
+    with_trees,
+)
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
-from dynet_vdgi.parsing.engines import SymbolEngine
+from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
 from dynet_vdgi.students.joined_codes import JoinedCodes
 
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NOTE = "HeadConf"
@@ -50,20 +61,23 @@ class QuickParser:
 
     def __init__(self, parser: Parser, labeller: ModelLabeller | None) -> None:
         engine = parser.engine
-        assert isinstance(engine, SymbolEngine)
+        assert isinstance(engine, (SymbolEngine, WordEngine))
         self._parser, self._engine, self._labeller = parser, engine, labeller
         data = parser.model.settings.data
         self._ignored = data.ignore
         self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
-        codes = engine.codes
-        self._codes = None if codes is None else JoinedCodes(codes, self._types, self._ignored)
+        self._codes = self._atoms = None
+        if isinstance(engine, WordEngine):
+            self._atoms = ColumnAtoms(data.tags == "xpos", data.ignore)
+        elif engine.codes is not None:
+            self._codes = JoinedCodes(engine.codes, self._types, data.ignore)
         self._lock = threading.Lock()  # one window at a time: threads of a cluster's worker share it
 
     @staticmethod
     def can(parser: Parser, how: How) -> bool:
         """Whether this kind of parser can be asked for such trees here."""
-        return isinstance(parser.engine, SymbolEngine) and not (how.exact or how.keep_heads)
+        return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
     def parse(self, text: bytes, how: How, verb_final: bool | None) -> QuickParsed | None:
         """The parsed text of some whole sentences; None: it may be odd."""
@@ -79,16 +93,13 @@ class QuickParser:
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         first = before[columns.first]
-        symbols = self._symbols(columns, types, kept, first)
+        bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
         notes, known = np.zeros(0, np.int64), Names(())
         if how.confidence:
-            bare, margins = self._engine.model.packed_with_margins(symbols, first)
             calibration = self._parser.calibration
             known = Names([f"{NOTE}={sure:.2f}" for sure in calibration.levels.tolist()])
             notes = np.full(len(types), -1)
             notes[kept] = calibration.level_of(margins)
-        else:
-            bare = self._engine.model.packed(symbols, first)
         heads = restored(bare, is_removed, columns.first)
         relations = np.where(heads == 0, _ROOT, _OTHER)
         if self._labeller is not None:
@@ -103,35 +114,40 @@ class QuickParser:
             times[self._types.known[k].tag] += 1
         return times
 
-    def _symbols(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> Ints:
-        """What the perceptron is told of the words (K,) that are kept."""
+    def _trees(
+        self, columns: Columns, types: Ints, is_removed: Flags, first: Ints, has_margins: bool
+    ) -> tuple[Ints, Floats]:
+        """Heads (K,) of the words that are kept, and margins (K,) if they are asked for."""
+        if isinstance(self._engine, WordEngine):
+            assert self._atoms is not None
+            return self._engine.model.packed(self._atoms.pack(columns, is_removed, first))
+        kept = np.flatnonzero(~is_removed)
         if self._codes is not None:
-            return self._codes(columns, types, kept, first)
-        tag_numbers: Ints = self._types.table("tag", lambda row: self._numbers.get(row.tag, 0))
-        return tag_numbers[types[kept]]
+            symbols = self._codes(columns, types, kept, first)
+        else:
+            symbols = self._types.table("tag", lambda row: self._numbers.get(row.tag, 0))[types[kept]]
+        if has_margins:
+            return self._engine.model.packed_with_margins(symbols, first)
+        return self._engine.model.packed(symbols, first), np.zeros(0)
 
     def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_final: bool | None) -> Ints:
         """The relations (N,), by number in LABELS."""
         assert self._labeller is not None
-        sees_forms = self._labeller.sees_forms
-        numbers = self._words.numbers(columns) if sees_forms else types
-        is_there = np.zeros(numbers.max() + 1, np.bool_)
-        is_there[numbers] = True
-        of_words = (np.cumsum(is_there) - 1)[numbers]
-        present = np.flatnonzero(is_there).tolist()
-        if sees_forms:
-            words = [self._word(self._words.known[k]) for k in present]
-        else:
-            known = self._types.known
-            words = [(known[k].upos, self._seen(known[k].feats)) for k in present]
-        return self._labeller.labels(words, of_words, heads, columns.first, verb_final)
+        where = heads, columns.first, verb_final
+        if self._labeller.sees_forms:
+            return self._labeller.labels(self._words, self._word, self._words.numbers(columns), *where)
+        return self._labeller.labels(self._types, self._tags, types, *where)
+
+    def _tags(self, row: WordColumns) -> tuple[str, ...]:
+        """UPOS and FEATS, as a labeller knows them."""
+        return row.upos, self._seen(row.feats)
 
     def _word(self, text: str) -> tuple[str, ...]:
-        """UPOS, FEATS, FORM and LEMMA, as a labeller knows them."""
-        form, lemma, upos, _, feats = text.split("\t")
+        """The same, and form, lemma and XPOS."""
+        form, lemma, upos, xpos, feats = text.split("\t")
         if "forms" in self._ignored:
             form = lemma = "_"
-        return upos, self._seen(feats), form, lemma
+        return upos, self._seen(feats), form, lemma, "_" if "xpos" in self._ignored else xpos
 
     def _seen(self, feats: str) -> str:
         """FEATS as the model may see them."""

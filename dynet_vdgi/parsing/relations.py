@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeVar
 
+from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import Grouped, Table
@@ -20,6 +22,8 @@ FEWEST, LOOKED_AT = 20, 500
 _VERBS_END = Table(verb_final=Grouped(0.7, (("VERB", "AUX"),)))
 
 Relations = tuple[str, ...]
+
+T = TypeVar("T")
 
 
 class ModelLabeller:
@@ -71,11 +75,18 @@ class ModelLabeller:
         return self._labeller.weights is not None
 
     def labels(
-        self, words: Sequence[Word], ids: Ints, heads: Ints, first: Ints, verb_final: bool | None
+        self,
+        source: Known[T],
+        word_of: Callable[[T], Word],
+        ids: Ints,
+        heads: Ints,
+        first: Ints,
+        verb_final: bool | None,
     ) -> Ints:
-        """As `Labeller.labels`, of words as the model may see them."""
+        """As `Labeller.labels`, of words as the model may see them, by their numbers in a source."""
+        kinds = self._labeller.kinds_of(source, word_of, self.sees_forms)
         return self._labeller.labels(
-            *(words, ids, heads, first),
+            *(kinds, ids, heads, first),
             sees_punctuation="punctuation" not in self._ignored,
             verb_final=self.verb_final if verb_final is None else verb_final,
         )

@@ -36,6 +36,7 @@ from dynet_vdgi.students.arc_hybrid import (
     best,
     best_of_cheapest,
     cost,
+    forced,
     is_legal,
     margin_of,
     new_state,
@@ -43,8 +44,8 @@ from dynet_vdgi.students.arc_hybrid import (
     shift_of,
 )
 
-USED = (advance, best, best_of_cheapest, cost, is_legal, margin_of, new_state, score, shift_of)
-TRANSITIONS = "7fe919c69bb6846f"
+USED = (advance, best, best_of_cheapest, cost, forced, is_legal, margin_of, new_state, score, shift_of)
+TRANSITIONS = "13ddd6e06cfb2038"
 
 N_PLACES = 13
 """What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
@@ -107,27 +108,57 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
 def find_features(
     rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
 ) -> int:
-    """Fills in the buckets of the features of what `places` and the numbers at the end of `atoms` say.
+    """Fills in the buckets of the features of what `places` and the numbers among `atoms` say.
 
-    How many features there are: those with an absent atom do not exist.
+    How many features there are: those with an absent atom do not exist. `atoms` (2 a,) are words, numbers,
+    and after them room for what they add to hashes.
     """
     parts, of_template, of_atom, certain = features.templates
-    n_words = len(features.places)
+    n_words, n_atoms = len(features.places), len(of_atom)
     for k in range(n_words):
         atoms[k + 1] = rows[places[features.places[k]], features.columns[k]]
-    found, width, down = 0, parts.shape[1], np.uint64(shift)
-    for t in range(len(parts)):
+    for k in range(n_atoms):
+        atoms[n_atoms + k] = atoms[k] * of_atom[k]
+    width, down = parts.shape[1], np.uint64(shift)
+    for t in range(certain):
         code = of_template[t]
-        exists = True
+        for k in range(width):
+            code += atoms[n_atoms + parts[t, k]]
+        buckets[t] = code >> down
+    found = certain
+    for t in range(certain, len(parts)):
+        code, exists = of_template[t], True
         for k in range(width):
             atom = parts[t, k]
-            if t >= certain and atom and atoms[atom] == 0:
-                exists = False
-            code += atoms[atom] * of_atom[atom]
+            exists = exists and (atom == 0 or atoms[atom] != 0)
+            code += atoms[n_atoms + atom]
         if exists:
             buckets[found] = code >> down
             found += 1
     return found
+
+
+class WordRoom(NamedTuple):
+    """What the kernel works with: a state, places, atoms and buckets of features, scores and costs."""
+
+    state: Ints  # (6, n + 4) for the longest sentence
+    places: Ints  # (N_PLACES,)
+    atoms: Codes  # (2 a,)
+    buckets: Codes  # (templates,)
+    scores: Floats  # (3,)
+    costs: Ints  # (3,)
+
+    @classmethod
+    def of(cls, first: Ints, features: StateFeatures) -> WordRoom:
+        """Enough for sentences that begin and end at `first` (S + 1,)."""
+        return cls(
+            np.zeros((6, int(np.diff(first).max(initial=0)) + 4), np.int64),
+            np.zeros(N_PLACES, np.int64),
+            np.zeros(2 * len(features.templates.of_atom), np.uint64),
+            np.zeros(len(features.templates.parts), np.uint64),
+            np.zeros(N_ACTIONS),
+            np.zeros(N_ACTIONS, np.int64),
+        )
 
 
 @compiled
@@ -139,6 +170,7 @@ def parse_words(
     given: Ints,
     heads: Ints,
     margins: Floats,
+    room: WordRoom,
 ) -> None:
     """Greedy trees of packed sentences: heads (N,), and for each word its least sure decision.
 
@@ -146,18 +178,20 @@ def parse_words(
     (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if they fit into a
     projective tree; of length 0: none is given.
     """
-    state, shift = new_state(first), shift_of(weights)
-    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
-    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
-    buckets = np.zeros(len(features.templates.parts), np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
-    margins[:] = np.inf
+    state, places, atoms, buckets, scores, costs = room
+    shift, numbers = shift_of(weights), len(features.places) + 1
+    for word in range(len(margins)):
+        margins[word] = np.inf
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n, own = end - start, rows[first[k] + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
         forget_children(state, n)
         size, front = 0, 1
         for _ in range(2 * n):
+            action = forced(size, front, n)
+            if action >= 0:  # without an alternative there is no margin
+                size, front = advance(state, action, size, front, n)
+                continue
             look(state, size, front, places)
             fill_numbers(state, size, front, own, atoms[numbers:])
             found = find_features(own, features, shift, places, atoms, buckets)
@@ -171,7 +205,8 @@ def parse_words(
                 at = start + top - 1
                 margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
             size, front = advance(state, action, size, front, n)
-        heads[start:end] = state[HEADS, 1 : n + 1]
+        for word in range(n):
+            heads[start + word] = state[HEADS, word + 1]
 
 
 @compiled
@@ -190,7 +225,7 @@ def learn_words(
     """As `arc_hybrid.train_epoch`, for packed sentences; sentence k changes weights by amounts[k]."""
     state, shift = new_state(first), shift_of(weights)
     places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
-    atoms = np.zeros(len(features.templates.of_atom), np.uint64)
+    atoms = np.zeros(2 * len(features.templates.of_atom), np.uint64)
     room = np.zeros(len(features.templates.parts), np.uint64)
     scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
     for k in order:

@@ -8,7 +8,7 @@ Letters: n words, N words of all sentences, B buckets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -21,8 +21,13 @@ from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
+from dynet_vdgi.jit import announced
+from dynet_vdgi.machine_code import PLENTY, Kernel
 from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
+from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
+from dynet_vdgi.students.word_features import features
+from dynet_vdgi.students.word_kernels import StateFeatures, WordRoom
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,6 +36,8 @@ FORMAT = 2
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "words/"
+
+_PARSE = Kernel(word_kernels.parse_words, "the linear parser")
 
 
 @dataclass(eq=False)
@@ -90,10 +97,10 @@ class WordPerceptron:
     ) -> None:
         """Trains a perceptron, and adds its average weights to the total (B, 3)."""
         weights, totals, step = np.zeros_like(total), np.zeros_like(total), 0
-        kernels = _kernels()
+        kernel = _learn_kernel()
         for epoch in range(1, self.epochs + 1):
             order = np.random.default_rng([seed, epoch]).permutation(plan)
-            step = kernels.learn_words(
+            step = kernel(
                 packed.rows,
                 gold,
                 packed.first,
@@ -120,25 +127,34 @@ class WordPerceptron:
     ) -> list[tuple[Sentence, Floats]]:
         """The same, each with the margins (n,) of its words: how far the least sure decision about a head
         was above its alternative, in units of scores; infinite where there was none."""
-        if self.weights is None:
-            raise ValueError("the parser has no weights yet: call fit first")
         text = list(sentences)
         packed = self._atoms.pack(text)
-        given = _given_heads(text) if keep_heads else np.zeros(0, np.int64)
-        n_words = int(packed.first[-1])
-        heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
-        _kernels().parse_words(
-            packed.rows, packed.first, self._features(), self.weights, given, heads, margins
-        )
+        heads, margins = self.packed(packed, _given_heads(text) if keep_heads else None)
         flat, ends = heads.tolist(), packed.first.tolist()
         return [
             (replace(sentence, heads=tuple(flat[start:end])), margins[start:end])
             for sentence, start, end in zip(text, ends, ends[1:])
         ]
 
-    def _features(self) -> Any:
-        from dynet_vdgi.students.word_features import features
+    def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
+        """Heads (N,) of packed sentences, and margins (N,); of those `given` (N,) what is not FREE stays."""
+        return self._parse(words, given, int(words.first[-1]))
 
+    def make_ready(self) -> None:
+        """Compiles what parsing needs, or loads it."""
+        self._parse(self._atoms.pack([]), None, PLENTY + 1)
+
+    def _parse(self, words: PackedRows, given: Ints | None, work: int) -> tuple[Ints, Floats]:
+        if self.weights is None:
+            raise ValueError("the parser has no weights yet: call fit first")
+        n_words, seen = int(words.first[-1]), self._features()
+        heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
+        kept = np.zeros(0, np.int64) if given is None else given
+        room = WordRoom.of(words.first, seen)
+        _PARSE(words.rows, words.first, seen, self.weights, kept, heads, margins, room, work=work)
+        return heads, margins
+
+    def _features(self) -> StateFeatures:
         return features(feats=self.feats, words=self.words)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -191,20 +207,12 @@ def _one_each(numbers: Sequence[float] | None, count: int, name: str) -> Floats:
 
 
 @cache
-def _kernels() -> Any:
-    """The module `word_kernels`, compiled. Importing numba takes a while, so it is done here."""
-    from dynet_vdgi.students import word_kernels  # says so where numba is missing
-
-    # isort: split
-    from dynet_vdgi.jit import announced
-    from dynet_vdgi.students.word_features import features
-
+def _learn_kernel() -> Callable[..., int]:
+    """`word_kernels.learn_words`, compiled."""
     with announced("the linear parser"):
         packed, nothing = Atoms().pack([]), np.zeros(0, np.int64)
-        float32, float64 = np.zeros((2, N_ACTIONS), np.float32), np.zeros((2, N_ACTIONS))
-        margins = np.zeros(0)
-        word_kernels.parse_words(packed.rows, packed.first, features(), float32, nothing, nothing, margins)
+        weights = np.zeros((2, N_ACTIONS))
         word_kernels.learn_words(
-            packed.rows, nothing, packed.first, nothing, np.zeros(0), features(), float64, float64, 0, False
+            packed.rows, nothing, packed.first, nothing, np.zeros(0), features(), weights, weights, 0, False
         )
-    return word_kernels
+    return word_kernels.learn_words
