@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from measuring import conditions, print_conditions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,6 +74,13 @@ def make_inputs(folder: Path, python: list[str]) -> None:
     (folder / "form.conllu").write_text(
         sentence([0]).replace("\tw\t", f"\t{'w' * 1_000_000}\t"), encoding="utf-8"
     )
+    with zipfile.ZipFile(folder / "neural" / "model.vdgi") as archive:
+        weights = archive.read("parameters.npz")
+    with np.load(io.BytesIO(weights)) as stored:
+        arrays = {name: a * np.nan if a.dtype.kind == "f" else a for name, a in stored.items()}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    zipped(folder / "nan.vdgi", "parameters.npz", buffer.getvalue(), 1, folder / "neural" / "model.vdgi")
     for number in (3_000, 100_000):
         (folder / f"tags{number}.conllu").write_text(tagged(number), encoding="utf-8")
 
@@ -83,17 +92,19 @@ def make_large_inputs(folder: Path) -> None:
         for _ in range(2000):
             handle.write(bytes(1_000_000))
     with gzip.open(folder / "sound.conllu.gz", "wb", compresslevel=6) as handle:
-        block = (sentence([2, 0, 2]) * 1000).encode()
-        for _ in range(400):
+        block = (sentence([2, 0, 2]) * 3000).encode()
+        for _ in range(2000):
             handle.write(block)
-    for name in ("rules.txt", "preset.toml"):
+    (folder / "wsj").mkdir()
+    (folder / "wsj" / "wsj_0001.mrg").write_text("(S (NP (NN a)) " * 20_000_000, encoding="utf-8")
+    for name in ("rules.txt", "preset.toml", "plan.toml"):
         (folder / name).write_text("# " + "x" * 300_000_000, encoding="utf-8")
     model = folder / "neural" / "model.vdgi"
     zipped(folder / "bomb.vdgi", "parameters.npz", bytes(1_000_000), 3000, model)
     zipped(folder / "json.vdgi", "vocabulary.json", b"[" * 1_000_000, 1000, model)
 
 
-LARGE = ("comments.", "line.", "sound.", "rules.", "preset.", "bomb.", "json.")
+LARGE = ("comments.", "line.", "sound.", "rules.", "preset.", "plan.", "wsj", "bomb.", "json.")
 """Their names."""
 
 CASES: dict[str, str] = {
@@ -101,7 +112,7 @@ CASES: dict[str, str] = {
     "parse /dev/zero": "parse best /dev/zero",
     "check: gz of 2 GB in one line": "check line.conllu.gz",
     "check: 3,000,000 lines of comment": "check comments.conllu",
-    "parse: gz of 1,200,000 sound sentences": "parse best sound.conllu.gz -o out.conllu",
+    "parse: gz of 6,000,000 sound sentences": "parse best sound.conllu.gz -o out.conllu",
     "rules of 300 MB": "check gold.conllu --rules rules.txt",
     "preset of 300 MB": "train --train gold.conllu --preset preset.toml --out o1",
     "vectors /dev/zero": "train --train gold.conllu LEXICALISED vectors=/dev/zero --out o2",
@@ -124,8 +135,20 @@ CASES: dict[str, str] = {
     "gold = parse = FIFO": "evaluate fifo fifo",
     "train from a FIFO": "train --train fifo --out o7",
     "-o /dev/stdout >> FILE": "parse best gold.conllu -o /dev/stdout",
+    "plan of 300 MB": "experiment plan.toml --out o8",
+    "Penn tree of 300 MB": "convert wsj wsj -o out.conllu",
+    "weights that are no numbers": "parse nan.vdgi gold.conllu -o out.conllu",
+    "parse: --seed -1": "parse neural gold.conllu --probs --seed -1 -o out.conllu",
+    "train: --out without a name": "train --train gold.conllu --out ",
+    "train: --out is a file": "train --train gold.conllu --out gold.conllu",
+    "files of 10 kB at most: parse": "parse best long.conllu -o out.conllu",
+    "files of 1 kB at most: train": "train --train gold.conllu --out o9",
+    "200 MB of memory at most: train": "train --train gold.conllu --out o9",
     "scheduler that is not there": "parse best gold.conllu --scheduler tcp://127.0.0.1:1",
 }
+
+UNDER = {"files of 10 kB": "ulimit -f 10", "files of 1 kB": "ulimit -f 1", "200 MB": "ulimit -v 200000"}
+"""Beginnings of cases' names, and what the shell is told before the command."""
 
 SHORT = {
     "LEXICALISED ": "--preset lexicalised --set words.",
@@ -139,15 +162,16 @@ def environment(code: Path) -> dict[str, str]:
 
 def measured(command: list[str], folder: Path, code: Path, out: Path) -> tuple[str, float, float, str]:
     """Status (or why it was stopped), seconds, peak MB, last line of the messages."""
-    start, peak, stopped = time.monotonic(), 0.0, ""
+    start, stopped = time.monotonic(), ""
+    seen: list[tuple[float, float]] = []  # seconds, megabytes
     with open(out, "ab") as output, open(folder / "messages", "w+b") as messages:
         process = subprocess.Popen(
             command, cwd=folder, env=environment(code), stdin=subprocess.DEVNULL, stdout=output,
             stderr=messages, start_new_session=True,
         )  # fmt: skip
         while process.poll() is None:
-            peak = max(peak, sum(resident(process.pid)))
-            late = time.monotonic() - start > SECONDS
+            seen += [(time.monotonic() - start, size) for size in resident(process.pid)]
+            late, peak = time.monotonic() - start > SECONDS, max(size for _, size in seen)
             if late or peak > MEGABYTES:
                 stopped = "stopped: " + ("time" if late else "memory")
                 os.killpg(process.pid, signal.SIGKILL)
@@ -155,9 +179,18 @@ def measured(command: list[str], folder: Path, code: Path, out: Path) -> tuple[s
             time.sleep(0.1)
         messages.seek(0)
         lines = messages.read().decode(errors="replace").split("\n")
-    said = [line for line in lines if line.strip()]
+    said = [line for line in lines if line.strip()] or [over_time(seen)]
     status = stopped or str(process.returncode)
-    return status, time.monotonic() - start, peak, said[-1] if said else ""
+    return status, time.monotonic() - start, max(size for _, size in seen), said[-1]
+
+
+def over_time(seen: list[tuple[float, float]]) -> str:
+    """The most megabytes in each third of a command that took long, which says whether they grow."""
+    end = seen[-1][0]
+    if end < 5:
+        return ""
+    thirds = [[size for at, size in seen if k <= 3 * at / end <= k + 1] for k in range(3)]
+    return f"memory by thirds of the time: {', '.join(f'{max(third):.0f}' for third in thirds)} MB"
 
 
 def resident(process: int) -> Iterator[float]:
@@ -220,9 +253,9 @@ def main() -> None:
             for short, long in SHORT.items():
                 line = line.replace(short, long)
             words = line.split(" ")
-            status, seconds, peak, said = measured(
-                [*python, "-q", *words], folder, arguments.code.resolve(), out
-            )
+            limit = next((limit for start, limit in UNDER.items() if case.startswith(start)), ":")
+            command = ["sh", "-c", f'{limit}; exec "$@"', "sh", *python, "-q", *words]
+            status, seconds, peak, said = measured(command, folder, arguments.code.resolve(), out)
             if any(path.read_bytes() != content for path, content in keep.items()):
                 said = "**the file is overwritten** " + said
             if ">>" in case and not out.read_bytes().startswith(b"before\n"):

@@ -104,6 +104,7 @@ class NeuralDmvSettings(Section, frozen=True, tag_field="kind", tag="ndmv"):
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True
     start: Annotated[Literal["harmonic", "dmv"], Meta(description="whose trees it starts from")] = "harmonic"
+    potentials: Annotated[Literal["all", "start"], Meta(description="where the rules count")] = "all"
     epochs: Annotated[int, Meta(ge=0, description="passes over the text")] = 10
     lr: Annotated[float, Meta(gt=0, description="learning rate of Adam")] = 0.001
 

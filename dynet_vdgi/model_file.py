@@ -10,6 +10,7 @@ those two are the state of the generators.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import time
 import zipfile
@@ -95,7 +96,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
             python=platform.python_version(),
             numpy=np.__version__,
             machine=platform.machine(),
-            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            created=_now(),
             **told,
         )
 
@@ -250,3 +251,9 @@ def differences(
 def data_keys(data: tuple[DataFile, ...]) -> list[tuple[str, str, str]]:
     """What is compared of files."""
     return [(item.role, item.name, item.sha256) for item in data]
+
+
+def _now() -> str:
+    """In UTC; SOURCE_DATE_EPOCH (seconds since 1970) stands for it, so that equal runs make equal files."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said) if said.isdecimal() else None))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up .venv with the development tools, then lints, checks types and imports, and tests.
+# Sets up .venv with the development tools, then lints, checks types and imports, and tests. With all tests, readers are
+# fed with damaged files for a minute meanwhile, always the same ones; `run/fuzz.sh` takes others.
 #
 #   bash run/test.sh [PYTEST OPTIONS]
 #
@@ -8,11 +9,21 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 install "[dev]"
+said="$(mktemp)"
+if [ $# -eq 0 ]; then # beside the checks, which keep one processor busy
+    set -- --numprocesses auto --dist loadfile --durations=30
+    PYTHONPATH="tests:." "$VENV/bin/python" -m fuzz 1 --seed 1 >"$said" 2>&1 &
+    fuzzing=$!
+fi
+trap 'kill ${fuzzing:-} 2>/dev/null || true; rm -f "$said"' EXIT
 "$VENV/bin/ruff" check .
 "$VENV/bin/ruff" format --check .
 "$VENV/bin/mypy"
 "$VENV/bin/lint-imports" --no-cache
-if [ $# -eq 0 ]; then
-    set -- --numprocesses auto --dist loadfile --durations=30
+status=0
+"$VENV/bin/python" -m pytest "$@" || status=$?
+if [ -n "${fuzzing:-}" ]; then
+    wait "$fuzzing" || status=1
+    echo "fuzzing: $(cat "$said")" >&2
 fi
-exec "$VENV/bin/python" -m pytest "$@"
+exit $status

@@ -46,6 +46,11 @@ SCRIPTS = """1\tيكتب\t_\tVERB\t_\t_\t_\t_\t_\t_
 2\tg̈ȩ̇\t_\tNOUN\t_\t_\t_\t_\t_\t_
 3\t漢字\t_\tNOUN\t_\t_\t_\t_\t_\t_
 
+# sent_id = <img src=x onerror=document.title=1>"'
+# text = "'</script><script>document.title=1</script>
+1\t<img/src=x/onerror=document.title=1>\t_\tNOUN\t_\t_\t_\t_\t_\t_
+2\t\u202e"'&lt;\u200b\t_\tVERB\t_\t_\t_\t_\t_\t_
+
 """
 
 
@@ -285,6 +290,12 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         expect(page.locator("#stage")).to_have_attribute("dir", "ltr")
         expect(word(page, 2).locator(".form")).to_have_text("g̈ȩ̇")
         expect(word(page, 3)).to_have_attribute("aria-label", re.compile("漢字, NOUN, root of the sentence"))
+        title = page.title()
+        sentence(page, 3)
+        expect(word(page, 1).locator(".form")).to_have_text("<img/src=x/onerror=document.title=1>")
+        expect(word(page, 2).locator(".form")).to_contain_text("\"'&lt;")
+        assert page.locator("img").count() == 0
+        assert page.title() == title
 
 
 @pytest.mark.parametrize("width", [390, 1280])

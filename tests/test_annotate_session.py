@@ -79,6 +79,31 @@ def test_a_damaged_journal_is_told_with_its_line(session: Session) -> None:
         Session("a.conllu", "anna")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("arcs", {"2": [99, "dep", "anna", ""]}, " (word 2 cannot have head 99)"),
+        ("arcs", {"99": [1, "dep", "anna", ""]}, " (word 99 cannot have head 1)"),
+        ("arcs", {"2": [4, "a\tb", "anna", ""]}, " (word 2 has a relation or name that no column can hold)"),
+        ("arcs", {"2": [4]}, " (Expected `array` of length 4, got 1"),
+        ("moved", None, " (Expected `array`, got `null`"),
+        ("op", "undo", ""),
+    ],
+)
+def test_a_change_in_the_journal_that_is_impossible_is_told_with_its_line(
+    session: Session, key: str, value: object, reason: str
+) -> None:
+    change(session, 0, "head", 2, 4)
+    session.journal.close()
+    first, *others, last = session.journal.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    changed = json.dumps({**json.loads(last), key: value})
+    session.journal.path.write_text("".join([first, *others, changed]) + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        Session("a.conllu", "anna")
+    number = len(others) + 2
+    assert str(caught.value).startswith(f"a.conllu.journal:{number}: the journal is damaged here{reason}")
+
+
 def test_a_change_that_cannot_be_written_has_not_happened(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

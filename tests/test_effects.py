@@ -121,6 +121,7 @@ OTHER: dict[str, Any] = {
     "teacher.subsymbols": 1,
     "teacher.siblings": False,
     "teacher.start": "dmv",
+    "teacher.potentials": "start",
     "teacher.epochs": 0,
     "teacher.lr": 0.1,
     "teacher.share": 0.2,

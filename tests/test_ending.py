@@ -88,16 +88,31 @@ def test_what_a_killed_worker_did_is_done_again_once(
 
 PARENT = """
 import os, time
+from dynet_vdgi.annotation.helpers import Helpers
 from dynet_vdgi.parsing.worker_pool import WorkerPool
+
+class Busy:
+    def __reduce__(self):
+        return time.sleep, (60,)
+
 if __name__ == "__main__":
-    print(WorkerPool(1, time.sleep, (0,)).submit(os.getpid).result(), flush=True)
+    {start}
     time.sleep(60)
 """
 
+STARTS = {
+    "parse": "print(WorkerPool(1, time.sleep, (0,)).submit(os.getpid).result(), flush=True)",
+    "annotate, while it learns": """learner = Helpers()._learner
+    learner.ask("read", [])
+    learner._mine.send(("read", Busy()))
+    print(learner._process.pid, flush=True)""",
+}
 
-def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+
+@pytest.mark.parametrize("name", STARTS)
+def test_workers_end_with_a_parent_that_is_killed(name: str, tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
-    script.write_text(PARENT, encoding="utf-8")
+    script.write_text(PARENT.format(start=STARTS[name]), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as parent:
         assert parent.stdout is not None

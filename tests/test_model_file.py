@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
+from shell import Vdgi, training_arguments
 from tiny import same_arrays
 
 from dynet_vdgi import model_archive, model_file
@@ -130,6 +131,22 @@ def test_the_order_of_arrays_does_not_matter(saved: Path, tmp_path: Path) -> Non
     model.training = dict(reversed(model.training.items()))
     model_file.save(tmp_path / "other.vdgi", model)
     assert (tmp_path / "other.vdgi").read_bytes() == saved.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["neural", "perceptron"])
+def test_equal_runs_make_equal_files(
+    kind: str, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    made = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        arguments = training_arguments("run")
+        vdgi.good(*(arguments if kind == "neural" else arguments[:5]))
+        made.append(Path("run", "model.vdgi").read_bytes())
+    assert made[0] == made[1]
+    assert model_file.load(Path("run", "model.vdgi")).meta["created"] == "1970-01-02T00:00:00Z"
 
 
 def test_it_is_a_zip_of_plain_data_without_pickles(saved: Path) -> None:

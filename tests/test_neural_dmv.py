@@ -173,6 +173,19 @@ def test_the_start_is_what_the_network_is_fitted_to():
     assert near.reshape(4, 3)[1, 2] < far.reshape(4, 3)[1, 2]
 
 
+def test_the_rules_may_count_in_the_start_only(demo, monkeypatch):
+    monkeypatch.setattr(neural_dmv, "FITTING_STEPS", 60)
+    with_rules = Prior.of_text(load_rules(rules_path("strict-tags")), demo)
+    nothing = Prior.of_text(load_rules(rules_path("none")), demo)
+    teachers = {kind: NeuralDmv(epochs=1, potentials=kind).fit(demo, with_rules) for kind in ("all", "start")}
+    bare = NeuralDmv(epochs=1).fit(demo, nothing)
+    found = {kind: teacher.marginals(demo) for kind, teacher in teachers.items()}
+    teachers["start"].prior = nothing  # which it does not ask any more
+    assert all(map(np.allclose, teachers["start"].marginals(demo), found["start"]))
+    for other in (found["all"], bare.marginals(demo)):
+        assert not all(map(np.allclose, found["start"], other))
+
+
 def test_faults():
     with pytest.raises(ConfigError, match="ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"):
         NeuralDmv(start="k&m")

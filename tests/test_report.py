@@ -25,6 +25,7 @@ from dynet_vdgi.reports import curves, page
 from dynet_vdgi.reports.runs import Run, run_folders
 
 HOSTILE = "<b>&\"'</b>"
+HOSTILE_NAME = "<img src=x onerror=document.title=1>\u202e\"'.conllu"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -484,14 +485,19 @@ def test_in_a_browser(vdgi: Vdgi, runs: Path, width: int) -> None:
     assert CHROMIUM is not None
     script = "<script>parent.document.title=document.title='run'</script><img/src=x/onerror=document.title=1>"
     gold = Path("test.conllu").read_text(encoding="utf-8")
-    Path("test.conllu").write_text(gold.replace("verb2", f"\u202e\u200b{script}"), encoding="utf-8")
-    vdgi.good("report", "one", "two", "--gold", "test.conllu")
+    gold = gold.replace("verb2", f"\u202e\u200b{script}").replace("id = 2", f"id = \"'{script}")
+    Path(HOSTILE_NAME).write_text(gold, encoding="utf-8")
+    vdgi.good("report", "one", "two", "--gold", HOSTILE_NAME)
+    vdgi.good("draw", HOSTILE_NAME, "-o", "trees.svg")
     Path("frame.html").write_text(
         f"<!DOCTYPE html><iframe style='width:{width}px;height:2000px' src='report.html'></iframe><pre></pre>"
-        "<script>onload = () => {"
+        "<iframe src='trees.svg'></iframe><script>onload = () => {"
+        "const svg = document.querySelectorAll('iframe')[1].contentDocument;"
         "const d = document.querySelector('iframe').contentDocument, e = d.documentElement;"
         "document.querySelector('pre').textContent = JSON.stringify([e.clientWidth, e.scrollWidth, "
-        "d.querySelectorAll('table').length, d.querySelectorAll('svg').length, d.title])}</script>",
+        "d.querySelectorAll('table').length, d.querySelectorAll('svg').length, d.title, "
+        "d.querySelectorAll('script, img').length + svg.querySelectorAll('script, img').length, "
+        'svg.documentElement.textContent.includes("\'<script>parent")])}</script>',
         encoding="utf-8",
     )
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
@@ -504,9 +510,11 @@ def test_in_a_browser(vdgi: Vdgi, runs: Path, width: int) -> None:
     )
     found = re.search(r"<pre>(\[.*?\])</pre>", done.stdout.decode())
     assert found is not None, done.stdout.decode()[-500:]
-    shown, needed, n_tables, n_pictures, title = json.loads(found[1])
+    shown, needed, n_tables, n_pictures, title, n_made, is_shown = json.loads(found[1])
     root = Page(Path("report.html").read_text(encoding="utf-8")).root
     assert (n_tables, n_pictures) == (len(root.all("table")), len(root.all("svg")))
     assert title == "Training report: one, two"
+    assert (n_made, is_shown) == (0, True)
+    assert "<title>run" not in done.stdout.decode()  # of the frame
     assert width - 20 <= shown <= width
     assert needed <= shown

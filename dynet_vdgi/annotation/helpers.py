@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.annotation.marked import Guess
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.ending import end_with_parent
 from dynet_vdgi.errors import VdgiError
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Helpers:
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started this one
     logging.getLogger("dynet_vdgi").setLevel(logging.ERROR)
+    end_with_parent()  # which otherwise would be noticed only when all is learnt
 
 
 def _serve_learning(questions: Connection, models: Connection) -> None:

@@ -3,7 +3,9 @@
 Needs CoNLL-U files with UPOS tags. Heads in the files of --train are ignored, unless the protocol, the
 choice of the model or the expectations of the rules use them; the model file records every use of gold
 trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. Name several files, or a
-quoted pattern.
+quoted pattern; their order decides which sentences are learnt first, as the seed does, so another order
+gives another parser, about as good. Equal commands give equal model files but for the time in them, which
+the environment variable SOURCE_DATE_EPOCH sets.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import os
 import signal
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
+from dynet_vdgi.ending import end_with_parent
 from dynet_vdgi.errors import VdgiError
 
 logger = logging.getLogger("dynet_vdgi")
@@ -74,13 +73,5 @@ class Piece:
 def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """What a worker process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     prepare(*arguments)
-
-
-def _end_with_parent() -> None:
-    """Ends this process when the one that started it has ended, and so cannot."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

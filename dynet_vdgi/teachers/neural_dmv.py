@@ -16,7 +16,8 @@ expected counts (Fisher's identity), and the tables are small, so the network is
 
 The start: expected counts of trees, to which the network is fitted. `harmonic`: uniform distributions, an arc
 over k words weighs 1 / k, much as Klein & Manning (2004); `dmv`: those of the DMV of `teachers.dmv` under the
-same prior, in the place of the trees of another system, with which the published sibling model starts.
+same prior, in the place of HDP-DEP's, with which the published models start on the Wall Street Journal. As
+there, with `potentials = "start"`, the prior counts for these trees only, neither in learning nor in parsing.
 
 Differences to the papers: one hidden layer for children and stopping; the published models select by trees of
 a dev set, here the number of epochs is fixed; tags only.
@@ -195,6 +196,11 @@ def harmonic(n: int) -> Floats:
     return np.asarray(-np.log(length))
 
 
+def without(potentials: Sequence[Floats]) -> list[Floats]:
+    """Potentials of the same sentences that say nothing."""
+    return [np.zeros_like(matrix) for matrix in potentials]
+
+
 # ---------------------------------------------------------------------------------------------- learning
 class NeuralEpoch(NamedTuple):
     """Of one pass over the text: the sum of the log-likelihoods just before each update, in nats."""
@@ -248,6 +254,8 @@ def fit(
     for _ in range(FITTING_STEPS):
         gradient = backward(own, forward(own), *wanted)
         optimiser.update({name: slope / len(symbols) for name, slope in gradient.items()})
+    if settings.potentials == "start":
+        potentials = without(potentials)
     rng, log = np.random.default_rng(seed), list[NeuralEpoch]()
     text = list(batches(symbols, potentials, n_symbols, rng))
     optimiser = Adam(own, settings.lr)
@@ -291,7 +299,10 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         tables = self.model.tables
-        text = Packed.of(*self.encoded(sentences), len(tables.root))
+        symbols, potentials = self.encoded(sentences)
+        if self.settings.potentials == "start":
+            potentials = without(potentials)
+        text = Packed.of(symbols, potentials, len(tables.root))
         return text.by_sentence(expected(text, tables)[2])
 
     def log_rows(self) -> list[dict[str, float]]:

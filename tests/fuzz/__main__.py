@@ -16,8 +16,11 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from dynet_vdgi.ending import ended_by_signals
 from fuzz import targets
 from fuzz.models import small_models
 
@@ -43,24 +46,33 @@ def main() -> int:
         folder = Path(name)
         if {"models", "parsed"} & {*arguments.kind}:
             targets.MODELS.extend(small_models(folder))
-        end = time.monotonic() + 60 * arguments.minutes
-        while any(n < (arguments.times or sys.maxsize) for n in tried.values()) and (
-            arguments.times or time.monotonic() < end
-        ):
-            for kind in arguments.kind:
-                start = arguments.seed + tried[kind]
-                tried[kind] += AT_ONCE
+        with suppress(KeyboardInterrupt), ended_by_signals():  # says how far it came
+            for kind, start in turns(arguments, tried):
                 for number, content, error in targets.failures(kind, folder, start, AT_ONCE):
                     where = place(error)
                     failed[where] += 1
                     if failed[where] == 1:
                         print(f"{keep(kind, number, content)}: {where}: {str(error)[:100]}", flush=True)
+                tried[kind] += AT_ONCE
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB"
     )
     print(f"{failed.total()} failures at {len(failed)} places" + (f", see {FOUND}" if failed else ""))
     return int(bool(failed))
+
+
+def turns(arguments: argparse.Namespace, tried: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """One kind after the other, and the number of its next change, until time is up or all are done."""
+    end = time.monotonic() + 60 * arguments.minutes
+    while True:
+        for kind in arguments.kind:
+            if arguments.times is None and time.monotonic() > end:
+                return
+            if tried[kind] < (arguments.times or sys.maxsize):
+                yield kind, arguments.seed + tried[kind]
+        if arguments.times and min(tried.values()) >= arguments.times:
+            return
 
 
 def place(error: Exception) -> str:
