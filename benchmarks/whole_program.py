@@ -3,8 +3,10 @@
     python benchmarks/whole_program.py FILE.conllu [--best MODEL] [--best-tags MODEL] [--udpipe MODEL.udpipe]
 
 Models that are not given are trained on the file, without its trees. The file is repeated up to --words
-words. All tasks take turns --repeats times, in processes of their own; medians of CPU seconds, and peak
-memory. What is scored is the parse of best-tags, against the file.
+words, and so are its sentences of up to --lengths words. All tasks take turns --repeats times, in processes
+of their own; medians of CPU seconds, and peak memory. The parse of best-tags is scored, against the file.
+UDPipe parses a tenth as much, with tags and features as given; with --udpipe-trees its model is made of so
+many trees of the file.
 """
 
 from __future__ import annotations
@@ -25,15 +27,36 @@ from dynet_vdgi.data import conllu_blocks
 UDPIPE = """
 import sys
 from ufal.udpipe import Model, Pipeline, ProcessingError
-pipeline = Pipeline(Model.load(sys.argv[1]), "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
+model = Model.load(sys.argv[1])
+pipeline = Pipeline(model, "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
 print(len(pipeline.process(open(sys.argv[2], encoding="utf-8").read(), ProcessingError())))
 """
 
 
-def repeated(source: str, target: Path, n_words: int) -> int:
+TRAIN_UDPIPE = """
+import itertools, sys
+from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+text = open(sys.argv[1], encoding="utf-8").read()
+reader, trees, error = InputFormat.newConlluInputFormat(), Sentences(), ProcessingError()
+reader.setText(text)
+for _ in range(int(sys.argv[3])):
+    sentence = Sentence()
+    if not reader.nextSentence(sentence, error):
+        break
+    trees.append(sentence)
+model = Trainer.train("morphodita_parsito", trees, Sentences(), "none", "none", "", error)
+open(sys.argv[2], "wb").write(model)
+"""
+
+
+def repeated(source: str, target: Path, n_words: int, longest: int = 10**9) -> int:
     """Writes so many words of a file, again and again from its start; the number of words."""
-    blocks = list(conllu_blocks.blocks(source))
-    lengths = [sum(line.split("\t", 1)[0].isdigit() for line in block.lines) for block in blocks]
+    blocks, lengths = [], []
+    for block in conllu_blocks.blocks(source):
+        length = sum(line.split("\t", 1)[0].isdigit() for line in block.lines)
+        if length <= longest:
+            blocks.append(block)
+            lengths.append(length)
     words = 0
     with target.open("w", encoding="utf-8") as file:
         while words < n_words:
@@ -43,6 +66,31 @@ def repeated(source: str, target: Path, n_words: int) -> int:
                 if words >= n_words:
                     break
     return words
+
+
+def other_tasks(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Parses of other files, and how many words each has."""
+    tasks, n_words = {}, {}
+    if arguments.udpipe and importlib.util.find_spec("ufal") is not None:
+        source = folder / "tenth.conllu"
+        n_words["UDPipe 1"] = repeated(arguments.file, source, arguments.words // 10)
+        tasks["UDPipe 1"] = [sys.executable, "-c", UDPIPE, arguments.udpipe, str(source)]
+    for longest in arguments.lengths:
+        source = folder / f"upto{longest}.conllu"
+        words = repeated(arguments.file, source, arguments.words, longest)
+        for title, model in (("best-tags", arguments.best_tags), ("best", arguments.best)):
+            name = f"parse, {title}, <= {longest} words"
+            tasks[name] = [
+                *measuring.VDGI,
+                "-q",
+                "parse",
+                model,
+                str(source),
+                "-o",
+                str(folder / "out.conllu"),
+            ]
+            n_words[name] = words
+    return tasks, n_words
 
 
 def tasks_for(arguments: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
@@ -57,8 +105,7 @@ def tasks_for(arguments: argparse.Namespace, folder: Path) -> dict[str, list[str
     evaluate = [*measuring.VDGI, "evaluate", str(large), str(folder / "parse.conllu")]
     tasks["check"] = [*measuring.VDGI, "check", str(large)]
     tasks["evaluate, without bootstrap"] = [*evaluate, "--bootstrap", "0"]
-    if arguments.udpipe and importlib.util.find_spec("ufal") is not None:
-        tasks["UDPipe 1"] = [sys.executable, "-c", UDPIPE, arguments.udpipe, str(large)]
+    tasks["evaluate"] = evaluate
     tasks["parse of 3 sentences, best"] = [*parse, arguments.best, str(few), "-o", out]
     tasks["--help"] = [*measuring.VDGI, "--help"]
     return tasks
@@ -73,6 +120,8 @@ def main() -> None:
     parser.add_argument("--best", help="a model of the preset best")
     parser.add_argument("--best-tags", help="a model of the preset best-tags")
     parser.add_argument("--udpipe", help="a model of UDPipe 1")
+    parser.add_argument("--udpipe-trees", type=int, default=0, help="train one on so many trees")
+    parser.add_argument("--lengths", type=int, nargs="*", default=[15, 40])
     parser.add_argument("--words", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
@@ -88,7 +137,13 @@ def main() -> None:
                 train = ["train", "--train", arguments.file, "--preset", preset.replace("_", "-")]
                 subprocess.run([*measuring.VDGI, "-q", *train, "--out", str(folder / preset)], check=True)
                 setattr(arguments, preset, str(folder / preset))
+        if arguments.udpipe_trees and not arguments.udpipe:
+            arguments.udpipe = str(folder / "model.udpipe")
+            train = [TRAIN_UDPIPE, arguments.file, arguments.udpipe, str(arguments.udpipe_trees)]
+            subprocess.run([sys.executable, "-c", *train], check=True, stderr=subprocess.DEVNULL)
         tasks = tasks_for(arguments, folder)
+        others, words_of = other_tasks(arguments, folder)
+        tasks.update(others)
         first = tasks["parse, best-tags"]
         subprocess.run([*first[:-1], str(folder / "parse.conllu")], check=True)  # compiles, too
         seconds: dict[str, list[float]] = {task: [] for task in tasks}
@@ -101,7 +156,7 @@ def main() -> None:
     rows = []
     for task, values in seconds.items():
         cpu = statistics.median(values)
-        speed = f"{n_words / cpu:,.0f}" if cpu > 1 else ""
+        speed = f"{words_of.get(task, n_words) / cpu:,.0f}" if cpu > 1 else ""
         rows.append([task, f"{cpu:.2f}", f"{min(values):.2f}", speed, f"{peaks[task]:.0f}"])
     header = ["whole program", "CPU s", "lowest", "words per CPU s", "peak MB"]
     measuring.print_table(f"{n_words:,} words", header, rows)

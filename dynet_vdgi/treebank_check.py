@@ -246,6 +246,8 @@ def check(
         n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
+        if not passage.content.isascii() and not unicodedata.is_normalized("NFC", passage.text):
+            return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
         return None if columns is None or types is None else (columns, types)

@@ -194,7 +194,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
     counts[0] = ODD
     found.begins[0], first[0] = 0, 0
     while place < size:
-        start, range_end, empty_nodes, is_started = n_words, 0, 0, False
+        start, range_start, range_end, empty_nodes, is_started = n_words, 0, 0, 0, False
         while data[place] != NEWLINE:
             if data[place] == HASH:
                 while data[place] != NEWLINE:
@@ -219,7 +219,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
                 empty_nodes = 0
             elif number >= 0:
                 return
-            elif is_empty_node(data, row, n, empty_nodes):
+            elif range_start <= n and is_empty_node(data, row, n, empty_nodes):
                 empty_nodes += 1
                 found.others[n_others], found.others[n_others + 1] = row[FEATS], row[FEATS + 1] - 1
                 n_others += 2
@@ -227,6 +227,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
                 range_end = is_range(data, row, n, range_end)
                 if range_end == 0:
                     return
+                range_start = n + 1
                 n_ranges += 1
         n = n_words - start
         if n == 0 or n > most_words or range_end > n:

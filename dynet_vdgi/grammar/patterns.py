@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 _PATTERN = re.compile(
@@ -21,6 +21,7 @@ _PATTERN = re.compile(
 )
 _TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
 ANY = "*"
+MOST_KNOWN = 1 << 14
 
 
 @lru_cache(maxsize=1 << 16)
@@ -80,6 +81,8 @@ class Group:
 
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
+    known: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Of words that were asked about, as far as special patterns decide."""
 
     @classmethod
     def of_tags(cls, *tags: str) -> Group:
@@ -95,7 +98,15 @@ class Group:
         """Whether a word with this tag and FEATS column belongs here."""
         if tag in self.plain or ANY in self.plain:
             return True
-        return bool(self.special) and any(p.fits(tag, features_of(feats)) for p in self.special)
+        if not self.special:
+            return False
+        found = self.known.get((tag, feats))
+        if found is None:
+            if len(self.known) >= MOST_KNOWN:
+                self.known.clear()
+            found = any(p.fits(tag, features_of(feats)) for p in self.special)
+            self.known[tag, feats] = found
+        return found
 
 
 def tokens_of(value: str) -> list[str]:

@@ -77,7 +77,10 @@ class AnyView(ABC):
 
     @abstractmethod
     def flags(self, group: Group, bare: bool = False) -> Flags:
-        """Which words (n,) belong to a group, as the table reads their tags; `bare`: if they had no FEATS."""
+        """Which words (n,) belong to a group, as the table reads their tags; `bare`: if they had no FEATS.
+
+        Not to be changed.
+        """
 
     @abstractmethod
     def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
@@ -140,6 +143,7 @@ class View(AnyView):
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
         self.marks: Sequence[str] = gaps[:n] if gaps else [""] * n
         self.read: list[str] = list(self.tags)
+        self._flags: dict[tuple[int, bool], tuple[Group, Flags]] = {}  # as words are read now
         self.symbols: list[str] = list(self.tags)
         self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
         self.linked: dict[
@@ -185,19 +189,27 @@ class View(AnyView):
         return np.array([holds(word) for word in self.words], dtype=bool)
 
     def flags(self, group: Group, bare: bool = False) -> Flags:
+        known = self._flags.get((id(group), bare))
+        if known is not None:
+            return known[1]
         if ANY in group.plain:
-            return np.ones(self.n, dtype=bool)
-        if not group.special:
+            found = np.ones(self.n, dtype=bool)
+        elif not group.special:
             plain = group.plain
-            return np.array([tag in plain for tag in self.read], dtype=bool)
-        feats = [NOTHING] * self.n if bare else self.feats
-        return np.array([group.has(*pair) for pair in zip(self.read, feats)], dtype=bool)
+            found = np.array([tag in plain for tag in self.read], dtype=bool)
+        else:
+            feats = [NOTHING] * self.n if bare else self.feats
+            found = np.array([group.has(*pair) for pair in zip(self.read, feats)], dtype=bool)
+        found.flags.writeable = False
+        self._flags[id(group), bare] = group, found
+        return found
 
     def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
         return np.array([function(self.form(word)) for word in words.tolist()], dtype)
 
     def rename(self, word: int, tag: str, symbol: str) -> None:
         self.read[word], self.symbols[word] = tag, symbol
+        self._flags.clear()
 
     def set_symbol(self, word: int, symbol: str) -> None:
         self.symbols[word] = symbol

@@ -24,6 +24,8 @@ from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS
 from dynet_vdgi.students.perceptron import code_of
 
+_Seen = tuple[tuple[str, ...], ...]
+
 LEVELS = 2
 SEEN_OFTEN = 3
 """Fine symbols that come fewer times in the trees are not told apart."""
@@ -42,15 +44,19 @@ class Codes:
         """The symbols of the sentences that a student is to learn from."""
         known: set[str] = set()
         times: Counter[str] = Counter()
+        read: dict[_Seen, list[tuple[str, str]]] = {}
         for sentence in trees:
             symbols, marked = prior.student_symbols(sentence)
+            read[_seen_of(sentence)] = list(zip(symbols, marked))
             known.update(symbols)
             times.update(marked)
         frequent = [
             symbol for symbol, count in times.most_common((1 << COARSE_BITS) - 2) if count >= SEEN_OFTEN
         ]
         every = known | set(map(coarse, known))
-        return cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
+        codes = cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
+        codes._read.update({seen: codes._numbered(pairs) for seen, pairs in read.items()})
+        return codes
 
     @property
     def n_tags(self) -> int:
@@ -70,8 +76,17 @@ class Codes:
 
     def __call__(self, sentence: Sentence) -> list[int]:
         """The numbers (n,) of a sentence's words, for a parser of two levels."""
+        if self._read and (numbers := self._read.get(_seen_of(sentence))) is not None:
+            return numbers
+        return self._numbered(list(zip(*self.prior.student_symbols(sentence))))
+
+    @cached_property
+    def _read(self) -> dict[_Seen, list[int]]:
+        """Of the sentences that a student learns from, which are asked about several times meanwhile."""
+        return {}
+
+    def _numbered(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         known = self._known
-        pairs = list(zip(*self.prior.student_symbols(sentence)))
         try:
             return list(map(known.__getitem__, pairs))
         except KeyError:
@@ -106,12 +121,6 @@ class _StoredCodes(msgspec.Struct):
     fine: tuple[str, ...]
 
 
-def part_of(sentences: Sentence, start: int, end: int) -> Sentence:
-    """Some of the words, as a sentence."""
-    return Sentence(
-        sentences.forms[start:end],
-        sentences.tags[start:end],
-        xpos=sentences.xpos[start:end],
-        feats=sentences.feats[start:end],
-        gaps=(*sentences.gaps[start:end], "") if sentences.gaps else (),
-    )
+def _seen_of(sentence: Sentence) -> _Seen:
+    """All that symbols of a sentence's words depend on."""
+    return sentence.forms, sentence.tags, sentence.xpos, sentence.feats, sentence.gaps

@@ -182,7 +182,8 @@ def train(
         # The first order is what the seed alone gives.
         seeds = [seed, which] if which else [seed]
         total += _averaged(flat, gold, first, n_tags, settings, seeds, levels)
-    return PerceptronModel(n_tags, (total / settings.orders).astype(np.float32), levels)
+    total /= settings.orders
+    return PerceptronModel(n_tags, total.astype(np.float32), levels)
 
 
 def _averaged(
@@ -209,7 +210,8 @@ def _averaged(
             seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
         step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
-    weights -= totals / step
+    totals /= step  # in place: these arrays are what takes most memory in training
+    weights -= totals
     return weights
 
 

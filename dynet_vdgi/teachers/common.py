@@ -18,6 +18,9 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
 
+LONGEST_VOTER = 40
+"""Words of sentences that teachers are asked about how probable arcs are, for confidence."""
+
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
 Model = TypeVar("Model")
@@ -51,10 +54,22 @@ class Teacher(ABC):
         """The projective tree with one root of which most arcs are expected to be right."""
         return best_trees(self.marginals(sentences))
 
+    def heads_and_votes(
+        self, sentences: Sequence[Sentence], n_votes: int
+    ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
+        """The same, and marginals of so many of the sentences, the first ones that are voters."""
+        voters = [sentence for sentence in sentences if is_voter(sentence)][:n_votes]
+        return self.heads(sentences), list(zip(voters, self.marginals(voters)))
+
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with these trees; their own are not used."""
         given = list(sentences)
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
+
+
+def is_voter(sentence: Sentence) -> bool:
+    """If it is not longer than what probabilities of arcs are asked of."""
+    return len(sentence) <= LONGEST_VOTER
 
 
 class SymbolText(NamedTuple):

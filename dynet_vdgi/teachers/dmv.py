@@ -36,11 +36,14 @@ from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, symbol_ids
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, is_voter, symbol_ids
 from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_AT_ONCE = 500
+"""Sentences whose potentials and marginals are kept at a time, since these take much memory."""
 
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
@@ -269,6 +272,21 @@ class Dmv(SymbolTeacher[DmvModel]):
 
     def _told(self, view: View) -> list[str]:
         return self.prior.split_symbols(view)
+
+    def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
+        return self.heads_and_votes(list(sentences), 0)[0]
+
+    def heads_and_votes(
+        self, sentences: Sequence[Sentence], n_votes: int
+    ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
+        heads: list[Heads] = []
+        votes: list[tuple[Sentence, Floats]] = []
+        for start in range(0, len(sentences), _AT_ONCE):
+            part = sentences[start : start + _AT_ONCE]
+            marginals = self.marginals(part)
+            heads += best_trees(marginals)
+            votes += [both for both in zip(part, marginals) if is_voter(both[0])][: n_votes - len(votes)]
+        return heads, votes
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -426,6 +426,14 @@ def _initial(
     return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
 
 
+def _sharing(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, in which equal forms and lemmas are the same objects, which saves memory."""
+    known: dict[str, str] = {}
+    for s in sentences:
+        forms, lemmas = (tuple([known.setdefault(text, text) for text in row]) for row in (s.forms, s.lemmas))
+        yield replace(s, forms=forms, lemmas=lemmas)
+
+
 def _read(
     given: Given,
     settings: Settings,
@@ -442,7 +450,7 @@ def _read(
         protocol, heads = replace(protocol, projective_only=True), "required"
     read = treebank.with_few_tags(given.read(settings.data.tags, heads))
     sentences = progress.over(read, "sentences")
-    prepared = treebank.prepare(sentences, protocol, max_len, min_len)
+    prepared = treebank.prepare(_sharing(sentences), protocol, max_len, min_len)
     if ignored := settings.data.ignore:
         prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
     n_sentences, n_words = len(prepared.sentences), prepared.n_words

@@ -28,9 +28,6 @@ from dynet_vdgi.teachers.common import Teacher
 
 logger = logging.getLogger("dynet_vdgi")
 
-LONGEST_VOTER = 40
-"""Words of sentences that votes are asked about."""
-
 
 def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
@@ -71,8 +68,7 @@ def teach(
 ) -> Material:
     """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
 
-    `n_votes`: of so many sentences of all texts together, none longer than LONGEST_VOTER, they say it
-    besides.
+    `n_votes`: of so many sentences of all texts together that are voters they say it besides the trees.
 
     The log says what was measured in each text and how its teacher learnt.
     """
@@ -92,13 +88,12 @@ def teach(
             logger.warning("%s%s", f"{language}: " if language else "", message)
         teacher = teacher_of_kind(settings, seed).fit(text, prior)
         if with_trees:
-            trees.append(teacher.predict(text))
+            heads, said = teacher.heads_and_votes(text, n_votes // n_texts)
+            trees.append([replace(s, heads=tree, source=None) for s, tree in zip(text, heads)])
+            votes += said
         priors.append(prior)
         if with_marginals:
             marginals += teacher.marginals(text)
-        if n_votes:
-            voters = [s for s in text if len(s) <= LONGEST_VOTER][: n_votes // n_texts]
-            votes += zip(voters, teacher.marginals(voters))
         seconds = time.process_time() - start
         for number, row in enumerate(teacher.log_rows(), 1):
             log.append({"phase": "teacher", "language": language, "iteration": number, **row})
