@@ -155,9 +155,10 @@ def from_toml(text: str, where: str, *, former: bool = False) -> Settings:
     """Settings from a saved `settings.toml`; `former`: of version 0.1."""
     try:
         values = tomllib.loads(text)
-        return from_dict(_of_version_0_1(values) if former else values)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
+    try:
+        return from_dict(_of_version_0_1(values) if former else values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
 
@@ -242,7 +243,7 @@ def read_toml(path: Path, what: str) -> Values:
     try:
         values: Values = tomllib.loads(read_table(path, what))
         return values
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: not a TOML file: nested too deep") from None

@@ -121,7 +121,8 @@ def isotonic(values: Sequence[float], sizes: Sequence[int]) -> Floats:
 def shifted(probabilities: Floats, shift: float) -> Floats:
     """Probabilities whose log-odds are higher by so much, in nats."""
     p = np.clip(probabilities, CLIP, 1 - CLIP)
-    return np.asarray(1 / (1 + (1 - p) / p * np.exp(-shift)))
+    with np.errstate(over="ignore"):  # of a shift without measure, as of a damaged model: 0
+        return np.asarray(1 / (1 + (1 - p) / p * np.exp(-shift)))
 
 
 def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> float:

@@ -20,8 +20,9 @@ for parsing. The rules are those of the table, by tags, and the root's arc count
 From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose
 settings are facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of up
 to 10 words, a uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: the multiplier
-is found to a tolerance instead of by five small gradient steps a round; fewer subsymbols than their 10; trees
-of the most expected arcs instead of the most probable ones; ROOT chooses one child and emits nothing.
+is found to a tolerance instead of by five small gradient steps a round; fewer subsymbols than their 10, and
+fewer rounds, chosen on dev trees; trees of the most expected arcs instead of the most probable ones; ROOT
+chooses one child and emits nothing.
 
 Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their subsymbol, side
 and valence, then ROOT), E emissions.
@@ -329,7 +330,8 @@ def fit(text: HiddenText, model: HdpModel, share: float, iterations: int) -> Hdp
 class HdpDmv(SymbolTeacher[HdpModel]):
     """The teacher: `HdpDmv(share=0.8).fit(text, prior)`, with the numbers of `HdpDmvSettings`.
 
-    It reads words as well as tags, where the text has them. The seed is for the noise at the start.
+    It reads words as well as tags, where the text has them. With a share of 0 there is no constraint.
+    The seed is for the noise at the start.
 
     Raises:
         ConfigError: a number is unknown or out of its range; settings and numbers exclude each other; from
