@@ -63,6 +63,10 @@ CASES: dict[str, tuple[str, Values]] = {
         "best",
         {"rules": "ud", "teacher": {"kind": "ndmv", "epochs": 2}, "parser": {"log2_buckets": 10}},
     ),
+    "rf": (
+        "best",
+        {"rules": "ud", "teacher": {"kind": "rf", "iterations": 3}, "parser": {"log2_buckets": 10}},
+    ),
     "ensemble": (
         "best",
         {
@@ -119,6 +123,7 @@ OTHER: dict[str, Any] = {
     "teacher.chunk": 1,
     "teacher.penalty": 100.0,
     "teacher.subsymbols": 1,
+    "teacher.beam": 1,
     "teacher.siblings": False,
     "teacher.start": "dmv",
     "teacher.potentials": "start",
@@ -192,7 +197,7 @@ NO_TEACHER = {"teacher": {"kind": "none"}}
 TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
 TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
 
-PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "ensemble")
+PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "parser.kind"): TO_NEURAL for case in PERCEPTRONS},
