@@ -43,6 +43,7 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "no-pretraining": (SECOND, []),
     "paper": (FIRST, []),
     "pretraining": (FIRST, []),
+    "rf": ([], []),
     "rl-bl": (BOTH, []),
     "rl-c": (BOTH, []),
     "rl-pc": (BOTH, []),

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
-
 from dynet_vdgi.data.conllu_faults import Repair
 from dynet_vdgi.data.files import AnyPath, TextSource, open_source, shown
 from dynet_vdgi.errors import DataError
@@ -26,10 +24,8 @@ CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes that are handed on, or looked at, at
 _LOGGER = logging.getLogger("dynet_vdgi")
 _NEWLINE = ord("\n")
 _LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
-_IS_USUAL = np.zeros(256, np.bool_)
+_USUAL = list(b"#0123456789\n")
 """What lines mostly begin with."""
-
-_IS_USUAL[list(b"#0123456789\n")] = True
 
 
 class Block(NamedTuple):
@@ -145,6 +141,8 @@ def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage
 
 def _plain_lines(text: bytes) -> int | None:
     """The number of lines; None: there may be two empty ones, white space before one, odd ends or letters."""
+    import numpy as np  # late: modules that name CoNLL-U are imported for help, too
+
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
     if text[:1] == b"\n" or (ends[2:] - ends[:-2] == 2).any() or b"\r" in text:
@@ -153,7 +151,7 @@ def _plain_lines(text: bytes) -> int | None:
         decoded = text.decode()
     except UnicodeDecodeError:
         return None
-    is_usual = _IS_USUAL[data[:1]].all() and _IS_USUAL[data[ends[:-1] + 1]].all()
+    is_usual = np.isin(np.concatenate([data[:1], data[ends[:-1] + 1]]), _USUAL).all()
     if not is_usual and (
         decoded[0].isspace() or decoded[0] == "\ufeff" or _LINE_BEGINS_BLANK.search(decoded)
     ):
