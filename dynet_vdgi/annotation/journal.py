@@ -105,6 +105,7 @@ class Journal:
                 record = json.loads(line)
                 if not isinstance(record, dict):
                     raise ValueError
+                json.dumps(record, ensure_ascii=False).encode()  # json takes halves of letters, files do not
             except ValueError:
                 if place + len(line) < len(content):
                     raise DataError(str(self.path), number, DAMAGED, HINT) from None
