@@ -39,8 +39,9 @@ def expand(
     for treebank, system in chosen:
         where = f"treebank '{treebank.name}', system '{system.name}'"
         try:
-            run = _run(treebank, system, learnt_from(plan, treebank, system), folders, out)
-            parsers[treebank.name, system.name] = parser = _settings(treebank, system, folders).parser
+            settings = _settings(treebank, system, folders)
+            run = _run(treebank, system, settings, learnt_from(plan, treebank, system), folders, out)
+            parsers[treebank.name, system.name] = parser = settings.parser
             if system.after and type(parser) is not type(parsers[treebank.name, system.after]):
                 raise ConfigError(f"it comes after '{system.after}', which is another kind of parser")
             for seed in plan.seeds:
@@ -89,12 +90,16 @@ def _presets(names: Sequence[str], folders: PlanFolders) -> tuple[str, ...]:
 
 
 def _run(
-    treebank: Treebank, system: System, learnt: Sequence[Treebank], folders: PlanFolders, out: str
+    treebank: Treebank,
+    system: System,
+    settings: Settings,
+    learnt: Sequence[Treebank],
+    folders: PlanFolders,
+    out: str,
 ) -> Task:
     """A run but for its seed and key; `learnt`: the treebanks of its text."""
     presets = _presets([*system.presets, *treebank.presets], folders)
     assignments = _assignments(treebank, system)
-    settings = load_settings(presets, assignments)
     test = folders.treebank(treebank).test
     names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
     if max(names.values()) > 1:

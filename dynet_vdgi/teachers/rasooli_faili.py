@@ -125,16 +125,14 @@ class RasooliFaili(SymbolTeacher[RfModel]):
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Shares of the beam's probability."""
-        tables, found = self.model.tables, []
-        ignored = no_counts(len(tables.side) - 1)
-        for tags, potentials in zip(*self.encoded(sentences)):
-            packed = Packed.of([tags], [potentials], len(tables.side) - 1)
-            n = len(tags)
-            matrix = np.zeros((n + 1, n))
-            if n:
-                logs = np.log(packed.potentials).reshape(n + 1, n)
-                expect(search(packed.tags, logs, tables, self.settings.beam), packed.tags, ignored, matrix)
-            found.append(matrix)
+        tables = self.model.tables
+        n_tags = len(tables.side) - 1
+        text, ignored = Packed.of(*self.encoded(sentences), n_tags), no_counts(n_tags)
+        found = text.by_sentence(np.zeros_like(text.potentials))
+        words = np.split(text.tags, text.first[1:-1])
+        for tags, logs, arcs in zip(words, text.by_sentence(np.log(text.potentials)), found):
+            if len(tags):
+                expect(search(tags, logs, tables, self.settings.beam), tags, ignored, arcs)
         return found
 
     def log_rows(self) -> list[dict[str, float]]:
