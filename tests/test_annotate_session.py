@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 import tiny
@@ -16,7 +17,7 @@ from shell import Vdgi, names_in
 from dynet_vdgi.annotation.changes import ChangeError
 from dynet_vdgi.annotation.journal import Journal, JournalError
 from dynet_vdgi.annotation.session import Session, StaleError
-from dynet_vdgi.data import conllu
+from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 
 
@@ -228,6 +229,27 @@ def test_a_file_that_others_change_is_not_overwritten(session: Session) -> None:
     assert found.save()
     assert "Gloss=c|HeadBy=anna" in Path("a.conllu").read_text(encoding="utf-8")
     found.journal.close()
+
+
+def test_a_page_that_asks_while_the_file_is_written_finds_no_other_program(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is renamed before the session knows what it looks like now."""
+    answers = []
+
+    @contextlib.contextmanager
+    def asked_at_the_end(path: Path) -> Iterator[IO[bytes]]:
+        with atomic_bytes_writer(path) as handle:
+            yield handle
+        answers.append(session.is_changed_by_others())
+
+    atomic_bytes_writer = files.atomic_bytes_writer
+    monkeypatch.setattr(files, "atomic_bytes_writer", asked_at_the_end)
+    for word in (2, 3):
+        change(session, 0, "head", word, 4)
+        assert session.save()
+    assert answers == [False, False]
+    assert not session.fault
 
 
 def test_a_file_that_contradicts_the_journal_is_refused_with_its_line(session: Session) -> None:

@@ -282,7 +282,8 @@ class Session:
         """
         content = "".join(self._blocks()).encode()
         with self._guard:
-            if self.is_changed_by_others():
+            self._look_for_others()
+            if self.fault:
                 return False
             self.journal.add({"written": hashlib.sha256(content).hexdigest()})
             with files.atomic_bytes_writer(self.path) as handle:
@@ -299,13 +300,24 @@ class Session:
         return [self._written[k][1] for k in range(len(self.sentences))]
 
     def is_changed_by_others(self) -> bool:
-        """Whether the file is not what was read or written last; `fault` says so from then on."""
+        """Whether the file is not what was read or written last; `fault` says so from then on.
+
+        While a thread writes the file this looks at nothing: what is new there would be our own.
+        """
+        if self._guard.acquire(blocking=False):
+            try:
+                self._look_for_others()
+            finally:
+                self._guard.release()
+        return bool(self.fault)
+
+    def _look_for_others(self) -> None:
+        """Sets `fault` if another program has changed the file; the caller has the guard."""
         if not self.fault and self._stat_now() != self._stat:
             self.fault = (
                 f"Another program has changed {self.path.name}. It is not written any more; what you confirm "
                 f"is safe in {self.journal.path.name}. End this program and start it again."
             )
-        return bool(self.fault)
 
     def _stat_now(self) -> tuple[int, ...]:
         try:
