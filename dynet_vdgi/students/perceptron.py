@@ -7,7 +7,7 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import side_by_side
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
@@ -176,13 +177,21 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    # The first order is what the seed alone gives.
+    orders = [[seed, which] if which else [seed] for which in range(settings.orders)]
     total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
-    for which in range(settings.orders):
-        # The first order is what the seed alone gives.
-        seeds = [seed, which] if which else [seed]
-        total += _averaged(flat, gold, first, n_tags, settings, seeds, levels)
+    at_once = side_by_side.n_allowed()  # each takes more memory than the total
+    for start in range(0, len(orders), at_once):
+        calls = [(flat, gold, first, n_tags, settings, seeds, levels) for seeds in orders[start:][:at_once]]
+        _add_all(total, side_by_side.each(_averaged, calls))
     total /= settings.orders
     return PerceptronModel(n_tags, total.astype(np.float32), levels)
+
+
+def _add_all(total: Floats, parts: Iterable[Floats]) -> None:
+    """Adds arrays to one, in their order; none is kept any longer."""
+    for part in parts:
+        total += part
 
 
 def _averaged(
