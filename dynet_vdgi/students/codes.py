@@ -8,6 +8,7 @@ of these.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,8 @@ class Codes:
         codes = cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
         numbered = np.array([codes.code(*pair) for pair in pairs.known], np.int64)[flat]
         ends = np.cumsum([0, *map(len, trees)]).tolist()
-        codes._read.update({_seen_of(tree): numbered[i:j] for tree, i, j in zip(trees, ends, ends[1:])})
+        codes._of_trees.frombytes(numbered.tobytes())
+        codes._places.update({_seen_of(tree): start for tree, start in zip(trees, ends)})
         return codes
 
     @property
@@ -90,14 +92,19 @@ class Codes:
 
     def __call__(self, sentence: Sentence) -> Sequence[int]:
         """The numbers (n,) of a sentence's words, for a parser of two levels."""
-        if self._read and (numbers := self._read.get(_seen_of(sentence))) is not None:
-            return numbers
+        if self._places and (place := self._places.get(_seen_of(sentence))) is not None:
+            return self._of_trees[place : place + len(sentence)]
         return self._numbered(list(zip(*self.prior.student_symbols(sentence))))
 
     @cached_property
-    def _read(self) -> dict[_Seen, Sequence[int]]:
-        """Of the sentences that a student learns from, which are asked about several times meanwhile."""
+    def _places(self) -> dict[_Seen, int]:
+        """Where the sentences that a student learns from, and which are asked about again, ..."""
         return {}
+
+    @cached_property
+    def _of_trees(self) -> array[int]:
+        """... have their numbers."""
+        return array("q")
 
     def _numbered(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         known = self._known

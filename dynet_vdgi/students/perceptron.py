@@ -209,18 +209,22 @@ def _averaged(
     step, room = np.zeros(1, np.int64), arc_hybrid.Room.to_parse(first, levels)
     for epoch in range(1, settings.epochs + 1):
         rng = np.random.default_rng([*seeds, epoch])
-        order = rng.permutation(len(first) - 1)
-        chance = rng.random(len(flat))
-        if levels == 1:
-            seen = np.where(chance < settings.unknown, UNKNOWN, flat)
-        else:  # the fine tag, or both
-            seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
-            seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
+        order, seen = rng.permutation(len(first) - 1), _seen(flat, rng, settings.unknown, levels)
         exploring = epoch >= settings.explore_from
         numbers = n_tags, weights, totals, step, exploring, levels
         _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
     totals /= step  # in place: these arrays are what takes most memory in training
     return np.subtract(weights, totals, out=totals)
+
+
+def _seen(flat: Ints, rng: np.random.Generator, unknown: float, levels: int) -> Ints:
+    """The tags (N,) as one pass sees them: some are hidden; with two levels the fine one, or both."""
+    chance = rng.random(len(flat))
+    if levels == 1:
+        return np.where(chance < unknown, UNKNOWN, flat)
+    seen = np.where(chance < unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
+    seen[chance < unknown / 4] = UNKNOWN
+    return seen
 
 
 def code_of(coarse: int, fine: int) -> int:

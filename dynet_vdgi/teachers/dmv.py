@@ -224,16 +224,18 @@ class Packed(NamedTuple):
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
         words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]
-        columns, log_scale = [], 0.0
+        first = np.cumsum([0, *map(len, words)])
+        packed = np.empty(sum(len(sentence) * (len(sentence) + 1) for sentence in words))
+        at, log_scale = 0, 0.0
         for sentence, matrix in zip(words, potentials):
             linear, scale = _linear(np.asarray(matrix, dtype=np.float64), len(sentence))
-            columns.append(linear)
+            packed[at : at + len(linear)] = linear
+            at += len(linear)
             log_scale += scale
         flat = np.concatenate([*words, np.zeros(0, np.int64)])
         if len(flat) and not 0 <= flat.min() <= flat.max() < n_tags:
             raise ValueError(f"tags must be 0 to {n_tags - 1}, not {flat.min()} to {flat.max()}")
-        first = np.cumsum([0, *map(len, words)])
-        return cls(flat, first, np.concatenate([*columns, np.zeros(0)]), log_scale)
+        return cls(flat, first, packed, log_scale)
 
     def in_blocks(self) -> BlockedText:
         """What `inside_outside` works on."""
