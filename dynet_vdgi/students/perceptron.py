@@ -7,7 +7,7 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import side_by_side
+from dynet_vdgi import memory, side_by_side
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
@@ -31,6 +31,9 @@ LOG2_BUCKETS_AT_MOST = 26
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+_Rows = tuple[Ints, Floats]
+"""Rows (k,) of weights that are not zero, and they (k, 3)."""
 
 _NOTHING: Ints = np.zeros(0, np.int64)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
@@ -177,33 +180,34 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    del tags, heads  # where nobody else has them, they need more memory than all that follows
+    memory.give_back()
+    numbers = flat.astype(np.int32), gold.astype(np.int32), first, n_tags, settings
+    del flat, gold
     # The first order is what the seed alone gives.
     orders = [[seed, which] if which else [seed] for which in range(settings.orders)]
-    total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
-    at_once = side_by_side.n_allowed()  # each takes more memory than the total
+    found: list[_Rows] = []
+    at_once = side_by_side.n_allowed()
     for start in range(0, len(orders), at_once):
-        calls = [(flat, gold, first, n_tags, settings, seeds, levels) for seeds in orders[start:][:at_once]]
-        _add_all(total, side_by_side.each(_averaged, calls))
+        some = orders[start : start + at_once]
+        found += side_by_side.each(_averaged, [(*numbers, seeds, levels) for seeds in some])
+    total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
+    for rows, weights in found:
+        total[rows] += weights
     total /= settings.orders
     return PerceptronModel(n_tags, total.astype(np.float32), levels)
 
 
-def _add_all(total: Floats, parts: Iterable[Floats]) -> None:
-    """Adds arrays to one, in their order; none is kept any longer."""
-    for part in parts:
-        total += part
-
-
 def _averaged(
-    flat: Ints,
-    gold: Ints,
+    flat: NDArray[np.int32],
+    gold: NDArray[np.int32],
     first: Ints,
     n_tags: int,
     settings: PerceptronSettings,
     seeds: Sequence[int],
     levels: int,
-) -> NDArray[np.float64]:
-    """The weights (buckets, 3) of one perceptron, averaged over its actions."""
+) -> _Rows:
+    """The weights of one perceptron, averaged over its actions."""
     n_buckets = 1 << settings.log2_buckets
     weights, totals = np.zeros((n_buckets, N_ACTIONS), np.float32), np.zeros((n_buckets, N_ACTIONS))
     step, room = np.zeros(1, np.int64), arc_hybrid.Room.to_parse(first, levels)
@@ -214,14 +218,18 @@ def _averaged(
         numbers = n_tags, weights, totals, step, exploring, levels
         _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
     totals /= step  # in place: these arrays are what takes most memory in training
-    return np.subtract(weights, totals, out=totals)
+    np.subtract(weights, totals, out=totals)
+    rows = np.flatnonzero(totals.any(axis=1))
+    return rows, totals[rows]
 
 
-def _seen(flat: Ints, rng: np.random.Generator, unknown: float, levels: int) -> Ints:
+def _seen(
+    flat: NDArray[np.int32], rng: np.random.Generator, unknown: float, levels: int
+) -> NDArray[np.int32]:
     """The tags (N,) as one pass sees them: some are hidden; with two levels the fine one, or both."""
     chance = rng.random(len(flat))
     if levels == 1:
-        return np.where(chance < unknown, UNKNOWN, flat)
+        return np.where(chance < unknown, np.int32(UNKNOWN), flat)
     seen = np.where(chance < unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
     seen[chance < unknown / 4] = UNKNOWN
     return seen

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from dynet_vdgi import memory
 from dynet_vdgi.config import (
     ConvexMstSettings,
     DmvSettings,
@@ -104,15 +103,9 @@ def teach(
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
-    _give_back_memory()
+    memory.give_back()
     only = priors[0] if len(priors) == 1 else None
     return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)
-
-
-def _give_back_memory() -> None:
-    """Has the C library return to the system what teachers needed in many small pieces; it would keep it."""
-    with suppress(OSError, AttributeError, TypeError):  # not glibc
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
