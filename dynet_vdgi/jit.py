@@ -49,7 +49,7 @@ class Compiled:
             dispatcher = numba.njit(cache=True, **self.options)(self.py_func)
         except RuntimeError:  # no folder that could be written to
             _without_cache.append(self.py_func.__name__)
-            return numba.njit(**self.options)(self.py_func)
+            return numba.njit(self.py_func, **self.options)
         if hasattr(dispatcher, "_cache"):
             dispatcher._cache = ForgivingCache(dispatcher._cache)
         return dispatcher

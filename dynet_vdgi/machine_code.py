@@ -54,12 +54,13 @@ _engines: list[Any] = []  # what is loaded stays
 class Kernel:
     """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
 
-    `what` names it to users who wait for it. A call says how much `work` it is, in words.
+    `what` names it to users who wait for it. A call says how much `work` it is, in words; from `plenty` on it
+    is worth compiling.
     """
 
-    def __init__(self, function: Any, what: str) -> None:
+    def __init__(self, function: Any, what: str, plenty: int = PLENTY) -> None:
         assert isinstance(function, Compiled)
-        self.function, self.what = function, what
+        self.function, self.what, self.plenty = function, what, plenty
         self._natives: dict[str, Native] = {}
         self._work = 0  # done as Python
 
@@ -68,10 +69,7 @@ class Kernel:
         return self.as_python(*arguments) if call is None else call()
 
     def bound(self, *arguments: Any, work: int) -> Call | None:
-        """The call with these arrays and numbers, to be made any number of times; None: it is worth no code.
-
-        It takes an eighth of the time of finding out anew what the arguments are.
-        """
+        """The call with these arrays, to be made any number of times; None: it is not worth machine code."""
         flat, layout = _flat(arguments)
         native = self._natives.get(layout)
         if native is None:
@@ -79,7 +77,7 @@ class Kernel:
             if self._work <= ENOUGH:
                 return None
             code = _on_disk(self._name(layout))
-            if code is None and self._work <= PLENTY:
+            if code is None and self._work <= self.plenty:
                 return None
             native = self._natives[layout] = self._made(layout, arguments, code)
         return native(flat)
@@ -193,7 +191,7 @@ def _loaded(code: bytes, layout: str) -> Native:
 
     def native(flat: list[Any]) -> Call:
         room = (ctypes.c_void_p * 2)()
-        passed = [ctypes.addressof(room), ctypes.addressof(room) + 8]
+        passed: list[int | float] = [ctypes.addressof(room), ctypes.addressof(room) + 8]
         for argument in flat:
             if isinstance(argument, np.ndarray):
                 passed.append(argument.ctypes.data)

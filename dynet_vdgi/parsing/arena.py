@@ -10,8 +10,10 @@ Computes what `dynet_vdgi.model.encoder` computes, without DyNet and many times 
   item's product. So there is one such product a SHIFT.
 * What depends on the word alone is computed once for each different word, without words once for each tag.
 * sigmoid(x) = tanh(x / 2) / 2 + 1/2, the inner halves folded into the weights: one tanh gives all gates.
-* Gates are arrays (4, rows, H): with one gate's values next to each other all later operations are faster.
-* Rows are sorted by length, so that those still active are always the first ones.
+* Rows are sorted by length, so that those still active are always the first ones. The state that a row's last
+  action would push is left out: nothing asks for it.
+* Matrices are multiplied by BLAS, half of the time. What lies in between is done in one pass each by compiled
+  kernels, or in NumPy for a few words.
 
 Letters: H hidden units, S sentences of a batch, N words in them, U different words, B derivations ("rows"),
 b those still active, of which in one step k reduce and m shift.
@@ -31,6 +33,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
 from dynet_vdgi.parsing.row_stacks import (
+    PLENTY,
     ReadingWeights,
     RowStacks,
     Sizes,
@@ -122,15 +125,17 @@ class Arena:
         self._reading = ReadingWeights(
             np.stack([self._forward.recurrent, self._backward.recurrent]),
             weights["state/from_buffer"].T.copy(),
-            weights["state/bias"].copy(),
             weights["empty_buffer"].copy(),
         )
+        composed = weights["stack/compose_bias"] @ self._stack_lstm.inputs
         self._stack = StackWeights(
             self._stack_lstm.recurrent,
             self._stack_lstm.inputs,
-            self._stack_lstm.bias,
-            np.concatenate([*(weights[f"stack/compose_{part}"].T for part in ("head", "dependent")), weights["stack/compose_bias"][None]]),
+            self._stack_lstm.bias + composed.reshape(-1),
+            np.concatenate([weights[f"stack/compose_{part}"].T for part in ("head", "dependent")]),
+            -weights["stack/compose_bias"],
             weights["state/from_stack"].T.copy(),
+            weights["state/bias"].copy(),
             weights["state/actions"].copy(),
             weights["state/actions_bias"].copy(),
         )
@@ -186,6 +191,7 @@ class Arena:
 
         with one_thread():
             for batch, heads, recorded in self._derived(sentences, n_samples, recorder):
+                assert isinstance(recorded.choose, Sampler)
                 log_q = recorded.choose.log_q
                 for row, (place, copy) in enumerate(zip(batch.place.tolist(), batch.copy.tolist())):
                     drawn, n = result[place], len(sentences[place])
@@ -199,7 +205,9 @@ class Arena:
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
             for batch, _, recorded in self._derived(
-                sentences, 1, lambda batch: Recorder(lambda step, *about: greedy(*about), len(batch.place), batch.n_steps)
+                sentences,
+                1,
+                lambda batch: Recorder(lambda step, *about: greedy(*about), len(batch.place), batch.n_steps),
             ):
                 for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
                     result[place] = tuple(row[: 2 * len(sentences[place]) - 1])
@@ -227,6 +235,14 @@ class Arena:
                 reader.read(n)
                 yield batch, stacks.run(batch.sentence, choose), choose
 
+    def make_ready(self) -> None:
+        """Compiles what parsing needs, or loads it."""
+        sizes = Sizes(1, 1, 1, 1, 1)
+        words, tables = room_for_words(sizes), self._tables
+        work = PLENTY + 1
+        reader = WordReader(self._reading, words, tables.forward, tables.backward, sizes, work)
+        RowStacks(self._stack, words, tables.stack, reader.buffer, sizes, work)
+
     def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Ints, _WordWeights]:
         """The tables for the words of sentences, and the row of each word; a 0 after each sentence."""
         tags = _ids([sentence.tags for sentence in sentences], len(self._tag_part), "tag")
@@ -244,7 +260,9 @@ def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _LstmWeights:
     factor = np.full(4 * hidden, 0.5, np.float32)
     factor[3 * hidden :] = 1
     inputs, recurrent = (
-        np.ascontiguousarray((weights[f"{name}/{part}"] * factor[:, None]).reshape(4, hidden, hidden).transpose(0, 2, 1))
+        np.ascontiguousarray(
+            (weights[f"{name}/{part}"] * factor[:, None]).reshape(4, hidden, hidden).transpose(0, 2, 1)
+        )
         for part in ("input", "recurrent")
     )
     bias = weights[f"{name}/bias"].copy()
@@ -270,7 +288,7 @@ def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
 
 def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_RowBatch]:
     """All derivations (`copies` of every sentence that is not empty), longest first, in batches."""
-    lengths = np.array([len(sentence) for sentence in sentences], np.intp)
+    lengths = np.array([len(sentence.tags) for sentence in sentences], np.intp)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     start, stop = 0, len(order) * copies
     while start < stop:

@@ -1,4 +1,4 @@
-"""Compiled parts of the arena parser: everything between two matrix products; `arena_numpy` has the same in NumPy.
+"""Compiled parts of the arena parser: all between two matrix products; `arena_numpy` has the same in NumPy.
 
 tanh is a quotient of polynomials, within 3e-7 of the exact one everywhere, relative too; log-probabilities of
 derivations differ from NumPy's by less than 1e-5 of themselves.
@@ -8,7 +8,7 @@ Letters: H hidden units, S sentences of a batch, N words in them, U different wo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Words(NamedTuple):
     inputs: Ints  # (N + S,), row in the tables; 0 at the places for the empty buffer
 
 
-class Reading(NamedTuple):
+class ReadingArrays(NamedTuple):
     """The two LSTMs over words, all sentences at once, one word of each a step."""
 
     counts: Ints  # (6,), STEP and ACTIVE
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
     outputs: Array  # (N + S, 2H), by place
 
 
-class Stacks(NamedTuple):
+class StackArenas(NamedTuple):
     """The stacks of all rows: numbers of states in arenas; state 0 is the empty stack.
 
     The words of row r are numbered from base[r] on.
@@ -75,8 +75,8 @@ class Stacks(NamedTuple):
 
 
 @compiled_floats
-def squashed(x: np.float32) -> np.float32:
-    """tanh(x)."""
+def squashed(x: Any) -> Any:
+    """tanh(x) of an np.float32."""
     x = x if x < LIMIT else LIMIT
     x = x if x > -LIMIT else -LIMIT
     s = x * x
@@ -99,7 +99,7 @@ def cell(gates: Array, before: Array, c: Array, h: Array) -> None:
 
 
 @compiled_floats
-def read_words(words: Words, reading: Reading) -> None:
+def read_words(words: Words, reading: ReadingArrays) -> None:
     """One step of the LSTMs over words."""
     step, size = reading.counts[STEP], reading.h.shape[2]
     for r in range(reading.counts[ACTIVE]):
@@ -118,7 +118,14 @@ def read_words(words: Words, reading: Reading) -> None:
 
 @compiled_floats
 def score(
-    stacks: Stacks, buffer: Array, state: Array, actions: Array, bias: Array, logits: Array, decided: Flags
+    stacks: StackArenas,
+    buffer: Array,
+    state: Array,
+    state_bias: Array,
+    actions: Array,
+    actions_bias: Array,
+    logits: Array,
+    decided: Flags,
 ) -> None:
     """Sets the logits (3, B) of the active rows; `state` (B, H) is what the stacks contribute.
 
@@ -130,12 +137,12 @@ def score(
         of_stack, of_buffer = state[r], buffer[stacks.first[r] + read]
         shift = left = right = NOTHING
         for j in range(size):
-            x = of_stack[j] + of_buffer[j]
+            x = of_stack[j] + of_buffer[j] + state_bias[j]
             x = x if x > NOTHING else NOTHING
             shift += x * w[0, j]
             left += x * w[1, j]
             right += x * w[2, j]
-        shift, left, right = shift + bias[0], left + bias[1], right + bias[2]
+        shift, left, right = shift + actions_bias[0], left + actions_bias[1], right + actions_bias[2]
         logits[0, r], logits[1, r], logits[2, r] = shift, left, right
         best = left if left > right else right
         decided[0, r] = read > half and (best > shift or read >= stacks.lengths[r])
@@ -143,7 +150,7 @@ def score(
 
 
 @compiled_floats
-def move(stacks: Stacks, decided: Flags, pairs: Array, tops: Array) -> None:
+def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None:
     """One action for every active row: whether it reduces, and then LEFT_REDUCE, says `decided` (2, B).
 
     The new state of row r is number STATES + r; rows that are complete have none. Sets what matrices are to
@@ -181,7 +188,7 @@ def move(stacks: Stacks, decided: Flags, pairs: Array, tops: Array) -> None:
 
 
 @compiled_floats
-def push(stacks: Stacks, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
+def push(stacks: StackArenas, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
     """The new states of all rows that stay; `gates` (B + 1, 4H) first has what compositions contribute."""
     counts, n_reductions, size = stacks.counts, 0, len(bias)
     scratch = gates[counts[REDUCTIONS]]

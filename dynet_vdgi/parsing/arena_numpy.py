@@ -11,8 +11,8 @@ from dynet_vdgi.parsing.arena_kernels import (
     STATES,
     STAYING,
     STEP,
-    Reading,
-    Stacks,
+    ReadingArrays,
+    StackArenas,
     Words,
 )
 from dynet_vdgi.parsing.choices import Array, Flags, Ints, greedy
@@ -33,7 +33,7 @@ def cells(gates: Array, before: Array) -> tuple[Array, Array]:
     return c, h
 
 
-def read_words(words: Words, reading: Reading) -> None:
+def read_words(words: Words, reading: ReadingArrays) -> None:
     """One step of the LSTMs over words."""
     rows, step, size = int(reading.counts[ACTIVE]), reading.counts[STEP], reading.h.shape[2]
     for back, table in enumerate((reading.forward, reading.backward)):
@@ -46,19 +46,27 @@ def read_words(words: Words, reading: Reading) -> None:
 
 
 def score(
-    stacks: Stacks, buffer: Array, state: Array, actions: Array, bias: Array, logits: Array, decided: Flags
+    stacks: StackArenas,
+    buffer: Array,
+    state: Array,
+    state_bias: Array,
+    actions: Array,
+    actions_bias: Array,
+    logits: Array,
+    decided: Flags,
 ) -> None:
     """Sets the logits (3, B) of the active rows, and the best actions (2, B)."""
     rows = int(stacks.counts[ACTIVE])
     read = stacks.read[:rows]
     x = state[:rows] + buffer.take(stacks.first[:rows] + read, axis=0)
+    x += state_bias
     np.maximum(x, np.float32(0), out=x)
-    logits[:, :rows] = actions @ x.T + bias[:, None]
+    logits[:, :rows] = actions @ x.T + actions_bias[:, None]
     can_shift, can_reduce = read < stacks.lengths[:rows], read > (stacks.counts[STEP] + 1) // 2
     decided[:, :rows] = greedy(logits[:, :rows], can_shift, can_reduce)
 
 
-def move(stacks: Stacks, decided: Flags, pairs: Array, tops: Array) -> None:
+def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None:
     """One action for every active row."""
     rows, stay, new = (int(stacks.counts[k]) for k in (ACTIVE, STAYING, STATES))
     reduce, shift = decided[0, :rows].nonzero()[0], (~decided[0, :stay]).nonzero()[0]
@@ -84,7 +92,7 @@ def move(stacks: Stacks, decided: Flags, pairs: Array, tops: Array) -> None:
     stacks.counts[REDUCTIONS] = k
 
 
-def push(stacks: Stacks, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
+def push(stacks: StackArenas, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
     """The new states of all rows that stay."""
     rows, k, new = (int(stacks.counts[k]) for k in (STAYING, REDUCTIONS, STATES))
     reduce, shift = decided[0, :rows].nonzero()[0], (~decided[0, :rows]).nonzero()[0]

@@ -1,8 +1,7 @@
-"""The stacks of all rows of a batch, and the two LSTMs over its words: matrix products, and kernels in between.
+"""The two LSTMs over the words of a batch, and the stacks of its rows: matrix products, and kernels between.
 
-Every action pushes exactly one state of the stack LSTM, and states never change. All states of a batch lie
-in arenas (one array a quantity), numbered as they arise; state 0 is the empty stack. A stack is the number
-of its top state, and each state knows the one below it: nothing is ever copied or popped.
+`arena` explains them, and the letters. Arrays have room for the largest of several batches, so that memory
+that is new, whose first touch costs more than its use, and what kernels are told of it, are the same for all.
 """
 
 from __future__ import annotations
@@ -22,20 +21,22 @@ from dynet_vdgi.parsing.arena_kernels import (
     STATES,
     STAYING,
     STEP,
-    Reading,
-    Stacks,
+    ReadingArrays,
+    StackArenas,
     Words,
 )
 from dynet_vdgi.parsing.choices import Array, Choose, Ints
 
-QUICK = 120
-"""Rows of a product of (rows, 128) and (128, 64) for which OpenBLAS has a quick kernel."""
+BLOCK = 240
+"""Most rows of a product with a matrix (64, 64) for which OpenBLAS has a quick kernel."""
 
-_WHAT = "the neural parser"
-_READ = Kernel(arena_kernels.read_words, _WHAT)
-_SCORE = Kernel(arena_kernels.score, _WHAT)
-_MOVE = Kernel(arena_kernels.move, _WHAT)
-_PUSH = Kernel(arena_kernels.push, _WHAT)
+PLENTY = 200_000
+"""Words that NumPy parses in about two seconds, from which on kernels are worth compiling."""
+
+_READ, _SCORE, _MOVE, _PUSH = (
+    Kernel(function, "the neural parser", PLENTY)
+    for function in (arena_kernels.read_words, arena_kernels.score, arena_kernels.move, arena_kernels.push)
+)
 
 
 class ReadingWeights(NamedTuple):
@@ -43,7 +44,6 @@ class ReadingWeights(NamedTuple):
 
     recurrent: Array  # (2, 4, H, H), by direction and gate
     from_buffer: Array  # (2H, H)
-    bias: Array  # (H,)
     empty_buffer: Array  # (2H,)
 
 
@@ -52,9 +52,11 @@ class StackWeights(NamedTuple):
 
     recurrent: Array  # (4, H, H), by gate
     inputs: Array  # (4, H, H)
-    bias: Array  # (4H,)
-    compose: Array  # (2H + 1, H), from head and dependent, and the bias
+    bias: Array  # (4H,), of the LSTM and of what compositions contribute
+    compose: Array  # (2H, H), from head and dependent
+    compose_floor: Array  # (H,): ReLU(x - floor) = max(x, floor) - floor, whose last part is in the bias
     from_stack: Array  # (H, H)
+    state_bias: Array  # (H,)
     actions: Array  # (3, H)
     actions_bias: Array  # (3,)
 
@@ -89,9 +91,9 @@ class WordReader:
     def __init__(
         self, weights: ReadingWeights, words: Words, forward: Array, backward: Array, sizes: Sizes, work: int
     ) -> None:
-        hidden, n = len(weights.bias), sizes.sentences
+        hidden, n = weights.from_buffer.shape[1], sizes.sentences
         self.weights, self.words = weights, words
-        self.reading = Reading(
+        self.reading = ReadingArrays(
             np.zeros(6, np.intp),
             forward,
             backward,
@@ -117,10 +119,9 @@ class WordReader:
         ends = first + lengths
         outputs, buffer = reading.outputs[: ends[-1] + 1], self.buffer[: ends[-1] + 1]
         outputs[ends] = self.weights.empty_buffer
-        for start in range(0, len(outputs), QUICK):
-            part = slice(start, start + QUICK)
+        for start in range(0, len(outputs), BLOCK // 2):
+            part = slice(start, start + BLOCK // 2)
             np.dot(outputs[part], self.weights.from_buffer, out=buffer[part])
-        buffer += self.weights.bias
 
 
 class RowStacks:
@@ -134,26 +135,29 @@ class RowStacks:
     ) -> None:
         self.weights, self.words = weights, words
         n_rows, n_words, hidden = sizes.rows, sizes.row_words, buffer.shape[1]
-        self.stacks = stacks = Stacks(
-            np.zeros(6, np.intp),
-            np.empty((2 * n_words, hidden), np.float32),
-            np.empty((2 * n_words, hidden), np.float32),
-            *(np.zeros(2 * n_words, np.intp) for _ in range(3)),
-            np.empty((n_words, 4 * hidden), np.float32),
-            *(np.zeros(n_rows, np.intp) for _ in range(5)),
-            np.zeros(sizes.heads, np.intp),
+        hidden_states = np.empty((2, 2 * n_words, hidden), np.float32)
+        of_states, of_rows = np.zeros((3, 2 * n_words), np.intp), np.zeros((5, n_rows), np.intp)
+        self.stacks = stacks = StackArenas._make(
+            (
+                np.zeros(6, np.intp),
+                *hidden_states,
+                *of_states,
+                np.empty((n_words, 4 * hidden), np.float32),
+                *of_rows,
+                np.zeros(sizes.heads, np.intp),
+            )
         )
         stacks.h[0] = stacks.c[0] = 0
         self.state = np.empty((n_rows, hidden), np.float32)
         self.logits = np.empty((3, n_rows), np.float32)
         self.decided = np.zeros((2, n_rows), np.bool_)  # who reduces, and by LEFT_REDUCE
-        self.pairs = np.ones((n_rows, 2 * hidden + 1), np.float32)  # the last column goes with the bias
+        self.pairs = np.empty((n_rows, 2 * hidden), np.float32)
         self.tops = np.empty((n_rows, hidden), np.float32)
         self.composed = np.empty((n_rows, hidden), np.float32)
         self.gates = np.empty((n_rows + 1, 4 * hidden), np.float32)
-        # np.maximum with an array of zeros is three times as fast as with 0.
-        self.zeros = np.zeros((n_rows, hidden), np.float32)
-        scored = (stacks, buffer, self.state, weights.actions, weights.actions_bias, self.logits, self.decided)
+        self.floor = np.tile(weights.compose_floor, (n_rows, 1))  # faster than one row
+        layer = (weights.state_bias, weights.actions, weights.actions_bias)
+        scored = (stacks, buffer, self.state, *layer, self.logits, self.decided)
         self._score = _bound(_SCORE, arena_numpy.score, work, *scored)
         moved = (stacks, self.decided, self.pairs, self.tops)
         self._move = _bound(_MOVE, arena_numpy.move, work, *moved)
@@ -200,7 +204,7 @@ class RowStacks:
         k, first = int(counts[REDUCTIONS]), int(counts[PRODUCTS])
         if k:
             composed = np.dot(self.pairs[:k], weights.compose, out=self.composed[:k])
-            np.maximum(composed, self.zeros[:k], out=composed)
+            np.maximum(composed, self.floor[:k], out=composed)
             by_gate(composed, weights.inputs, self.gates[:k])
         products = self.stacks.products[first : first + stay - k]
         if step == 0:
@@ -219,9 +223,13 @@ def by_gate(x: Array, weights: Array, out: Array) -> None:
     as long again.
     """
     n_gates, hidden = weights.shape[:2]
-    np.matmul(x, weights, out=out.reshape(-1, n_gates, hidden).transpose(1, 0, 2))
+    for start in range(0, len(x), BLOCK):
+        part = out[start : start + BLOCK].reshape(-1, n_gates, hidden)
+        np.matmul(x[start : start + BLOCK], weights, out=part.transpose(1, 0, 2))
 
 
-def _bound(kernel: Kernel, otherwise: Callable[..., None], work: int, *arguments: object) -> Callable[[], None]:
+def _bound(
+    kernel: Kernel, otherwise: Callable[..., None], work: int, *arguments: object
+) -> Callable[[], None]:
     """The call of a kernel, or of the same in NumPy while so little is parsed that it pays to do so."""
     return kernel.bound(*arguments, work=work) or (lambda: otherwise(*arguments))
