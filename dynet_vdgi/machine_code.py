@@ -19,8 +19,9 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType
@@ -28,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.jit import Compiled, announced, imported_numba
+from dynet_vdgi.jit import BARE, Compiled, announced, bare, imported_numba
 
 ENOUGH = 1_000
 """Words of work from which on code on disk is worth loading."""
@@ -48,6 +49,9 @@ _SCALARS = {
 _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)")
 """What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
 
+_COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
+"""Counting of references to arrays that numba has made."""
+
 _engines: list[Any] = []  # what is loaded stays
 
 
@@ -63,6 +67,7 @@ class Kernel:
         self.function, self.what, self.plenty = function, what, plenty
         self._natives: dict[str, Native] = {}
         self._work = 0  # done as Python
+        self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any, work: int) -> Any:
         call = self.bound(*arguments, work=work)
@@ -71,16 +76,20 @@ class Kernel:
     def bound(self, *arguments: Any, work: int) -> Call | None:
         """The call with these arrays, to be made any number of times; None: it is not worth machine code."""
         flat, layout = _flat(arguments)
-        native = self._natives.get(layout)
-        if native is None:
+        native = self._natives.get(layout) or self._native(layout, arguments, work)
+        return None if native is None else native(flat)
+
+    def _native(self, layout: str, arguments: tuple[Any, ...], work: int) -> Native | None:
+        """Machine code for such arguments, if there is so much work that it is worth it."""
+        with self._lock:  # threads need not compile the same
+            native = self._natives.get(layout)
             self._work += work
-            if self._work <= ENOUGH:
-                return None
+            if native is not None or self._work <= ENOUGH:
+                return native
             code = _on_disk(self._name(layout))
             if code is None and self._work <= self.plenty:
                 return None
-            native = self._natives[layout] = self._made(layout, arguments, code)
-        return native(flat)
+            return self._natives.setdefault(layout, self._made(layout, arguments, code))
 
     def is_ready(self, *arguments: Any) -> bool:
         """Whether a call with such arguments need not compile anything."""
@@ -158,17 +167,31 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
 
     call = f"kernel({', '.join(map(expression, arguments))})"
     exec(f"def entry({', '.join(names)}):\n    {call}", namespace)
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    entry = numba.njit(tuple(types), **options)(namespace["entry"])
-    text = entry.inspect_llvm(entry.signatures[0])
-    name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
-    if name not in text or not all(
-        map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", text, re.M))
-    ):
-        return None
     import llvmlite.binding as llvm
 
-    return bytes(_machine().emit_object(llvm.parse_assembly(text.replace(name, "kernel_entry"))))
+    is_bare = hasattr(llvm, "create_pass_builder")  # since llvmlite 0.44
+    with bare(numba) if is_bare else nullcontext():
+        entry = numba.njit(tuple(types), **BARE)(namespace["entry"])
+        text = entry.inspect_llvm(entry.signatures[0])
+    name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
+    if name not in text:
+        return None
+    module = llvm.parse_assembly(_COUNTING.sub("", text.replace(name, "kernel_entry")))
+    if is_bare:
+        _optimise(module)
+    if not all(map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", str(module), re.M))):
+        return None
+    return bytes(_machine().emit_object(module))
+
+
+def _optimise(module: Any) -> None:
+    """Makes a module of LLVM fast: once, where numba would do it for each function that calls others."""
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(3)
+    options.loop_vectorization = options.slp_vectorization = True
+    passes = llvm.create_pass_builder(_machine(), options)
+    passes.getModulePassManager().run(module, passes)
 
 
 def _loaded(code: bytes, layout: str) -> Native:

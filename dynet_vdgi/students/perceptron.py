@@ -7,9 +7,8 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.jit import announced
 from dynet_vdgi.machine_code import PLENTY, Kernel
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
@@ -35,6 +33,7 @@ Floats = NDArray[np.float64]
 
 _NOTHING: Ints = np.zeros(0, np.int64)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
+_TRAIN = Kernel(arc_hybrid.train_epoch, "the perceptron")
 _WITH_MARGINS = Kernel(arc_hybrid.parse_with_margins, "the perceptron's confidence")
 
 
@@ -92,8 +91,8 @@ class PerceptronModel:
         _check_range(tags, self.n_tags, "tag")
         heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
         room = arc_hybrid.Room.to_parse(first, self.levels)
-        numbers = (self.n_tags, self.weights)
-        _WITH_MARGINS(*(tags, first, *numbers, given, heads, margins, self.levels, room), work=len(tags))
+        numbers, work = (self.n_tags, self.weights), (1 + self.levels) * len(tags)
+        _WITH_MARGINS(*(tags, first, *numbers, given, heads, margins, self.levels, room), work=work)
         return heads, margins
 
     def make_ready(self) -> None:
@@ -197,8 +196,8 @@ def _averaged(
 ) -> NDArray[np.float64]:
     """The weights (buckets, 3) of one perceptron, averaged over its actions."""
     n_buckets = 1 << settings.log2_buckets
-    weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
-    kernel, step = _train_kernel(), 0
+    weights, totals = np.zeros((n_buckets, N_ACTIONS), np.float32), np.zeros((n_buckets, N_ACTIONS))
+    step, room = np.zeros(1, np.int64), arc_hybrid.Room.to_parse(first, levels)
     for epoch in range(1, settings.epochs + 1):
         rng = np.random.default_rng([*seeds, epoch])
         order = rng.permutation(len(first) - 1)
@@ -209,10 +208,10 @@ def _averaged(
             seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
             seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
         exploring = epoch >= settings.explore_from
-        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
+        numbers = n_tags, weights, totals, step, exploring, levels
+        _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
     totals /= step  # in place: these arrays are what takes most memory in training
-    weights -= totals
-    return weights
+    return np.subtract(weights, totals, out=totals)
 
 
 def code_of(coarse: int, fine: int) -> int:
@@ -233,13 +232,3 @@ def _check_range(numbers: Ints, high: int | Ints, name: str) -> None:
         place = int(wrong.argmax())
         limit = int(np.broadcast_to(high, numbers.shape)[place])
         raise ValueError(f"{name} {numbers[place]} is outside 0..{limit}")
-
-
-@cache
-def _train_kernel() -> Callable[..., int]:
-    """`arc_hybrid.train_epoch`, compiled."""
-    with announced("the perceptron"):
-        nothing, first = _packed([])
-        weights = np.zeros((2, N_ACTIONS))
-        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False, 1)
-    return arc_hybrid.train_epoch

@@ -153,7 +153,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
     """For marginals (n + 1, n) of each sentence, the projective tree with one root and the highest sum."""
-    return [chart.expected_best(matrix) for matrix in marginals]
+    return chart.expected_best_of_all(marginals)
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:

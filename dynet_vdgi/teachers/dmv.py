@@ -25,23 +25,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi import progress
+from dynet_vdgi import progress, side_by_side
 from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, is_voter, symbol_ids
-from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
+from dynet_vdgi.teachers.inside_outside import (
+    SUM_TREES,
+    BlockedText,
+    DmvFactors,
+    blocks_of,
+    room_for,
+    shares_of,
+    work_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_NOTHING: Floats = np.zeros(0)
 _AT_ONCE = 500
 """Sentences whose potentials and marginals are kept at a time, since these take much memory."""
 
@@ -85,25 +94,42 @@ class DmvModel:
         """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `fit`."""
         return self.expected(Packed.of(tags, potentials, len(self.root)))
 
-    def expected(self, text: Packed) -> tuple[Counts, float]:
+    def expected(self, packed: Packed) -> tuple[Counts, float]:
         """The same, of sentences that are packed already."""
-        make_ready()
-        counts = Counts(np.zeros_like(self.root), np.zeros_like(self.choose), np.zeros_like(self.stop))
-        log_z = add_counts(*text[:3], self.root, self.choose, self.stop, *counts)
-        return counts, log_z - text.log_scale
+        text, given = packed.in_blocks(), self._parameters()
+
+        def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
+            counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
+            room, work = room_for(text, begin, end), work_of(text, begin, end)
+            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work)
+            return counts, total
+
+        sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
+        counts = (np.sum(each, axis=0) for each in zip(*sums))  # one after the other
+        return Counts(*counts), _checked_log_z(sum(totals), packed)
+
+    def _parameters(self) -> DmvFactors:
+        going_on = (1.0 - self.stop)[..., None] * self.choose
+        return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
 
     def marginals(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Probabilities (n + 1, n) of arcs of one sentence, by head, ROOT first, and dependent.
 
         tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
         """
-        words, _, own, _ = Packed.of([tags], [potentials], len(self.root))
-        if not len(words):
-            return np.zeros((1, 0))
-        make_ready()
-        own = own.reshape(len(words) + 1, len(words))
-        posterior, _ = posterior_of(words, own, self.root, self.choose, self.stop)
-        return np.vstack([posterior.roots, posterior.arcs.sum(axis=0)])
+        return self.all_marginals(Packed.of([tags], [potentials], len(self.root)))[0]
+
+    def all_marginals(self, packed: Packed) -> list[Floats]:
+        """The same of many sentences."""
+        text, given, marginals = packed.in_blocks(), self._parameters(), np.zeros_like(packed.potentials)
+
+        def of_share(begin: int, end: int) -> Floats:
+            total, room, work = np.zeros(1), room_for(text, begin, end), work_of(text, begin, end)
+            SUM_TREES(text, begin, end, given, given, marginals, total, room, work=work)
+            return total
+
+        _checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
+        return packed.by_sentence(marginals)
 
     def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
         """The projective tree with one root of which most arcs are expected to be right."""
@@ -113,7 +139,7 @@ class DmvModel:
         """The trees of many sentences."""
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        return best_trees([self.marginals(*both) for both in zip(tags, potentials)])
+        return best_trees(self.all_marginals(Packed.of(tags, potentials, len(self.root))))
 
 
 # ---------------------------------------------------------------------------------------------- learning
@@ -179,7 +205,7 @@ def normalised(counts: Floats) -> Floats:
 
 
 class Packed(NamedTuple):
-    """Sentences one after the other, as `inside_outside.add_counts` wants them."""
+    """Sentences one after the other: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
 
     tags: Ints
     first: Ints
@@ -203,6 +229,13 @@ class Packed(NamedTuple):
         first = np.cumsum([0, *map(len, words)])
         return cls(flat, first, np.concatenate([*columns, np.zeros(0)]), log_scale)
 
+    def in_blocks(self) -> BlockedText:
+        """What `inside_outside` works on."""
+        lengths = np.diff(self.first)
+        cells = lengths * (lengths + 1)
+        starts = np.cumsum(cells) - cells
+        return BlockedText(self.tags, self.first, self.potentials, starts, *blocks_of(self.first))
+
     def by_sentence(self, arcs: Floats) -> list[Floats]:
         """What is laid out as the potentials, as a matrix (n + 1, n) of each sentence."""
         lengths = np.diff(self.first)
@@ -210,6 +243,14 @@ class Packed(NamedTuple):
         return [
             arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())
         ]
+
+
+def _checked_log_z(log_z: Any, packed: Packed) -> float:
+    """The log of all potentials' sum over trees, in nats. Raises: ArithmeticError, there is none."""
+    total = float(np.sum(log_z))
+    if np.isnan(total):
+        raise ArithmeticError("potentials are too far apart to sum over trees")
+    return total - packed.log_scale
 
 
 def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
@@ -289,7 +330,7 @@ class Dmv(SymbolTeacher[DmvModel]):
         return heads, votes
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]
+        return self.model.all_marginals(Packed.of(*self.encoded(sentences), len(self.model.root)))
 
     def score(self, sentences: Iterable[Sentence]) -> float:
         """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
