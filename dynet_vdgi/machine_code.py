@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -38,7 +38,9 @@ ENOUGH = 1_000
 PLENTY = 20_000
 """Words of work, about two seconds in Python, from which on it is worth compiling."""
 
-Native = Callable[..., Any]
+Call = Callable[[], None]
+Native = Callable[[list[Any]], Call]
+"""Makes a call of arguments without tuples."""
 
 _SCALARS = {
     "n": ("int64", ctypes.c_int64),
@@ -60,20 +62,26 @@ _engines: list[Any] = []  # what is loaded stays
 class Kernel:
     """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
 
-    `what` names it to users who wait for it. A call says how much `work` it is, in words.
+    `what` names it to users who wait for it. A call says how much `work` it is, in words; from `plenty` on it
+    is worth compiling.
     """
 
-    def __init__(self, function: Any, what: str) -> None:
+    def __init__(self, function: Any, what: str, plenty: int = PLENTY) -> None:
         assert isinstance(function, Compiled)
-        self.function, self.what = function, what
+        self.function, self.what, self.plenty = function, what, plenty
         self._natives: dict[str, Native] = {}
         self._work = 0  # done as Python
         self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any, work: int) -> Any:
+        call = self.bound(*arguments, work=work)
+        return self.as_python(*arguments) if call is None else call()
+
+    def bound(self, *arguments: Any, work: int) -> Call | None:
+        """The call with these arrays, to be made any number of times; None: it is not worth machine code."""
         flat, layout = _flat(arguments)
         native = self._natives.get(layout) or self._native(layout, arguments, work)
-        return self.as_python(*arguments) if native is None else native(*flat)
+        return None if native is None else native(flat)
 
     def _native(self, layout: str, arguments: tuple[Any, ...], work: int) -> Native | None:
         """Machine code for such arguments, if there is so much work that it is worth it."""
@@ -83,7 +91,7 @@ class Kernel:
             if native is not None or self._work <= ENOUGH:
                 return native
             code = _on_disk(self._name(layout))
-            if code is None and self._work <= PLENTY:
+            if code is None and self._work <= self.plenty:
                 return None
             return self._natives.setdefault(layout, self._made(layout, arguments, code))
 
@@ -110,7 +118,7 @@ class Kernel:
                 code = _compiled(self.function, arguments)
                 _waited += time.monotonic() - start
                 if code is None:  # numba has changed: it keeps its own code, and is imported
-                    return lambda *flat: self.function(*_nested(arguments, iter(flat)))
+                    return lambda flat: partial(self.function, *_nested(arguments, iter(flat)))
                 _keep(self._name(layout), code)
         return _loaded(code, layout)
 
@@ -211,17 +219,21 @@ def _loaded(code: bytes, layout: str) -> Native:
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
     function = prototype(engine.get_function_address("kernel_entry"))
 
-    def native(*flat: Any) -> None:
-        passed: list[Any] = []
+    def native(flat: list[Any]) -> Call:
+        room = (ctypes.c_void_p * 2)()
+        passed: list[int | float] = [ctypes.addressof(room), ctypes.addressof(room) + 8]
         for argument in flat:
             if isinstance(argument, np.ndarray):
                 passed.append(argument.ctypes.data)
                 passed += argument.shape
             else:
                 passed.append(argument if isinstance(argument, float) else int(argument))
-        room = (ctypes.c_void_p * 2)()
-        status = function(ctypes.addressof(room), ctypes.addressof(room) + 8, *passed)
-        assert status in (0, -2), status  # fine, and None
+
+        def call(_alive: object = (room, flat)) -> None:
+            status = function(*passed)
+            assert status in (0, -2), status  # fine, and None
+
+        return call
 
     return native
 
@@ -269,7 +281,8 @@ def _digest(function: Compiled) -> str:
         function = agenda.pop()
         code = function.py_func.__code__
         constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-        digest.update(repr((code.co_code, code.co_varnames, code.co_names, constants)).encode())
+        parts = (code.co_code, code.co_varnames, code.co_names, constants, function.options)
+        digest.update(repr(parts).encode())
         for name in code.co_names:
             value = function.py_func.__globals__.get(name)
             if isinstance(value, Compiled) and value not in seen:
