@@ -146,8 +146,8 @@ class WordReader:
 class RowStacks:
     """The stacks of the rows of batches up to some sizes, whose words `words` holds in turn.
 
-    `table` (U, 4H) is what words contribute to the gates, and `first` what they do as the state below, if it is
-    known; `buffer` is as `WordReader` sets it.
+    `table` (U, 4H) is what words contribute to the gates, and `first` what they do as the state below, if it
+    is known; `buffer` is as `WordReader` sets it.
     """
 
     def __init__(
