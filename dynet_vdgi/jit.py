@@ -37,9 +37,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Compiled:
     """A function that is compiled when it is first called; see `compiled`."""
 
-    def __init__(self, function: FunctionType, **options: Any) -> None:
+    def __init__(self, function: FunctionType, *, is_wide: bool = False, **options: Any) -> None:
         self.py_func = function
-        self.options = options
+        self.is_wide, self.options = is_wide, options
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -127,7 +127,7 @@ def compiled_floats(function: Function) -> Function:
     is not rounded before.
     """
     options = {"error_model": "numpy", "fastmath": {"contract": True, "reassoc": True}}
-    return cast(Function, Compiled(cast(FunctionType, function), **options))
+    return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
 
 
 @contextmanager

@@ -185,19 +185,19 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
         return None
     module = llvm.parse_assembly(_COUNTING.sub("", text.replace(name, "kernel_entry")))
     if is_bare:
-        _optimise(module)
+        _optimise(module, _machine(function.is_wide))
     if not all(map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", str(module), re.M))):
         return None
-    return bytes(_machine().emit_object(module))
+    return bytes(_machine(function.is_wide).emit_object(module))
 
 
-def _optimise(module: Any) -> None:
+def _optimise(module: Any, machine: Any) -> None:
     """Makes a module of LLVM fast: once, where numba would do it for each function that calls others."""
     import llvmlite.binding as llvm
 
     options = llvm.create_pipeline_tuning_options(3)
     options.loop_vectorization = options.slp_vectorization = True
-    passes = llvm.create_pass_builder(_machine(), options)
+    passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
 
 
@@ -239,15 +239,16 @@ def _loaded(code: bytes, layout: str) -> Native:
 
 
 @cache
-def _machine() -> Any:
-    """What LLVM knows of this computer."""
+def _machine(is_wide: bool = False) -> Any:
+    """What LLVM knows of this computer; `is_wide` lets it use the widest vectors, as BLAS does anyway."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=features.flatten() + (",-prefer-256-bit" if is_wide and features.get("avx512f") else ""),
         opt=3,
         codemodel="jitdefault",
         jit=True,
@@ -281,7 +282,7 @@ def _digest(function: Compiled) -> str:
         function = agenda.pop()
         code = function.py_func.__code__
         constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-        parts = (code.co_code, code.co_varnames, code.co_names, constants, function.options)
+        parts = (code.co_code, code.co_varnames, code.co_names, constants, function.options, function.is_wide)
         digest.update(repr(parts).encode())
         for name in code.co_names:
             value = function.py_func.__globals__.get(name)

@@ -280,13 +280,31 @@ def tag_sequences(path):
     return sentences
 
 
+def logits_before(parser, text, actions):
+    """Scores (3,) of all actions before each step of a derivation; none before the first two."""
+    scores = [None, None]
+
+    def force(step, logits, can_shift, can_reduce):
+        scores.append(logits[:, 0].copy())
+        return np.array([actions[step] != 0]), np.array([actions[step] == 1])
+
+    list(parser._derived([text], 1, lambda batch: force))
+    return scores
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_real_tag_sequences(data_dir, language):
     sentences = tag_sequences(data_dir / "ud14" / f"{language}-ud-test.conllu")
     tags = sorted({tag for tags in sentences for tag in tags})[1:]  # one tag is unknown
     network, parser = model(len(language), 2.0, n_tags=len(tags), hidden_dim=64, tag_dim=80)
     texts = [Vocabulary(tuple(tags)).encode(s, s) for s in sentences[:: len(sentences) // 12]]
-    assert parser.actions(texts) == [reference_actions(network, text) for text in texts]
+    for text, actions in zip(texts, parser.actions(texts)):
+        expected = reference_actions(network, text)
+        if actions != expected:  # two of them had the same score, as far as float32 can tell
+            step = next(t for t, (one, other) in enumerate(zip(actions, expected)) if one != other)
+            scores = logits_before(parser, text, expected)[step]
+            difference = abs(scores[actions[step]] - scores[expected[step]])
+            assert difference < 1e-5 * np.abs(scores).max()
 
 
 def in_numpy(kernel, otherwise, work, *arguments):

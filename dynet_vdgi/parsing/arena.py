@@ -8,7 +8,8 @@ Computes what `dynet_vdgi.model.encoder` computes, without DyNet and many times 
 * The gates of a state need the product of the recurrent weights with the output of the state below. A
   reduction replaces two items, and the new state lies on what the lower of them lay on: it takes over that
   item's product. So there is one such product a SHIFT.
-* What depends on the word alone is computed once for each different word, without words once for each tag.
+* What depends on the word alone is computed once for each different word, without words once for each tag;
+  and without words also what first words are for the second ones.
 * sigmoid(x) = tanh(x / 2) / 2 + 1/2, the inner halves folded into the weights: one tanh gives all gates.
 * Rows are sorted by length, so that those still active are always the first ones. The state that a row's last
   action would push is left out: nothing asks for it.
@@ -39,7 +40,9 @@ from dynet_vdgi.parsing.row_stacks import (
     Sizes,
     StackWeights,
     WordReader,
+    WordTables,
     by_gate,
+    of_first,
     room_for_words,
 )
 
@@ -68,14 +71,6 @@ class _LstmWeights(NamedTuple):
     inputs: Array  # (4, H, H)
     recurrent: Array  # (4, H, H)
     bias: Array  # (4H,)
-
-
-class _WordWeights(NamedTuple):
-    """What different words contribute to the gates of the three LSTMs, their biases included."""
-
-    forward: Array  # (U, 4H)
-    backward: Array  # (U, 4H)
-    stack: Array  # (U, 4H)
 
 
 class _RowBatch(NamedTuple):
@@ -142,19 +137,24 @@ class Arena:
         self._tag_part = weights["embed/tags"] @ weights["embed/from_tag"].T
         self._word_part = np.zeros((0, hidden), np.float32)
         self._tables = self._tabulate(np.maximum(self._tag_part, 0))
-        if lexicalised:
+        self._first: WordTables | None = None
+        if not lexicalised:  # else there are more different words than sentences
+            lstms = (self._forward, self._backward, self._stack_lstm)
+            pairs = zip(self._tables, lstms)
+            self._first = WordTables(*(of_first(table, lstm.recurrent) for table, lstm in pairs))
+        else:
             projected = weights["embed/vectors"] @ weights["embed/project"].T
             projected += weights["embed/project_bias"]
             self._word_part = np.maximum(projected, 0, out=projected) @ weights["embed/from_word"].T
 
-    def _tabulate(self, embedded: Array) -> _WordWeights:
+    def _tabulate(self, embedded: Array) -> WordTables:
         """Tables for words with these embeddings (U, H)."""
         lstms = (self._forward, self._backward, self._stack_lstm)
         tables = [np.empty((len(embedded), 4 * self.hidden), np.float32) for _ in lstms]
         for table, lstm in zip(tables, lstms):
             by_gate(embedded, lstm.inputs, table)
             table += lstm.bias
-        return _WordWeights(*tables)
+        return WordTables(*tables)
 
     def parse(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
         """The greedy trees, each (n,), in the order given.
@@ -222,8 +222,9 @@ class Arena:
             work = sum(batch.sizes.row_words for batch in group)
             inputs, tables = self._look_up([sentence for batch in group for sentence in batch.sentences])
             words = room_for_words(sizes)
-            reader = WordReader(self._reading, words, tables.forward, tables.backward, sizes, work)
-            stacks = RowStacks(self._stack, words, tables.stack, reader.buffer, sizes, work)
+            reader = WordReader(self._reading, words, tables, self._first, sizes, work)
+            below = None if self._first is None else self._first.stack
+            stacks = RowStacks(self._stack, words, tables.stack, below, reader.buffer, sizes, work)
             start = 0
             for batch in group:
                 n, n_places = len(batch.sentences), batch.sizes.places
@@ -240,10 +241,10 @@ class Arena:
         sizes = Sizes(1, 1, 1, 1, 1)
         words, tables = room_for_words(sizes), self._tables
         work = PLENTY + 1
-        reader = WordReader(self._reading, words, tables.forward, tables.backward, sizes, work)
-        RowStacks(self._stack, words, tables.stack, reader.buffer, sizes, work)
+        reader = WordReader(self._reading, words, tables, None, sizes, work)
+        RowStacks(self._stack, words, tables.stack, None, reader.buffer, sizes, work)
 
-    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Ints, _WordWeights]:
+    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Ints, WordTables]:
         """The tables for the words of sentences, and the row of each word; a 0 after each sentence."""
         tags = _ids([sentence.tags for sentence in sentences], len(self._tag_part), "tag")
         if not len(self._word_part):

@@ -61,6 +61,14 @@ class StackWeights(NamedTuple):
     actions_bias: Array  # (3,)
 
 
+class WordTables(NamedTuple):
+    """What different words contribute to the gates of the three LSTMs, their biases included."""
+
+    forward: Array  # (U, 4H)
+    backward: Array  # (U, 4H)
+    stack: Array  # (U, 4H)
+
+
 class Sizes(NamedTuple):
     """Sizes of a batch, or the largest of each among some batches."""
 
@@ -85,18 +93,25 @@ def room_for_words(sizes: Sizes) -> Words:
 class WordReader:
     """Reads the words of batches up to some sizes, which `words` holds in turn.
 
-    `forward` and `backward` (U, 4H) are what words contribute to the gates.
+    `first` is what first words contribute to the gates of the second ones, if that is known.
     """
 
     def __init__(
-        self, weights: ReadingWeights, words: Words, forward: Array, backward: Array, sizes: Sizes, work: int
+        self,
+        weights: ReadingWeights,
+        words: Words,
+        tables: WordTables,
+        first: WordTables | None,
+        sizes: Sizes,
+        work: int,
     ) -> None:
         hidden, n = weights.from_buffer.shape[1], sizes.sentences
         self.weights, self.words = weights, words
+        self.first = None if first is None else (first.forward, first.backward)
         self.reading = ReadingArrays(
             np.zeros(6, np.intp),
-            forward,
-            backward,
+            tables.forward,
+            tables.backward,
             np.empty((2, n, 4 * hidden), np.float32),
             np.empty((2, n, hidden), np.float32),
             np.empty((2, 2, n, hidden), np.float32),
@@ -112,7 +127,11 @@ class WordReader:
         active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
         for step, rows in enumerate(active.tolist()):
             reading.counts[ACTIVE], reading.counts[STEP] = rows, step
-            if step:
+            if step == 1 and self.first is not None:
+                places = first[:rows], first[:rows] + lengths[:rows] - 1
+                for table, place, gates in zip(self.first, places, reading.gates):
+                    table.take(self.words.inputs[place], axis=0, out=gates[:rows], mode="clip")
+            elif step:
                 for h, weights, gates in zip(reading.h, self.weights.recurrent, reading.gates):
                     by_gate(h[:rows], weights, gates[:rows])
             self._step()
@@ -127,13 +146,21 @@ class WordReader:
 class RowStacks:
     """The stacks of the rows of batches up to some sizes, whose words `words` holds in turn.
 
-    `table` (U, 4H) is what words contribute to the gates, `buffer` as `WordReader` sets it.
+    `table` (U, 4H) is what words contribute to the gates, and `first` what they do as the state below, if it
+    is known; `buffer` is as `WordReader` sets it.
     """
 
     def __init__(
-        self, weights: StackWeights, words: Words, table: Array, buffer: Array, sizes: Sizes, work: int
+        self,
+        weights: StackWeights,
+        words: Words,
+        table: Array,
+        first: Array | None,
+        buffer: Array,
+        sizes: Sizes,
+        work: int,
     ) -> None:
-        self.weights, self.words = weights, words
+        self.weights, self.words, self.first = weights, words, first
         n_rows, n_words, hidden = sizes.rows, sizes.row_words, buffer.shape[1]
         hidden_states = np.empty((2, 2 * n_words, hidden), np.float32)
         of_states, of_rows = np.zeros((3, 2 * n_words), np.intp), np.zeros((5, n_rows), np.intp)
@@ -209,11 +236,22 @@ class RowStacks:
         products = self.stacks.products[first : first + stay - k]
         if step == 0:
             products[:] = 0  # on the empty stack
+        elif step == 1 and self.first is not None:  # all shift
+            places = self.stacks.first[:stay]
+            self.first.take(self.words.inputs[places], axis=0, out=products, mode="clip")
         elif k < stay:
             by_gate(self.tops[: stay - k], weights.recurrent, products)
         self._push()
         counts[STATES] += stay
         counts[PRODUCTS] += stay - k
+
+
+def of_first(table: Array, recurrent: Array) -> Array:
+    """What words contribute to the gates of the next ones (U, 4H), if nothing was read before them."""
+    h = arena_numpy.cells(table.copy(), np.zeros((len(table), recurrent.shape[1]), np.float32))[1]
+    result = np.empty_like(table)
+    by_gate(h, recurrent, result)
+    return result
 
 
 def by_gate(x: Array, weights: Array, out: Array) -> None:
