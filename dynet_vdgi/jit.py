@@ -185,8 +185,11 @@ def _has_little_memory() -> bool:
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
-    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long."""
+def announced(what: str, waited: float = 0.0) -> Iterator[None]:
+    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long.
+
+    waited: seconds that the user has been waiting for other such blocks.
+    """
 
     def say() -> None:
         how_often = (
@@ -196,7 +199,7 @@ def announced(what: str) -> Iterator[None]:
         )
         logger.info("compiling %s, %s; it may take ten seconds", what, how_often)
 
-    timer = threading.Timer(PATIENCE, say)
+    timer = threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True
     timer.start()
     try:

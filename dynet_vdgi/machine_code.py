@@ -20,6 +20,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from functools import cache, partial
@@ -51,6 +52,9 @@ _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr
 
 _COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
 """Counting of references to arrays that numba has made."""
+
+_waited = 0.0
+"""Seconds that this process has compiled."""
 
 _engines: list[Any] = []  # what is loaded stays
 
@@ -107,9 +111,12 @@ class Kernel:
         return f"{function.__module__}.{function.__name__}-{digest.hexdigest()[:24]}.object"
 
     def _made(self, layout: str, arguments: tuple[Any, ...], code: bytes | None) -> Native:
+        global _waited
         if code is None:
-            with announced(self.what):
+            start = time.monotonic()
+            with announced(self.what, _waited):
                 code = _compiled(self.function, arguments)
+                _waited += time.monotonic() - start
                 if code is None:  # numba has changed: it keeps its own code, and is imported
                     return lambda flat: partial(self.function, *_nested(arguments, iter(flat)))
                 _keep(self._name(layout), code)

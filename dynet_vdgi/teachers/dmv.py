@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,15 @@ from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, is_voter, symbol_ids
+from dynet_vdgi.teachers.common import (
+    Heads,
+    SymbolTeacher,
+    SymbolText,
+    best_trees,
+    is_voter,
+    parts_of,
+    symbol_ids,
+)
 from dynet_vdgi.teachers.inside_outside import (
     SUM_TREES,
     BlockedText,
@@ -51,9 +60,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _NOTHING: Floats = np.zeros(0)
-_AT_ONCE = 500
-"""Sentences whose potentials and marginals are kept at a time, since these take much memory."""
-
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
 is no tree without them."""
@@ -218,16 +224,18 @@ class Packed(NamedTuple):
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
         words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]
-        columns, log_scale = [], 0.0
+        first = np.cumsum([0, *map(len, words)])
+        packed = np.empty(sum(len(sentence) * (len(sentence) + 1) for sentence in words))
+        at, log_scale = 0, 0.0
         for sentence, matrix in zip(words, potentials):
             linear, scale = _linear(np.asarray(matrix, dtype=np.float64), len(sentence))
-            columns.append(linear)
+            packed[at : at + len(linear)] = linear
+            at += len(linear)
             log_scale += scale
         flat = np.concatenate([*words, np.zeros(0, np.int64)])
         if len(flat) and not 0 <= flat.min() <= flat.max() < n_tags:
             raise ValueError(f"tags must be 0 to {n_tags - 1}, not {flat.min()} to {flat.max()}")
-        first = np.cumsum([0, *map(len, words)])
-        return cls(flat, first, np.concatenate([*columns, np.zeros(0)]), log_scale)
+        return cls(flat, first, packed, log_scale)
 
     def in_blocks(self) -> BlockedText:
         """What `inside_outside` works on."""
@@ -291,7 +299,8 @@ class Dmv(SymbolTeacher[DmvModel]):
         self,
         model: DmvModel,
         symbols: tuple[str, ...],
-        views: list[View],
+        rows: list[list[str]],
+        finer: list[list[str]],
         potentials: list[Floats],
         prior: Prior,
     ) -> tuple[DmvModel, tuple[str, ...]]:
@@ -301,8 +310,7 @@ class Dmv(SymbolTeacher[DmvModel]):
             return model, symbols
         from dynet_vdgi.teachers.refinement import refined, split
 
-        finer = [prior.split_symbols(view) for view in views]
-        found = split([prior.symbols(view) for view in views], finer, int(words.number("least", 15)))
+        found = split(rows, finer, int(words.number("least", 15)))
         every = (*symbols, *found)
         ids = {name: k for k, name in enumerate(symbols)}
         # The unknown symbol comes last in both.
@@ -322,11 +330,12 @@ class Dmv(SymbolTeacher[DmvModel]):
     ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
         heads: list[Heads] = []
         votes: list[tuple[Sentence, Floats]] = []
-        for start in range(0, len(sentences), _AT_ONCE):
-            part = sentences[start : start + _AT_ONCE]
-            marginals = self.marginals(part)
-            heads += best_trees(marginals)
-            votes += [both for both in zip(part, marginals) if is_voter(both[0])][: n_votes - len(votes)]
+        parts = parts_of(sentences)
+        n_voters = np.cumsum([0, *(sum(map(is_voter, part)) for part in parts)]).clip(max=n_votes)
+        calls = zip(repeat(self), parts, np.diff(n_voters).tolist())
+        for part, (trees, said) in zip(parts, side_by_side.by_processes(_heads_and_votes, calls)):
+            heads += trees
+            votes += zip(filter(is_voter, part), said)
         return heads, votes
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
@@ -339,3 +348,12 @@ class Dmv(SymbolTeacher[DmvModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Stage, log-likelihood and penalised log-likelihood of each iteration, in nats."""
         return [iteration._asdict() for iteration in self.model.log]
+
+
+def _heads_and_votes(
+    teacher: Dmv, sentences: Sequence[Sentence], n_votes: int
+) -> tuple[list[Heads], list[Floats]]:
+    """Trees of sentences, and marginals of the first ones that are voters."""
+    marginals = teacher.marginals(sentences)
+    said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
+    return best_trees(marginals), said[:n_votes]
