@@ -34,6 +34,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
 from dynet_vdgi.parsing.row_stacks import (
+    BLOCK,
     PLENTY,
     ReadingWeights,
     RowStacks,
@@ -152,8 +153,10 @@ class Arena:
         lstms = (self._forward, self._backward, self._stack_lstm)
         tables = [np.empty((len(embedded), 4 * self.hidden), np.float32) for _ in lstms]
         for table, lstm in zip(tables, lstms):
-            by_gate(embedded, lstm.inputs, table)
-            table += lstm.bias
+            for start in range(0, len(table), BLOCK):  # while it is in the cache
+                part = table[start : start + BLOCK]
+                by_gate(embedded[start : start + BLOCK], lstm.inputs, part)
+                part += lstm.bias
         return WordTables(*tables)
 
     def parse(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:

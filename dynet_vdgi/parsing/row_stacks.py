@@ -261,9 +261,11 @@ def by_gate(x: Array, weights: Array, out: Array) -> None:
     as long again.
     """
     n_gates, hidden = weights.shape[:2]
-    for start in range(0, len(x), BLOCK):
-        part = out[start : start + BLOCK].reshape(-1, n_gates, hidden)
-        np.matmul(x[start : start + BLOCK], weights, out=part.transpose(1, 0, 2))
+    if len(x) <= BLOCK:
+        np.matmul(x, weights, out=out.reshape(len(x), n_gates, hidden).transpose(1, 0, 2))
+    else:
+        for start in range(0, len(x), BLOCK):
+            by_gate(x[start : start + BLOCK], weights, out[start : start + BLOCK])
 
 
 def _bound(
