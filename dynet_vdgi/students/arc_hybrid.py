@@ -69,9 +69,6 @@ def _random_words(count: int) -> list[int]:
     return words
 
 
-_PARTS = [[ATOMS.index(name) for name in template.split()] for template in TEMPLATES]
-_WIDTH = max(map(len, _PARTS))
-_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.int64)  # (templates, width)
 _ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
 _OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
 _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
@@ -191,9 +188,8 @@ def shift_of(weights: Weights) -> int:
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (levels * templates,); atoms (2 * atoms,) is room."""
+    """The bucket of each feature of the state, buckets (levels * templates,); atoms (atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
-    atoms[0] = 0
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
     atoms[4], atoms[5], atoms[6] = state[TAGS, front], state[TAGS, front + 1], state[TAGS, front + 2]
     atoms[7] = state[TAGS, front - 1]
@@ -209,13 +205,32 @@ def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, b
         if level:
             for k in range(_FIRST_TAG, _LAST_TAG + 1):
                 atoms[k] >>= np.uint64(COARSE_BITS)
-        for k in range(N_ATOMS):
-            atoms[N_ATOMS + k] = atoms[k] * _OF_ATOM[k]
+        codes = codes_of(atoms)
         for template in range(N_TEMPLATES):
-            code = _OF_TEMPLATE[level * N_TEMPLATES + template]
-            for k in range(_WIDTH):
-                code += atoms[N_ATOMS + _PART[template, k]]
-            buckets[level * N_TEMPLATES + template] = code >> np.uint64(shift)
+            number = level * N_TEMPLATES + template
+            buckets[number] = (codes[template] + _OF_TEMPLATE[number]) >> np.uint64(shift)
+
+
+@compiled
+def codes_of(atoms: Codes) -> tuple[np.uint64, ...]:
+    """The sums of the random numbers of atoms (atoms,), times these, in the order of TEMPLATES."""
+    s0, s1, s2 = atoms[1] * _OF_ATOM[1], atoms[2] * _OF_ATOM[2], atoms[3] * _OF_ATOM[3]
+    b0, b1, b2 = atoms[4] * _OF_ATOM[4], atoms[5] * _OF_ATOM[5], atoms[6] * _OF_ATOM[6]
+    before = atoms[7] * _OF_ATOM[7]
+    s0_left, s0_right = atoms[8] * _OF_ATOM[8], atoms[9] * _OF_ATOM[9]
+    s1_left, s1_right = atoms[10] * _OF_ATOM[10], atoms[11] * _OF_ATOM[11]
+    b0_left = atoms[12] * _OF_ATOM[12]
+    s0_children, s1_children = atoms[13] * _OF_ATOM[13], atoms[14] * _OF_ATOM[14]
+    gap, span, depth = atoms[15] * _OF_ATOM[15], atoms[16] * _OF_ATOM[16], atoms[17] * _OF_ATOM[17]
+    s0b0, s0s1, b0b1 = s0 + b0, s0 + s1, b0 + b1  # without loops, which take half as long again
+    s0s1b0, s0b0b1 = s0s1 + b0, s0b0 + b1
+    return (
+        *(s0, s0b0, s0s1, b0b1, b0b1 + b2),
+        *(s0s1b0, s0b0b1, s0s1b0 + b1, s0s1b0 + s2, s0b0b1 + b2, s0b0b1 + before),
+        *(s0b0 + s0_left + s0_right, s0s1b0 + s0_left, s0s1b0 + s0_right, s0b0b1 + s0_right),
+        *(s0s1b0 + s1_left, s0s1b0 + s1_right, s0b0 + b0_left),
+        *(s0b0 + gap, s0s1b0 + span, s0b0 + s0_children, s0s1b0 + s1_children, s0b0 + depth),
+    )
 
 
 @compiled
@@ -273,7 +288,7 @@ class Room(NamedTuple):
     """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
 
     state: Ints  # (6, n + 4) for the longest sentence
-    atoms: Codes  # (2 * atoms,)
+    atoms: Codes  # (atoms,)
     buckets: Codes  # (levels * templates,)
     scores: Floats  # (3,)
     costs: Ints  # (3,)
@@ -284,7 +299,7 @@ class Room(NamedTuple):
         longest = int(np.diff(first).max(initial=0))
         return cls(
             np.zeros((6, longest + 4), np.int64),
-            np.zeros(2 * N_ATOMS, np.uint64),
+            np.zeros(N_ATOMS, np.uint64),
             np.zeros(levels * N_TEMPLATES, np.uint64),
             np.zeros(N_ACTIONS),
             np.zeros(N_ACTIONS, np.int64),
@@ -381,7 +396,7 @@ def train_epoch(
     step.
     """
     state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(2 * N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
+    atoms, buckets = np.zeros(N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
     scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
