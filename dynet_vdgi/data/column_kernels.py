@@ -28,6 +28,9 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, END = range(11)
 ODD = -1
 """What `scan` says of a text that it gives up on."""
 
+_IS_PLAIN = np.array([k > SPACE and k != 0xC2 and not 0xE1 <= k <= 0xE3 for k in range(256)])
+"""Bytes that neither end a column nor begin white space."""
+
 _TYPO = np.frombuffer(b"Typo=Yes", np.uint8)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -73,6 +76,8 @@ def find_columns(data: Bytes, place: int, row: Places) -> bool:
     column, start = 0, place
     row[0] = place
     while True:
+        while _IS_PLAIN[data[place]]:
+            place += 1
         byte = data[place]
         if byte in (TAB, NEWLINE):
             if place == start or (column == MISC) != (byte == NEWLINE):
@@ -84,16 +89,15 @@ def find_columns(data: Bytes, place: int, row: Places) -> bool:
             if column == END:
                 return True
             continue
-        if byte <= SPACE or byte == 0xC2 or 0xE1 <= byte <= 0xE3:
-            width = space_at(data, place)
-            if width:
-                if width < 0 or place == start or (column != FORM and column != LEMMA and column != MISC):
-                    return False
-                place += width
-                following = data[place]
-                if following in (TAB, NEWLINE) or (byte == SPACE and following == SPACE):
-                    return False
-                continue
+        width = space_at(data, place)
+        if width:
+            if width < 0 or place == start or (column != FORM and column != LEMMA and column != MISC):
+                return False
+            place += width
+            following = data[place]
+            if following in (TAB, NEWLINE) or (byte == SPACE and following == SPACE):
+                return False
+            continue
         place += 1
 
 
