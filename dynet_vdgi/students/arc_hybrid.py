@@ -56,6 +56,7 @@ COARSE_BITS = 12
 """With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice: with whole
 tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
+MOST_SMALL, WAYS = 256, 4  # see `Decisions`
 
 
 def _random_words(count: int) -> list[int]:
@@ -76,15 +77,16 @@ _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 template and, for each of its atoms, one times the atom."""
 
 
-TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN = range(6)
-"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the `size` of
+TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN, SMALL = range(7)
+"""Rows of a state, an array (7, n + 4), which says where a derivation is, but for two numbers: the `size` of
 the stack and the `front` of the buffer. One array, because numba pays for each that is handed on.
   TAGS       NONE, the words' tags, ROOT, NONE, NONE
   STACK      0, 0, 0 and the words on the stack
   HEADS      of the words, found so far
   LEFTMOST   dependent of each word and ROOT, so far; 0 is none
   RIGHTMOST  the same on the other side
-  N_CHILDREN how many dependents"""
+  N_CHILDREN how many dependents
+  SMALL      as TAGS, by the numbers that `Decisions` has for them"""
 
 
 @compiled
@@ -93,7 +95,7 @@ def new_state(first: Ints) -> Ints:
     longest = 0
     for k in range(len(first) - 1):
         longest = max(longest, first[k + 1] - first[k])
-    return np.zeros((6, longest + 4), np.int64)
+    return np.zeros((7, longest + 4), np.int64)
 
 
 @compiled
@@ -287,7 +289,7 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 class Room(NamedTuple):
     """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
 
-    state: Ints  # (6, n + 4) for the longest sentence
+    state: Ints  # (7, n + 4) for the longest sentence
     atoms: Codes  # (atoms,)
     buckets: Codes  # (levels * templates,)
     scores: Floats  # (3,)
@@ -298,7 +300,7 @@ class Room(NamedTuple):
         """Enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
         longest = int(np.diff(first).max(initial=0))
         return cls(
-            np.zeros((6, longest + 4), np.int64),
+            np.zeros((7, longest + 4), np.int64),
             np.zeros(N_ATOMS, np.uint64),
             np.zeros(levels * N_TEMPLATES, np.uint64),
             np.zeros(N_ACTIONS),
@@ -306,70 +308,111 @@ class Room(NamedTuple):
         )
 
 
+class Decisions(NamedTuple):
+    """What was decided in states that look the same to every feature; text repeats itself.
+
+    Tags have numbers below `MOST_SMALL`, from 3 on: 1 is ROOT, 2 nothing.
+    """
+
+    states: Ints  # (rows, WAYS, 2), a power of two rows: see `seen_of`, and the action; no rows: none is kept
+    margins: Floats  # (rows, WAYS)
+    counts: Ints  # (2,): how often a state was looked for, and found
+
+
+@compiled
+def begin_small(state: Ints, small: Ints) -> None:
+    """Puts the small numbers (n,) of the words' tags into a state."""
+    n = len(small)
+    for word in range(n):
+        state[SMALL, word + 1] = small[word]
+    state[SMALL, n + 1] = 1
+    state[SMALL, 0] = state[SMALL, n + 2] = state[SMALL, n + 3] = 2
+
+
+@compiled
+def seen_of(state: Ints, size: int, front: int) -> tuple[int, int]:
+    """All that features see of a state, in two numbers; of the second, the lowest two bits are free."""
+    s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
+    one = (state[SMALL, s0] << 8 | state[SMALL, s1]) << 8 | state[SMALL, s2]
+    one = ((one << 8 | state[SMALL, front]) << 8 | state[SMALL, front + 1]) << 8 | state[SMALL, front + 2]
+    one = one << 6 | min(state[N_CHILDREN, s0], MOST_CHILDREN) << 4
+    one |= min(state[N_CHILDREN, s1], MOST_CHILDREN) << 2 | min(size, MOST_DEPTH)
+    two = state[SMALL, state[LEFTMOST, s0]] << 8 | state[SMALL, state[RIGHTMOST, s0]]
+    two = (two << 8 | state[SMALL, state[LEFTMOST, s1]]) << 8 | state[SMALL, state[RIGHTMOST, s1]]
+    two = (two << 8 | state[SMALL, state[LEFTMOST, front]]) << 8 | state[SMALL, front - 1]
+    gap, span = min(front - s0, FARTHEST) if s0 else 0, min(s0 - s1, FARTHEST) if s1 else 0
+    return one, (two << 6 | gap << 3 | span) << 2
+
+
+@compiled
+def place_of(states: Ints, one: int, two: int) -> tuple[int, int]:
+    """The row of a state and its place in it; -1: it is not there."""
+    code = np.uint64(one) * _OF_ATOM[1] + np.uint64(two) * _OF_ATOM[2]
+    row = np.int64(code >> np.uint64(32)) & (len(states) - 1)
+    for way in range(WAYS):
+        if states[row, way, 0] == one and states[row, way, 1] | 3 == two | 3:
+            return row, way
+    return row, -1
+
+
 @compiled
 def parse_all(
-    tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int, room: Room
-) -> None:
-    """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
-    state, atoms, buckets, scores = room.state, room.atoms, room.buckets, room.scores
-    shift = shift_of(weights)
-    for k in range(len(first) - 1):
-        n = first[k + 1] - first[k]
-        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
-        size, front = 0, 1
-        for _ in range(2 * n):
-            action = forced(size, front, n)
-            if action < 0:
-                find_buckets(state, size, front, shift, atoms, buckets)
-                score(weights, buckets, scores)
-                action = best(scores, size, front, n)
-            size, front = advance(state, action, size, front, n)
-        for word in range(n):
-            heads[first[k] + word] = state[HEADS, word + 1]
-
-
-@compiled
-def parse_with_margins(
     tags: Ints,
     first: Ints,
     n_tags: int,
     weights: Weights,
     given: Ints,
+    small: Ints,
+    decisions: Decisions,
     heads: Ints,
     margins: Floats,
     levels: int,
     room: Room,
 ) -> None:
-    """As `parse_all`, and for each word its least sure decision: margins (N,), differences of scores.
+    """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,).
 
+    And lowers margins (N,) to each word's least sure decision, a difference of scores; (0,): not asked for.
     Decisions about its head are the attachment, and every SHIFT while it was on top of the stack. `given`
-    (N,) heads, FREE where there is none, are kept, if they fit into a projective tree; of length 0: there
-    are none.
+    (N,) heads, FREE where there is none, are kept if they fit into a projective tree; (0,): there are none.
+    Only then `decisions` may have rows, and `small` (N,) the small numbers of the tags.
     """
     state, atoms, buckets, scores, costs = room
-    shift = shift_of(weights)
-    for word in range(len(margins)):
-        margins[word] = np.inf
+    states, sure = decisions.states, decisions.margins
+    shift, turn, margin = shift_of(weights), 0, np.inf
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n = end - start
         begin(state, tags[start:end], n_tags, levels)
+        if len(states):
+            begin_small(state, small[start:end])
         size, front = 0, 1
         for _ in range(2 * n):
             action = forced(size, front, n)
             if action >= 0:  # without an alternative there is no margin
                 size, front = advance(state, action, size, front, n)
                 continue
-            find_buckets(state, size, front, shift, atoms, buckets)
-            score(weights, buckets, scores)
-            if len(given):
-                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
-            else:
-                action = best(scores, size, front, n)
-            top = state[STACK, size + 2]
-            if top:
-                at = start + top - 1
-                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
+            if len(states):
+                one, two = seen_of(state, size, front)
+                row, way = place_of(states, one, two)
+                decisions.counts[0] += 1
+                if way >= 0:
+                    action, margin = states[row, way, 1] & 3, sure[row, way]
+                    decisions.counts[1] += 1
+            if action < 0:
+                find_buckets(state, size, front, shift, atoms, buckets)
+                score(weights, buckets, scores)
+                if len(given):
+                    action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+                else:
+                    action = best(scores, size, front, n)
+                margin = margin_of(scores, action, size, front, n)
+                if len(states):
+                    turn = (turn + 1) % WAYS
+                    states[row, turn, 0], states[row, turn, 1] = one, two | action
+                    sure[row, turn] = margin
+            if len(margins):
+                at = start + state[STACK, size + 2] - 1
+                margins[at] = min(margins[at], margin)
             size, front = advance(state, action, size, front, n)
         for word in range(n):
             heads[start + word] = state[HEADS, word + 1]
