@@ -10,7 +10,7 @@ _FIRST_COMBINING = "\u0300".encode()[0]
 """Letters whose first byte is below this one are their own normal form, in any context."""
 
 _RARE = 0.02
-"""Share of other letters up to which looking at each different one is quicker than looking at all the text."""
+"""Share of other letters up to which a look at each different one is quicker than one at all the text."""
 
 _SIZES = (2, 3, 4)  # of letters in UTF-8
 _BEGIN = (0xC0, 0xE0, 0xF0, 0x100)  # their first bytes
@@ -22,7 +22,7 @@ def is_normalized(content: bytes) -> bool:
     places = np.flatnonzero(data >= _FIRST_COMBINING)
     if len(places) > _RARE * len(content):
         return unicodedata.is_normalized("NFC", content.decode())
-    letters = set()
+    letters: set[bytes] = set()
     for size, least, above in zip(_SIZES, _BEGIN, _BEGIN[1:]):
         begins = places[(data[places] >= least) & (data[places] < above)]
         rows = data[begins[:, None] + np.arange(size)]
