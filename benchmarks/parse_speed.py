@@ -123,10 +123,12 @@ def in_torch(model: ModelFile) -> Parse:
 
 
 def in_arena(model: ModelFile) -> Parse:
-    """The parser of this package."""
+    """The parser of this package, its machine code made."""
     from dynet_vdgi.parsing.arena import Arena
 
-    return Arena(model.parameters, model.settings.model).parse
+    arena = Arena(model.parameters, model.settings.model)
+    arena.make_ready()
+    return arena.parse
 
 
 SYSTEMS = {REFERENCE: reference, NAIVE: naive, AUTOBATCH: autobatched, TORCH: in_torch, ARENA: in_arena}

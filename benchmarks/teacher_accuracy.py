@@ -41,7 +41,6 @@ from dynet_vdgi.teachers.convex_mst import ConvexMst
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.ensemble import Ensemble
 from dynet_vdgi.teachers.hdp_dmv import HdpDmv
-from dynet_vdgi.teachers.inside_outside import make_ready
 from dynet_vdgi.teachers.lc_dmv import LcDmv
 from dynet_vdgi.teachers.neural_dmv import NeuralDmv
 from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
@@ -80,7 +79,6 @@ def teacher(
     language: Language, rules: RuleSet, make: Callable[[int], Teacher], max_len: int, seeds: Sequence[int]
 ) -> Result:
     """A teacher, or an ensemble; means over the seeds."""
-    make_ready()
     found, learning, parsing = [], [], []
     for seed in seeds:
         start = time.process_time()

@@ -1,8 +1,8 @@
 """The arena's algorithm in PyTorch: the peer that `parse_speed.py` compares it with.
 
 The same arenas of states, tables for different words and folded sigmoids as in
-`dynet_vdgi.parsing.arena`, which explains them. Gates are (rows, 4H) here, the layout that suits one large
-product of PyTorch best.
+`dynet_vdgi.parsing.arena`, which explains them, without its compiled kernels. All gates are one large product
+here, which suits PyTorch best.
 """
 
 from __future__ import annotations

@@ -25,6 +25,10 @@ logger = logging.getLogger("dynet_vdgi")
 _without_cache: list[str] = []
 """Functions that are compiled anew in each process, since numba has no folder to keep them in."""
 
+BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+"""Options of numba for what is called by compiled functions only; dividing by zero gives infinity."""
+
+_is_bare = False
 _plain_globals: dict[str, dict[str, Any]] = {}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,8 +37,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Compiled:
     """A function that is compiled when it is first called; see `compiled`."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, *, is_wide: bool = False, **options: Any) -> None:
         self.py_func = function
+        self.is_wide, self.options = is_wide, options
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -45,10 +50,10 @@ class Compiled:
         """The function as numba has it, compiled for the types of each call. Raises: VdgiError, no numba."""
         numba = imported_numba()
         try:
-            dispatcher = numba.njit(cache=True)(self.py_func)
+            dispatcher = numba.njit(self.py_func, cache=True, **self.options)
         except RuntimeError:  # no folder that could be written to
             _without_cache.append(self.py_func.__name__)
-            return numba.njit(self.py_func)
+            return numba.njit(self.py_func, **self.options)
         if hasattr(dispatcher, "_cache"):
             dispatcher._cache = ForgivingCache(dispatcher._cache)
         return dispatcher
@@ -56,7 +61,12 @@ class Compiled:
     @property
     def _numba_type_(self) -> Any:
         """What numba asks an object that a compiled function names."""
-        return self.dispatcher._numba_type_
+        return (self.bare if _is_bare else self.dispatcher)._numba_type_
+
+    @cached_property
+    def bare(self) -> Any:
+        """The function as a part of others only: see `bare`."""
+        return imported_numba().njit(self.py_func, **{**BARE, **self.options})
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
@@ -110,6 +120,43 @@ def compiled(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function)))
 
 
+def compiled_floats(function: Function) -> Function:
+    """As `compiled`, for loops over floats that are to be done several elements at a time.
+
+    A division by zero gives infinity or NaN, sums may be taken in another order, and a product that is added
+    is not rounded before.
+    """
+    options = {"error_model": "numpy", "fastmath": {"contract": True, "reassoc": True}}
+    return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
+
+
+@contextmanager
+def bare(numba: Any) -> Iterator[None]:
+    """A block in which numba only translates, with all that is called: somebody else makes machine code."""
+    global _is_bare
+    from numba.core import codegen as codegens
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+
+    with global_compiler_lock:
+        context, level = cpu_target.target_context, numba.config.OPT
+        codegen, make = context._internal_codegen, context.get_executable
+        try:
+            _is_bare, numba.config.OPT = True, type(level)(0)
+            context._internal_codegen = cast(Any, codegens).AOTCPUCodegen("kernels", "host")
+            context.get_executable = _no_executable
+            yield
+        finally:
+            _is_bare, numba.config.OPT = False, level
+            context._internal_codegen, context.get_executable = codegen, make
+
+
+def _no_executable(library: Any, *_: Any) -> Any:
+    """Instead of a function that Python could call: nobody does; numba wants another one each time."""
+    library._ensure_finalized()
+    return [library].append
+
+
 def imported_numba() -> Any:
     """The package. Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError."""
     try:
@@ -138,8 +185,11 @@ def _has_little_memory() -> bool:
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
-    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long."""
+def announced(what: str, waited: float = 0.0) -> Iterator[None]:
+    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long.
+
+    waited: seconds that the user has been waiting for other such blocks.
+    """
 
     def say() -> None:
         how_often = (
@@ -147,9 +197,9 @@ def announced(what: str) -> Iterator[None]:
             if _without_cache
             else "once for this computer"
         )
-        logger.info("compiling %s, %s; it may take half a minute", what, how_often)
+        logger.info("compiling %s, %s; it may take ten seconds", what, how_often)
 
-    timer = threading.Timer(PATIENCE, say)
+    timer = threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True
     timer.start()
     try:

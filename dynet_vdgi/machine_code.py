@@ -19,16 +19,18 @@ import os
 import re
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import cache
+from contextlib import nullcontext, suppress
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.jit import Compiled, announced, imported_numba
+from dynet_vdgi.jit import BARE, Compiled, announced, bare, imported_numba
 
 ENOUGH = 1_000
 """Words of work from which on code on disk is worth loading."""
@@ -36,7 +38,9 @@ ENOUGH = 1_000
 PLENTY = 20_000
 """Words of work, about two seconds in Python, from which on it is worth compiling."""
 
-Native = Callable[..., Any]
+Call = Callable[[], None]
+Native = Callable[[list[Any]], Call]
+"""Makes a call of arguments without tuples."""
 
 _SCALARS = {
     "n": ("int64", ctypes.c_int64),
@@ -46,33 +50,50 @@ _SCALARS = {
 _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)")
 """What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
 
+_COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
+"""Counting of references to arrays that numba has made."""
+
+_waited = 0.0
+"""Seconds that this process has compiled."""
+
 _engines: list[Any] = []  # what is loaded stays
 
 
 class Kernel:
     """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
 
-    `what` names it to users who wait for it. A call says how much `work` it is, in words.
+    `what` names it to users who wait for it. A call says how much `work` it is, in words; from `plenty` on it
+    is worth compiling.
     """
 
-    def __init__(self, function: Any, what: str) -> None:
+    def __init__(self, function: Any, what: str, plenty: int = PLENTY) -> None:
         assert isinstance(function, Compiled)
-        self.function, self.what = function, what
+        self.function, self.what, self.plenty = function, what, plenty
         self._natives: dict[str, Native] = {}
         self._work = 0  # done as Python
+        self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any, work: int) -> Any:
+        call = self.bound(*arguments, work=work)
+        return self.as_python(*arguments) if call is None else call()
+
+    def bound(self, *arguments: Any, work: int) -> Call | None:
+        """The call with these arrays, to be made any number of times; None: it is not worth machine code."""
         flat, layout = _flat(arguments)
-        native = self._natives.get(layout)
-        if native is None:
+        native = self._natives.get(layout) or self._native(layout, arguments, work)
+        return None if native is None else native(flat)
+
+    def _native(self, layout: str, arguments: tuple[Any, ...], work: int) -> Native | None:
+        """Machine code for such arguments, if there is so much work that it is worth it."""
+        with self._lock:  # threads need not compile the same
+            native = self._natives.get(layout)
             self._work += work
-            if self._work <= ENOUGH:
-                return self.as_python(*arguments)
+            if native is not None or self._work <= ENOUGH:
+                return native
             code = _on_disk(self._name(layout))
-            if code is None and self._work <= PLENTY:
-                return self.as_python(*arguments)
-            native = self._natives[layout] = self._made(layout, arguments, code)
-        return native(*flat)
+            if code is None and self._work <= self.plenty:
+                return None
+            return self._natives.setdefault(layout, self._made(layout, arguments, code))
 
     def is_ready(self, *arguments: Any) -> bool:
         """Whether a call with such arguments need not compile anything."""
@@ -90,11 +111,14 @@ class Kernel:
         return f"{function.__module__}.{function.__name__}-{digest.hexdigest()[:24]}.object"
 
     def _made(self, layout: str, arguments: tuple[Any, ...], code: bytes | None) -> Native:
+        global _waited
         if code is None:
-            with announced(self.what):
+            start = time.monotonic()
+            with announced(self.what, _waited):
                 code = _compiled(self.function, arguments)
+                _waited += time.monotonic() - start
                 if code is None:  # numba has changed: it keeps its own code, and is imported
-                    return lambda *flat: self.function(*_nested(arguments, iter(flat)))
+                    return lambda flat: partial(self.function, *_nested(arguments, iter(flat)))
                 _keep(self._name(layout), code)
         return _loaded(code, layout)
 
@@ -150,17 +174,31 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
 
     call = f"kernel({', '.join(map(expression, arguments))})"
     exec(f"def entry({', '.join(names)}):\n    {call}", namespace)
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    entry = numba.njit(tuple(types), **options)(namespace["entry"])
-    text = entry.inspect_llvm(entry.signatures[0])
-    name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
-    if name not in text or not all(
-        map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", text, re.M))
-    ):
-        return None
     import llvmlite.binding as llvm
 
-    return bytes(_machine().emit_object(llvm.parse_assembly(text.replace(name, "kernel_entry"))))
+    is_bare = hasattr(llvm, "create_pass_builder")  # since llvmlite 0.44
+    with bare(numba) if is_bare else nullcontext():
+        entry = numba.njit(tuple(types), **BARE)(namespace["entry"])
+        text = entry.inspect_llvm(entry.signatures[0])
+    name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
+    if name not in text:
+        return None
+    module = llvm.parse_assembly(_COUNTING.sub("", text.replace(name, "kernel_entry")))
+    if is_bare:
+        _optimise(module, _machine(function.is_wide))
+    if not all(map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", str(module), re.M))):
+        return None
+    return bytes(_machine(function.is_wide).emit_object(module))
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    """Makes a module of LLVM fast: once, where numba would do it for each function that calls others."""
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(3)
+    options.loop_vectorization = options.slp_vectorization = True
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
 
 
 def _loaded(code: bytes, layout: str) -> Native:
@@ -173,39 +211,41 @@ def _loaded(code: bytes, layout: str) -> Native:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _engines.append(engine)
-    types: list[Any] = []
-    for letter in layout.replace("(", "").replace(")", "").split():
-        is_array = ":" in letter
-        types.append(ctypes.c_void_p if is_array else _SCALARS[letter][1])
-        types += [ctypes.c_int64] * (int(letter[-1]) if is_array else 0)
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
-    function = prototype(engine.get_function_address("kernel_entry"))
+    # Without types of its arguments, which are objects of ctypes, a call takes a third of the time.
+    function = ctypes.CFUNCTYPE(ctypes.c_int32)(engine.get_function_address("kernel_entry"))
+    letters = layout.replace("(", "").replace(")", "").split()
 
-    def native(*flat: Any) -> None:
-        passed: list[Any] = []
-        for argument in flat:
-            if isinstance(argument, np.ndarray):
-                passed.append(argument.ctypes.data)
-                passed += argument.shape
-            else:
-                passed.append(argument if isinstance(argument, float) else int(argument))
+    def native(flat: list[Any]) -> Call:
         room = (ctypes.c_void_p * 2)()
-        status = function(ctypes.addressof(room), ctypes.addressof(room) + 8, *passed)
-        assert status in (0, -2), status  # fine, and None
+        passed: list[Any] = [ctypes.byref(room), ctypes.byref(room, ctypes.sizeof(ctypes.c_void_p))]
+        for argument, letter in zip(flat, letters):
+            if isinstance(argument, np.ndarray):
+                passed.append(ctypes.c_void_p(argument.ctypes.data))
+                passed += map(ctypes.c_int64, argument.shape)
+            else:
+                number = argument if isinstance(argument, float) else int(argument)
+                passed.append(_SCALARS[letter][1](number))
+
+        def call(_alive: object = (room, flat)) -> None:
+            status = function(*passed)
+            assert status in (0, -2), status  # fine, and None
+
+        return call
 
     return native
 
 
 @cache
-def _machine() -> Any:
-    """What LLVM knows of this computer."""
+def _machine(is_wide: bool = False) -> Any:
+    """What LLVM knows of this computer; `is_wide` lets it use the widest vectors, as BLAS does anyway."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=features.flatten() + (",-prefer-256-bit" if is_wide and features.get("avx512f") else ""),
         opt=3,
         codemodel="jitdefault",
         jit=True,
@@ -239,7 +279,8 @@ def _digest(function: Compiled) -> str:
         function = agenda.pop()
         code = function.py_func.__code__
         constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-        digest.update(repr((code.co_code, code.co_varnames, code.co_names, constants)).encode())
+        parts = (code.co_code, code.co_varnames, code.co_names, constants, function.options, function.is_wide)
+        digest.update(repr(parts).encode())
         for name in code.co_names:
             value = function.py_func.__globals__.get(name)
             if isinstance(value, Compiled) and value not in seen:

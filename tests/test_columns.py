@@ -17,7 +17,7 @@ from mutating import DEMO, changed, mutated
 import dynet_vdgi
 from dynet_vdgi import treebank_check
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data import columns, conllu
+from dynet_vdgi.data import column_sentences, columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, Types, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
@@ -35,11 +35,32 @@ from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
+from dynet_vdgi.training.inputs import Given
 
 
 @pytest.fixture(scope="module")
 def sentences():
     return DEMO.read_text(encoding="utf-8").strip().split("\n\n")
+
+
+def test_lean_sentences_are_the_readers_but_for_what_they_lack(sentences, tmp_path, monkeypatch):
+    monkeypatch.setattr(column_sentences, "is_worth_it", lambda n_chars: True)
+    rng, path, n_read = random.Random(2), tmp_path / "a.conllu", 0
+
+    def outcome(tags, heads, *, is_lean):
+        try:
+            found = list(Given((str(path),)).read(tags, heads, is_lean=is_lean))
+        except DataError as error:
+            return str(error)
+        return [replace(sentence, lemmas=(), deprels=(), source=None) for sentence in found]
+
+    for _ in range(150):
+        path.write_bytes(changed(rng, sentences).encode())
+        tags, heads = rng.choice(["upos", "xpos"]), rng.choice(["optional", "ignored", "required"])
+        lean = outcome(tags, heads, is_lean=True)
+        assert lean == outcome(tags, heads, is_lean=False)
+        n_read += isinstance(lean, list)
+    assert n_read > 20
 
 
 def test_what_has_columns_is_sound_and_has_the_readers_words(sentences, tmp_path):

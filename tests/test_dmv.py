@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import time
 
 import brute_force
 import numpy as np
@@ -12,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import jit
+from dynet_vdgi import side_by_side
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.teachers import inside_outside
 from dynet_vdgi.teachers.common import best_trees
 from dynet_vdgi.teachers.dmv import Dmv, DmvModel, fit
 
@@ -93,6 +90,23 @@ def test_uniform_models_count_trees(n):
         assert trees == len(brute_force.projective_trees(n))
     _, log_z = DmvModel.uniform(1).counts([[0] * n], [np.zeros((n + 1, n + 1))])
     assert log_z == pytest.approx(math.log(trees) - (3 * n - 1) * math.log(2))
+
+
+def test_many_sentences_at_once_are_those_one_by_one_for_any_number_of_processors():
+    rng = np.random.default_rng(5)
+    model = random_model(rng, 2)
+    tags, potentials = zip(*(random_sentence(rng, n) for n in [7] * 20 + [3, 0, 61, 4, 4] + [2] * 17))
+    each = [model.counts([row], [matrix]) for row, matrix in zip(tags, potentials)]
+    found = []
+    for jobs in (1, 2):
+        with side_by_side.allowed(jobs):
+            (counts, log_z), trees = model.counts(tags, potentials), model.parse_all(tags, potentials)
+        assert log_z == pytest.approx(sum(log_z for _, log_z in each))
+        for together, alone in zip(counts, zip(*(counts for counts, _ in each))):
+            assert together == pytest.approx(sum(alone), abs=1e-9)
+        found.append((log_z, trees, [array.tobytes() for array in counts]))
+    assert found[0] == found[1]
+    assert found[0][1] == [model.parse(row, matrix) for row, matrix in zip(tags, potentials)]
 
 
 @pytest.mark.parametrize("stage", [1, 2])
@@ -419,16 +433,3 @@ def test_teacher_of_portuguese_is_as_measured_before(data_dir):
     teacher = Dmv().fit(train, Prior.of_text(load_rules(rules_path("best")), train))
     dda = score(dev, teacher.heads(dev)).dda
     assert 0.775 < dda < 0.825  # 80.0
-
-
-# ------------------------------------------------------------------------------------------- numba
-def test_long_compilation_is_announced(monkeypatch, caplog):
-    caplog.set_level(logging.INFO, logger="dynet_vdgi")
-    monkeypatch.setattr(jit, "PATIENCE", 0.0)
-    monkeypatch.setattr(inside_outside, "add_counts", lambda *_: time.sleep(0.3))
-    inside_outside.make_ready.__wrapped__()
-    assert "compiling the DMV teacher" in caplog.text
-    caplog.clear()
-    monkeypatch.setattr(jit, "PATIENCE", 60.0)
-    inside_outside.make_ready.__wrapped__()
-    assert not caplog.text

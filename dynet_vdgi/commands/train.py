@@ -70,6 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="continue the run in DIR from its last checkpoint"
     )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processors for the teacher and the perceptron (default: 1); the model is the same",
+    )
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
 
 
@@ -111,6 +118,8 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.training.run import run as train
 
     files.check_named(arguments.out)
+    if arguments.jobs < 1:
+        raise UsageError(f"--jobs {arguments.jobs}: must be at least 1")
     changes: dict[str, Any] = {}
     if arguments.rules is not None:
         changes["rules"] = arguments.rules
@@ -137,6 +146,7 @@ def run(arguments: argparse.Namespace) -> None:
         out=Path(arguments.out),
         resume=arguments.resume,
         dry_run=arguments.dry_run,
+        jobs=arguments.jobs,
         preset=" + ".join(names),
         command=["vdgi", *sys.argv[1:]],
         said=presets.said_in(arguments.set, changes),

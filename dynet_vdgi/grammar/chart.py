@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.jit import announced, compiled
+from dynet_vdgi.machine_code import Kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,9 +149,8 @@ def sums(scores: Floats, marginals: Floats) -> float:
 
 # ------------------------------------------------------------------------------------------- the best tree
 @compiled
-def best_chart(scores: Floats, chart: Floats, split: Ints) -> int:
-    """Fills a chart (2, n, n) with the best score of every item and its split; the best root."""
-    n = len(scores) - 1
+def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
+    """Fills a chart (2, n, n), or larger, with the best score of every item and its split; the best root."""
     link, closed = chart[LINK], chart[CLOSED]
     for width in range(1, n):
         for i in range(n - width):
@@ -186,15 +186,23 @@ def best_chart(scores: Floats, chart: Floats, split: Ints) -> int:
 def maximum(scores: Floats, heads: Ints) -> bool:
     """Fills in the heads (n,) of the best tree; whether there is one."""
     n = len(heads)
-    split = np.zeros((2, n, n), np.int64)
-    root = best_chart(scores, np.zeros((2, n, n)), split)
+    room = np.zeros((2, n, n)), np.zeros((2, n, n), np.int64), np.zeros((2 * n + 2, 3), np.int64)
+    return find_tree(n, scores, heads, *room)
+
+
+@compiled
+def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints) -> bool:
+    """The same in a chart and splits (2, n, n), all zero on the diagonal, and an agenda (2 * n + 2, 3).
+
+    The arrays may be larger.
+    """
+    root = best_chart(n, scores, chart, split)
     if root < 0:
         return False
     heads[root] = 0
-    agenda = np.zeros((2 * n + 2, 3), np.int64)  # kind, head, farthest word
-    agenda[0, 0] = agenda[1, 0] = CLOSED
+    agenda[0, 0] = agenda[1, 0] = CLOSED  # kind, head, farthest word
     agenda[0, 1] = agenda[1, 1] = root
-    agenda[1, 2] = n - 1
+    agenda[0, 2], agenda[1, 2] = 0, n - 1
     size = 2
     while size:
         size -= 1
@@ -212,6 +220,34 @@ def maximum(scores: Floats, heads: Ints) -> bool:
             agenda[size + 1, 2] = at + 1
         size += 2
     return True
+
+
+@compiled
+def find_trees(
+    marginals: Floats,
+    lengths: Ints,
+    heads: Ints,
+    scores: Floats,
+    chart: Floats,
+    split: Ints,
+    agenda: Ints,
+) -> None:
+    """Heads (N,) of the trees with the highest sums of marginals, sentences of these lengths (S,) in a row.
+
+    Each has (n + 1) * n marginals, by head, ROOT first, and dependent. Room: scores (n + 1, n + 1) for the
+    longest, and what `find_tree` needs.
+    """
+    at = word = 0
+    for n in lengths:
+        for head in range(n + 1):
+            for dependent in range(n):
+                scores[head, dependent + 1] = marginals[at]
+                at += 1
+        find_tree(n, scores, heads[word : word + n], chart, split, agenda)
+        word += n
+
+
+_FIND_TREES = Kernel(find_trees, "exact parsing")
 
 
 # ------------------------------------------------------------------------------------------- k best
@@ -381,6 +417,19 @@ def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
 def expected_best(arc_marginals: Floats) -> Heads:
     """The tree of which most arcs are expected to be right, for marginals (n + 1, n)."""
     return best(np.pad(arc_marginals, ((0, 0), (1, 0))))
+
+
+def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
+    """The same trees of many sentences."""
+    lengths = np.array([matrix.shape[1] for matrix in arc_marginals], np.int64)
+    n = int(lengths.max(initial=0))
+    flat = np.concatenate([*(matrix.ravel() for matrix in arc_marginals), np.zeros(0)])
+    heads, ends = np.zeros(lengths.sum(), np.int64), np.cumsum(lengths).tolist()
+    room = np.zeros((n + 1, n + 1)), np.zeros((2, n, n)), np.zeros((2, n, n), np.int64)
+    work = int((lengths**3 + 10 * lengths**2).sum()) // 60
+    _FIND_TREES(flat, lengths, heads, *room, np.zeros((2 * n + 2, 3), np.int64), work=work)
+    found = heads.tolist()
+    return [tuple(found[end - size : end]) for end, size in zip(ends, lengths.tolist())]
 
 
 def constrained(scores: Floats, heads: Sequence[int]) -> Floats:

@@ -42,6 +42,9 @@ among trees with equally many."""
 LEAST_FACTOR = 0.05
 """Parts that count less than this in a text are left out."""
 
+KEPT_VIEWS = 10_000
+"""Views of a text that are kept while it is measured: each takes kilobytes."""
+
 LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES
 
 
@@ -89,7 +92,7 @@ class Prior:
         if not table.settings:
             return cls(rules, text)
         empty = cls(rules, text)
-        views = [empty.unread(sentence) for sentence in sentences if len(sentence)]
+        views = _Views(empty, [sentence for sentence in sentences if len(sentence)])
         text = replace(text, measures=levels(table.measures, views))
         shown = {measure.name: 0 if measure.kind == TOLD else len(views) for measure in table.measures}
         text = with_facts(text, text.told, shown)
@@ -308,6 +311,23 @@ class Prior:
 
     def _group_flags(self, grouped: Grouped | None) -> list[Flags]:
         return [self._flags(group) for group in grouped.groups] if grouped else []
+
+
+class _Views(Sequence[View]):
+    """The views of a text, as it stands. Those of a large text are made again whenever they are asked for."""
+
+    def __init__(self, prior: Prior, sentences: Sequence[Sentence]) -> None:
+        self._make, self._sentences = prior.unread, sentences
+        self._kept = list(map(prior.unread, sentences)) if len(sentences) <= KEPT_VIEWS else None
+
+    def __getitem__(self, place: Any) -> Any:
+        return (self._kept or list(self))[place]
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(self._kept) if self._kept is not None else map(self._make, self._sentences)
+
+    def __len__(self) -> int:
+        return len(self._sentences)
 
 
 def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting, Kind]]:

@@ -8,10 +8,13 @@ Computes what `dynet_vdgi.model.encoder` computes, without DyNet and many times 
 * The gates of a state need the product of the recurrent weights with the output of the state below. A
   reduction replaces two items, and the new state lies on what the lower of them lay on: it takes over that
   item's product. So there is one such product a SHIFT.
-* What depends on the word alone is computed once for each different word, without words once for each tag.
+* What depends on the word alone is computed once for each different word, without words once for each tag;
+  and without words also what first words are for the second ones.
 * sigmoid(x) = tanh(x / 2) / 2 + 1/2, the inner halves folded into the weights: one tanh gives all gates.
-* Gates are arrays (4, rows, H): with one gate's values next to each other all later operations are faster.
-* Rows are sorted by length, so that those still active are always the first ones.
+* Rows are sorted by length, so that those still active are always the first ones. The state that a row's last
+  action would push is left out: nothing asks for it.
+* Matrices are multiplied by BLAS, half of the time. What lies in between is done in one pass each by compiled
+  kernels, or in NumPy for a few words.
 
 Letters: H hidden units, S sentences of a batch, N words in them, U different words, B derivations ("rows"),
 b those still active, of which in one step k reduce and m shift.
@@ -19,8 +22,8 @@ b those still active, of which in one step k reduce and m shift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +32,30 @@ from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.blas import one_thread
-from dynet_vdgi.parsing.choices import Array, Choose, Flags, Floats, Ints, Recorder, Sampler, greedy
+from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
+from dynet_vdgi.parsing.row_stacks import (
+    BLOCK,
+    PLENTY,
+    ReadingWeights,
+    RowStacks,
+    Sizes,
+    StackWeights,
+    WordReader,
+    WordTables,
+    by_gate,
+    of_first,
+    room_for_words,
+)
 
 PREFIX = "encoder/"
 FORGET = 1.0  # DyNet adds it to the forget gate by itself; the stored bias does not have it
 ROWS, WORDS = 192, 8192
 """Most rows of a batch, and most words of all its rows: rows to outweigh the cost of NumPy's calls, no more
 words than keep the arenas near the cache. Measured; speed is flat around these values."""
+GROUP = 32_768
+"""Most words of batches that are looked up together."""
+
+Chooser = TypeVar("Chooser", bound="Choose | None")
 
 
 class SampledTrees(NamedTuple):
@@ -51,42 +71,7 @@ class _LstmWeights(NamedTuple):
 
     inputs: Array  # (4, H, H)
     recurrent: Array  # (4, H, H)
-    bias: Array  # (4, 1, H)
-
-
-class _WordWeights(NamedTuple):
-    """What different words contribute to the gates of the three LSTMs, their biases included."""
-
-    forward: Array  # (4, U, H)
-    backward: Array  # (4, U, H)
-    stack: Array  # (4, U, H)
-
-
-class _StackWeights(NamedTuple):
-    """Weights that work on the stack.
-
-    A composition has a last unit that is always 1 and carries the bias of the stack LSTM: in a matrix product
-    it costs less than to be added.
-    """
-
-    recurrent: Array  # (4, H, H)
-    inputs: Array  # (4, H + 1, H)
-    compose: Array  # (2H, H + 1), from head and dependent
-    compose_bias: Array  # (H + 1,)
-    from_stack: Array  # (H, H)
-    actions: Array  # (3, H)
-    actions_bias: Array  # (3, 1)
-
-
-class _Words(NamedTuple):
-    """Places of a batch's words: the sentences one after the other, longest first.
-
-    Each is followed by a place that stands for the empty buffer.
-    """
-
-    lengths: Ints  # (S,)
-    first: Ints  # (S,), place of the first word
-    inputs: Ints  # (N + S,), row in the tables; 0 at the places for the empty buffer
+    bias: Array  # (4H,)
 
 
 class _RowBatch(NamedTuple):
@@ -96,6 +81,9 @@ class _RowBatch(NamedTuple):
     sentence: Ints  # (B,), position in `sentences`
     place: Ints  # (B,), position in what the caller gave
     copy: Ints  # (B,), which derivation of that sentence
+
+    lengths: Ints  # (S,)
+    sizes: Sizes
 
     @property
     def n_steps(self) -> int:
@@ -130,34 +118,46 @@ class Arena:
         hidden = self.hidden
         self._forward, self._backward = _lstm(weights, "forward", hidden), _lstm(weights, "backward", hidden)
         self._stack_lstm = _lstm(weights, "stack/lstm", hidden)
-        self._both = np.stack([self._forward.recurrent, self._backward.recurrent])
-        compose = np.zeros((2 * hidden, hidden + 1), np.float32)
-        compose[:hidden, :hidden] = weights["stack/compose_head"].T
-        compose[hidden:, :hidden] = weights["stack/compose_dependent"].T
-        self._stack = _StackWeights(
-            self._stack_lstm.recurrent,
-            np.concatenate([self._stack_lstm.inputs, self._stack_lstm.bias], axis=1),
-            compose,
-            np.append(weights["stack/compose_bias"], np.float32(1)),
-            weights["state/from_stack"].T.copy(),
-            weights["state/actions"].copy(),
-            weights["state/actions_bias"][:, None].copy(),
+        self._reading = ReadingWeights(
+            np.stack([self._forward.recurrent, self._backward.recurrent]),
+            weights["state/from_buffer"].T.copy(),
+            weights["empty_buffer"].copy(),
         )
-        self._from_buffer = weights["state/from_buffer"].T.reshape(2, hidden, hidden).copy()
-        self._state_bias = weights["state/bias"].copy()
-        self._empty_buffer = weights["state/from_buffer"] @ weights["empty_buffer"] + self._state_bias
+        composed = weights["stack/compose_bias"] @ self._stack_lstm.inputs
+        self._stack = StackWeights(
+            self._stack_lstm.recurrent,
+            self._stack_lstm.inputs,
+            self._stack_lstm.bias + composed.reshape(-1),
+            np.concatenate([weights[f"stack/compose_{part}"].T for part in ("head", "dependent")]),
+            -weights["stack/compose_bias"],
+            weights["state/from_stack"].T.copy(),
+            weights["state/bias"].copy(),
+            weights["state/actions"].copy(),
+            weights["state/actions_bias"].copy(),
+        )
         self._tag_part = weights["embed/tags"] @ weights["embed/from_tag"].T
         self._word_part = np.zeros((0, hidden), np.float32)
         self._tables = self._tabulate(np.maximum(self._tag_part, 0))
-        if lexicalised:
+        self._first: WordTables | None = None
+        if not lexicalised:  # else there are more different words than sentences
+            lstms = (self._forward, self._backward, self._stack_lstm)
+            pairs = zip(self._tables, lstms)
+            self._first = WordTables(*(of_first(table, lstm.recurrent) for table, lstm in pairs))
+        else:
             projected = weights["embed/vectors"] @ weights["embed/project"].T
             projected += weights["embed/project_bias"]
             self._word_part = np.maximum(projected, 0, out=projected) @ weights["embed/from_word"].T
 
-    def _tabulate(self, embedded: Array) -> _WordWeights:
+    def _tabulate(self, embedded: Array) -> WordTables:
         """Tables for words with these embeddings (U, H)."""
         lstms = (self._forward, self._backward, self._stack_lstm)
-        return _WordWeights(*(np.matmul(embedded, lstm.inputs) + lstm.bias for lstm in lstms))
+        tables = [np.empty((len(embedded), 4 * self.hidden), np.float32) for _ in lstms]
+        for table, lstm in zip(tables, lstms):
+            for start in range(0, len(table), BLOCK):  # while it is in the cache
+                part = table[start : start + BLOCK]
+                by_gate(embedded[start : start + BLOCK], lstm.inputs, part)
+                part += lstm.bias
+        return WordTables(*tables)
 
     def parse(self, sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
         """The greedy trees, each (n,), in the order given.
@@ -169,10 +169,10 @@ class Arena:
         """
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
-            for batch in _batches(sentences, 1):
-                heads = self._derive(batch, greedy)
-                for place, row in zip(batch.place.tolist(), heads.tolist()):
-                    result[place] = tuple(row[: len(sentences[place])])
+            for batch, heads, _ in self._derived(sentences, 1, lambda batch: None):
+                lengths = batch.lengths[batch.sentence].tolist()
+                for place, n, row in zip(batch.place.tolist(), lengths, heads.tolist()):
+                    result[place] = tuple(row[:n])
         return result
 
     def draw(
@@ -187,15 +187,19 @@ class Arena:
             ValueError: a tag or word id is outside the vocabulary.
         """
         result = [_empty(n_samples, len(sentence)) for sentence in sentences]
+
+        def recorder(batch: _RowBatch) -> Recorder:
+            sampling = Sampler(rng, exponent, len(batch.place), self.masked)
+            return Recorder(sampling, len(batch.place), batch.n_steps)
+
         with one_thread():
-            for batch in _batches(sentences, n_samples):
-                sampling = Sampler(rng, exponent, len(batch.place), self.masked)
-                recorded = Recorder(sampling, len(batch.place), batch.n_steps)
-                heads = self._derive(batch, recorded)
+            for batch, heads, recorded in self._derived(sentences, n_samples, recorder):
+                assert isinstance(recorded.choose, Sampler)
+                log_q = recorded.choose.log_q
                 for row, (place, copy) in enumerate(zip(batch.place.tolist(), batch.copy.tolist())):
                     drawn, n = result[place], len(sentences[place])
                     drawn.heads[copy] = heads[row, :n]
-                    drawn.log_q[copy] = sampling.log_q[row]
+                    drawn.log_q[copy] = log_q[row]
                     drawn.actions[copy] = recorded.actions[row, : 2 * n - 1]
         return result
 
@@ -203,207 +207,71 @@ class Arena:
         """The greedy derivations, each (2n - 1,), in the order given."""
         result: list[tuple[int, ...]] = [()] * len(sentences)
         with one_thread():
-            for batch in _batches(sentences, 1):
-                recorded = Recorder(greedy, len(batch.place), batch.n_steps)
-                self._derive(batch, recorded)
+            for batch, _, recorded in self._derived(
+                sentences,
+                1,
+                lambda batch: Recorder(lambda step, *about: greedy(*about), len(batch.place), batch.n_steps),
+            ):
                 for place, row in zip(batch.place.tolist(), recorded.actions.tolist()):
                     result[place] = tuple(row[: 2 * len(sentences[place]) - 1])
         return result
 
-    def _derive(self, batch: _RowBatch, choose: Choose) -> NDArray[np.int32]:
-        """Heads (B, longest) of derivations in which every choice is made by `choose`."""
-        words, tables = self._look_up(batch.sentences)
-        stacks = _RowStacks(self._stack, words, tables.stack, self._read(words, tables), batch.sentence)
-        n_steps = 2 * words.lengths[batch.sentence] - 1
-        active = np.searchsorted(-n_steps, -np.arange(n_steps[0]), side="left")
-        for step, rows in enumerate(active.tolist()):
-            stacks.keep(rows)
-            if step < 2:  # there is nothing to reduce
-                reduces = left = np.zeros(rows, np.bool_)
-            else:
-                can_shift = stacks.read < stacks.lengths
-                can_reduce = stacks.read > (step + 1) // 2  # 2 * read - step words are on the stack
-                reduces, left = choose(step, stacks.logits(), can_shift, can_reduce)
-            stacks.advance(reduces, left)
-        return stacks.attached()
+    def _derived(
+        self, sentences: Sequence[Encoded], copies: int, chooser: Callable[[_RowBatch], Chooser]
+    ) -> Iterator[tuple[_RowBatch, NDArray[np.int32], Chooser]]:
+        """Every batch of derivations, their heads (B, longest), and what has made the choices in it."""
+        for group in _groups(_batches(sentences, copies)):
+            sizes = Sizes(*map(max, zip(*(batch.sizes for batch in group))))
+            work = sum(batch.sizes.row_words for batch in group)
+            inputs, tables = self._look_up([sentence for batch in group for sentence in batch.sentences])
+            words = room_for_words(sizes)
+            reader = WordReader(self._reading, words, tables, self._first, sizes, work)
+            below = None if self._first is None else self._first.stack
+            stacks = RowStacks(self._stack, words, tables.stack, below, reader.buffer, sizes, work)
+            start = 0
+            for batch in group:
+                n, n_places = len(batch.sentences), batch.sizes.places
+                words.lengths[:n] = batch.lengths
+                np.cumsum(batch.lengths[:-1] + 1, out=words.first[1:n])
+                words.inputs[:n_places] = inputs[start : start + n_places]
+                start += n_places
+                choose = chooser(batch)
+                reader.read(n)
+                yield batch, stacks.run(batch.sentence, choose), choose
 
-    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[_Words, _WordWeights]:
-        """Places of the words of sentences, longest first, and the tables for these words."""
-        lengths = np.array([len(sentence) for sentence in sentences], np.intp)
-        first = np.zeros(len(lengths), np.intp)
-        np.cumsum(lengths[:-1] + 1, out=first[1:])
+    def make_ready(self) -> None:
+        """Compiles what parsing needs, or loads it."""
+        sizes = Sizes(1, 1, 1, 1, 1)
+        words, tables = room_for_words(sizes), self._tables
+        work = PLENTY + 1
+        reader = WordReader(self._reading, words, tables, None, sizes, work)
+        RowStacks(self._stack, words, tables.stack, None, reader.buffer, sizes, work)
+
+    def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Ints, WordTables]:
+        """The tables for the words of sentences, and the row of each word; a 0 after each sentence."""
         tags = _ids([sentence.tags for sentence in sentences], len(self._tag_part), "tag")
         if not len(self._word_part):
-            return _Words(lengths, first, tags), self._tables
+            return tags, self._tables
         words = _ids([sentence.words for sentence in sentences], len(self._word_part), "word")
         pairs, inputs = np.unique(tags * len(self._word_part) + words, return_inverse=True)
         tag, word = np.divmod(pairs, len(self._word_part))
         embedded = np.maximum(self._tag_part[tag] + self._word_part[word], 0)
-        return _Words(lengths, first, inputs), self._tabulate(embedded)
-
-    def _read(self, words: _Words, tables: _WordWeights) -> Array:
-        """What the buffer contributes to the state layer, its bias included, at each place (N + S, H)."""
-        steps = np.arange(words.lengths[0])[:, None]
-        inside = steps < words.lengths
-        forward = (words.first + steps)[inside]  # places in the order in which they are read, step by step
-        backward = (words.first + words.lengths - 1 - steps)[inside]
-        inputs = words.inputs[forward], words.inputs[backward]
-        outputs = self._bidirectional(*inputs, inside.sum(axis=1), tables)
-        parts = np.matmul(outputs, self._from_buffer)
-        parts[0] += self._state_bias
-        result = np.empty((len(words.inputs), self.hidden), np.float32)
-        result[forward] = parts[0]
-        result[backward] += parts[1]
-        result[words.first + words.lengths] = self._empty_buffer
-        return result
-
-    def _bidirectional(self, forward: Ints, backward: Ints, active: Ints, tables: _WordWeights) -> Array:
-        """Outputs (2, N, H) of both LSTMs over inputs (N,) and (N,), `active` (longest,) of them a step."""
-        hidden, start = self.hidden, 0
-        outputs = np.empty((2, len(forward), hidden), np.float32)
-        scratch = np.empty(2 * 4 * int(active[0]) * hidden, np.float32)
-        h = c = np.zeros((2, int(active[0]), hidden), np.float32)
-        for rows in active.tolist():
-            now = slice(start, start + rows)
-            gates = scratch[: 2 * 4 * rows * hidden].reshape(2, 4, rows, hidden)
-            tables.forward.take(forward[now], axis=1, out=gates[0], mode="clip")
-            tables.backward.take(backward[now], axis=1, out=gates[1], mode="clip")
-            if start:
-                gates += np.matmul(h[:, None, :rows], self._both)
-            _activate(gates)
-            c = gates[:, 1] * c[:, :rows]
-            c += gates[:, 0] * gates[:, 3]
-            h = np.tanh(c, out=outputs[:, now])
-            h *= gates[:, 2]
-            start += rows
-        return outputs
-
-
-class _RowStacks:
-    """The stacks of all rows of a batch, which share its words; `buffer` is what `Arena._read` gives.
-
-    `read` (b,) is the number of words a row has read, `top` (b,) its top state. The words of row r are
-    numbered from r * longest on.
-    """
-
-    def __init__(
-        self, weights: _StackWeights, words: _Words, table: Array, buffer: Array, sentence: Ints
-    ) -> None:
-        self.weights, self.inputs, self.table, self.buffer = weights, words.inputs, table, buffer
-        self.lengths, self.first = words.lengths[sentence], words.first[sentence]
-        n_rows, n_words, hidden = len(sentence), int(self.lengths.sum()), buffer.shape[1]
-        n_states = 2 * n_words - n_rows + 1
-        self.longest = int(self.lengths[0])
-        self.read = np.zeros(n_rows, np.intp)
-        self.top = np.zeros(n_rows, np.intp)
-        self.base = np.arange(n_rows) * self.longest  # number of the row's first word
-        self.heads = np.full(n_rows * self.longest, -1, np.intp)  # a word's head, both by these numbers
-
-        self.h = np.empty((n_states, hidden), np.float32)
-        self.c = np.empty((n_states, hidden), np.float32)
-        self.h[0] = self.c[0] = 0
-        self.below = np.zeros(n_states, np.intp)
-        self.word = np.zeros(n_states, np.intp)  # the head word of the item
-        self.product = np.zeros(n_states, np.intp)  # where `products` has W h of the state below
-        self.products = np.empty((4, n_words, hidden), np.float32)
-        self.n_states, self.n_products = 1, 0
-
-        self.scratch = np.empty(4 * n_rows * hidden, np.float32)
-        # np.maximum with an array of zeros is three times as fast as with 0.
-        self.zeros = np.zeros(n_rows * (hidden + 1), np.float32)
-
-    def keep(self, rows: int) -> None:
-        """Forgets all but the first rows; the others are complete."""
-        if rows < len(self.top):
-            self.top, self.read, self.base = self.top[:rows], self.read[:rows], self.base[:rows]
-            self.lengths, self.first = self.lengths[:rows], self.first[:rows]
-
-    def _rectify(self, x: Array) -> None:
-        np.maximum(x, self.zeros[: x.size].reshape(x.shape), out=x)
-
-    def logits(self) -> Array:
-        """Scores (3, b) of the actions, also of illegal ones."""
-        state = self.h.take(self.top, axis=0) @ self.weights.from_stack
-        state += self.buffer.take(self.first + self.read, axis=0)
-        self._rectify(state)
-        result: Array = self.weights.actions @ state.T
-        result += self.weights.actions_bias
-        return result
-
-    def advance(self, reduces: Flags, left: Flags) -> None:
-        """One action for every row: LEFT_REDUCE, RIGHT_REDUCE or SHIFT. New states: first the reductions'."""
-        reduce, shift = reduces.nonzero()[0], (~reduces).nonzero()[0]
-        rows, k = len(reduces), len(reduce)
-        new = slice(self.n_states, self.n_states + rows)
-        middle = self.n_states + k
-        gates = self.scratch[: self.weights.recurrent.shape[2] * 4 * rows].reshape(4, rows, -1)
-        if k:
-            self._reduce(reduce, left[reduce], slice(new.start, middle), gates[:, :k])
-        if k < rows:
-            self._shift(shift, slice(middle, new.stop), gates[:, k:])
-        _activate(gates)
-        c = np.multiply(self.c.take(self.below[new], axis=0), gates[1], out=self.c[new])
-        c += np.multiply(gates[0], gates[3], out=gates[0])
-        h = np.tanh(c, out=self.h[new])
-        h *= gates[2]
-        self.top[reduce] = np.arange(new.start, middle)
-        self.top[shift] = np.arange(middle, new.stop)
-        self.n_states = new.stop
-
-    def _reduce(self, rows: Ints, left: Flags, new: slice, gates: Array) -> None:
-        """Sets up the `new` states of `rows` (k,), and their gates (4, k, H) before activation."""
-        top = self.top[rows]
-        second = self.below[top]
-        pair = np.empty((len(rows), 2), np.intp)  # head, dependent
-        pair[:, 0] = np.where(left, top, second)
-        pair[:, 1] = np.where(left, second, top)
-        words = self.word[pair]
-        self.heads[words[:, 1]] = self.word[new] = words[:, 0]
-        self.below[new] = self.below[second]
-        product = self.product[new] = self.product[second]
-
-        x = self.h.take(pair, axis=0).reshape(len(rows), -1) @ self.weights.compose
-        x += self.weights.compose_bias
-        self._rectify(x)
-        np.add(self.products.take(product, axis=1), np.matmul(x, self.weights.inputs), out=gates)
-
-    def _shift(self, rows: Ints, new: slice, gates: Array) -> None:
-        """Sets up the `new` states of `rows` (m,), and their gates (4, m, H) before activation."""
-        top, read = self.top[rows], self.read[rows]
-        self.word[new] = self.base[rows] + read
-        self.below[new] = top
-        products = slice(self.n_products, self.n_products + len(rows))
-        self.product[new] = np.arange(products.start, products.stop)
-        self.n_products = products.stop
-
-        product = np.matmul(self.h.take(top, axis=0), self.weights.recurrent, out=self.products[:, products])
-        np.add(product, self.table.take(self.inputs[self.first[rows] + read], axis=1), out=gates)
-        self.read[rows] = read + 1
-
-    def attached(self) -> NDArray[np.int32]:
-        """Heads (B, longest), 1..n and 0 for the root."""
-        heads = np.where(self.heads < 0, 0, self.heads % self.longest + 1)
-        return heads.astype(np.int32).reshape(-1, self.longest)
+        return inputs, self._tabulate(embedded)
 
 
 def _lstm(weights: Mapping[str, Array], name: str, hidden: int) -> _LstmWeights:
     """The weights of an LSTM by gate, with the inner halves of the sigmoids and the whole forget bias."""
-    factor = np.array([0.5, 0.5, 0.5, 1.0], np.float32)[:, None, None]
+    factor = np.full(4 * hidden, 0.5, np.float32)
+    factor[3 * hidden :] = 1
     inputs, recurrent = (
-        np.ascontiguousarray(weights[f"{name}/{part}"].reshape(4, hidden, hidden).transpose(0, 2, 1) * factor)
+        np.ascontiguousarray(
+            (weights[f"{name}/{part}"] * factor[:, None]).reshape(4, hidden, hidden).transpose(0, 2, 1)
+        )
         for part in ("input", "recurrent")
     )
-    bias = weights[f"{name}/bias"].reshape(4, 1, hidden).copy()
-    bias[1] += FORGET
+    bias = weights[f"{name}/bias"].copy()
+    bias[hidden : 2 * hidden] += FORGET
     return _LstmWeights(inputs, recurrent, bias * factor)
-
-
-def _activate(gates: Array) -> None:
-    """Turns pre-activations (..., 4, rows, H) into gates."""
-    np.tanh(gates, out=gates)
-    sigmoids = gates[..., :3, :, :]
-    sigmoids *= np.float32(0.5)
-    sigmoids += np.float32(0.5)
 
 
 def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
@@ -424,18 +292,42 @@ def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
 
 def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_RowBatch]:
     """All derivations (`copies` of every sentence that is not empty), longest first, in batches."""
-    lengths = np.array([len(sentence) for sentence in sentences], np.intp)
+    lengths = np.array([len(sentence.tags) for sentence in sentences], np.intp)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     start, stop = 0, len(order) * copies
     while start < stop:
         longest = int(lengths[order[start // copies]])
         rows = np.arange(start, min(stop, start + max(1, min(ROWS, WORDS // longest))))
         place = order[rows // copies]
-        members = order[start // copies : rows[-1] // copies + 1].tolist()
+        members = order[start // copies : rows[-1] // copies + 1]
+        sizes = Sizes(
+            len(members),
+            int(lengths[members].sum()),
+            len(rows),
+            int(lengths[place].sum()),
+            len(rows) * longest,
+        )
         yield _RowBatch(
-            [sentences[k] for k in members], rows // copies - start // copies, place, rows % copies
+            [sentences[k] for k in members.tolist()],
+            rows // copies - start // copies,
+            place,
+            rows % copies,
+            lengths[members],
+            sizes,
         )
         start = int(rows[-1]) + 1
+
+
+def _groups(batches: Iterator[_RowBatch]) -> Iterator[list[_RowBatch]]:
+    """The batches, as many at a time as have room, and a table of different words, in common."""
+    group: list[_RowBatch] = []
+    for batch in batches:
+        if sum(other.sizes.words for other in group) + batch.sizes.words > GROUP and group:
+            yield group
+            group = []
+        group.append(batch)
+    if group:
+        yield group
 
 
 def _empty(n_samples: int, n: int) -> SampledTrees:

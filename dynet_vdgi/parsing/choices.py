@@ -21,7 +21,7 @@ a reduction there would be LEFT_REDUCE (b,)."""
 NEVER = -1e9  # score of an illegal SHIFT
 
 
-def greedy(step: int, logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
+def greedy(logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, Flags]:
     """Takes the best legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
     shift, left, right = logits
     reduces = np.maximum(left, right) > shift

@@ -427,20 +427,20 @@ def train_epoch(
     n_tags: int,
     weights: Weights,
     totals: Weights,
-    step: int,
+    step: Ints,
     exploring: bool,
     levels: int,
-) -> int:
+    room: Room,
+) -> None:
     """One pass of the perceptron over sentences, as in `parse_all`, in this order (S,), with gold heads (N,).
 
     Adds to the weights (B, 3), and to totals (B, 3) each addition times the number of the action, counted
-    from `step` on: the average over T actions then is weights - totals / T. Where the best action loses gold
-    arcs that another one keeps, learns; then takes that other one, or, exploring, its own. Gives the next
-    step.
+    from step (1,) on, which becomes the next one: the average over T actions then is weights - totals / T.
+    Where the best action loses gold arcs that another one keeps, learns; then takes that other one, or,
+    exploring, its own.
     """
-    state, shift = new_state(first), shift_of(weights)
-    atoms, buckets = np.zeros(N_ATOMS, np.uint64), np.zeros(levels * N_TEMPLATES, np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    state, atoms, buckets, scores, costs = room
+    shift, at = shift_of(weights), step[0]
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
         begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
@@ -448,7 +448,7 @@ def train_epoch(
         for _ in range(2 * n):
             action = forced(size, front, n)
             if action >= 0:  # nothing to learn
-                step += 1
+                at += 1
                 size, front = advance(state, action, size, front, n)
                 continue
             find_buckets(state, size, front, shift, atoms, buckets)
@@ -459,10 +459,10 @@ def train_epoch(
                 for bucket in buckets:
                     weights[bucket, target] += 1
                     weights[bucket, action] -= 1
-                    totals[bucket, target] += step
-                    totals[bucket, action] -= step
+                    totals[bucket, target] += at
+                    totals[bucket, action] -= at
                 if not exploring:
                     action = target
-            step += 1
+            at += 1
             size, front = advance(state, action, size, front, n)
-    return step
+    step[0] = at

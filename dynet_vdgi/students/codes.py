@@ -8,14 +8,20 @@ of these.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from dynet_vdgi import side_by_side
+from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
@@ -24,7 +30,11 @@ from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS
 from dynet_vdgi.students.perceptron import code_of
 
+Ints = NDArray[np.int64]
 _Seen = tuple[tuple[str, ...], ...]
+_Pair = tuple[str, str]
+
+_AT_ONCE = 500
 
 LEVELS = 2
 SEEN_OFTEN = 3
@@ -42,20 +52,26 @@ class Codes:
     @classmethod
     def of_trees(cls, prior: Prior, trees: Sequence[Sentence]) -> Codes:
         """The symbols of the sentences that a student is to learn from."""
-        known: set[str] = set()
+        pairs: Numbering[_Pair] = Numbering()
+        numbers: list[Ints] = []
+        parts = [trees[start : start + _AT_ONCE] for start in range(0, len(trees), _AT_ONCE)]
+        for found, read in side_by_side.by_processes(_pairs_of, zip(repeat(prior), parts)):
+            numbers.append(np.array([pairs(pair) for pair in found], np.int64)[read])
+        flat = np.concatenate([np.zeros(0, np.int64), *numbers])
         times: Counter[str] = Counter()
-        read: dict[_Seen, list[tuple[str, str]]] = {}
-        for sentence in trees:
-            symbols, marked = prior.student_symbols(sentence)
-            read[_seen_of(sentence)] = list(zip(symbols, marked))
-            known.update(symbols)
-            times.update(marked)
+        seen, first, counts = np.unique(flat, return_index=True, return_counts=True)
+        for place in np.argsort(first).tolist():  # of equally frequent ones, those that come first
+            times[pairs.known[seen[place]][1]] += int(counts[place])
         frequent = [
             symbol for symbol, count in times.most_common((1 << COARSE_BITS) - 2) if count >= SEEN_OFTEN
         ]
+        known = {symbol for symbol, _ in pairs.known}
         every = known | set(map(coarse, known))
         codes = cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
-        codes._read.update({seen: codes._numbered(pairs) for seen, pairs in read.items()})
+        numbered = np.array([codes.code(*pair) for pair in pairs.known], np.int64)[flat]
+        ends = np.cumsum([0, *map(len, trees)]).tolist()
+        codes._of_trees.frombytes(numbered.tobytes())
+        codes._places.update({_seen_of(tree): start for tree, start in zip(trees, ends)})
         return codes
 
     @property
@@ -74,16 +90,21 @@ class Codes:
     def _known(self) -> dict[tuple[str, str], int]:
         return {}
 
-    def __call__(self, sentence: Sentence) -> list[int]:
+    def __call__(self, sentence: Sentence) -> Sequence[int]:
         """The numbers (n,) of a sentence's words, for a parser of two levels."""
-        if self._read and (numbers := self._read.get(_seen_of(sentence))) is not None:
-            return numbers
+        if self._places and (place := self._places.get(_seen_of(sentence))) is not None:
+            return self._of_trees[place : place + len(sentence)]
         return self._numbered(list(zip(*self.prior.student_symbols(sentence))))
 
     @cached_property
-    def _read(self) -> dict[_Seen, list[int]]:
-        """Of the sentences that a student learns from, which are asked about several times meanwhile."""
+    def _places(self) -> dict[_Seen, int]:
+        """Where the sentences that a student learns from, and which are asked about again, ..."""
         return {}
+
+    @cached_property
+    def _of_trees(self) -> array[int]:
+        """... have their numbers."""
+        return array("q")
 
     def _numbered(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         known = self._known
@@ -124,3 +145,10 @@ class _StoredCodes(msgspec.Struct):
 def _seen_of(sentence: Sentence) -> _Seen:
     """All that symbols of a sentence's words depend on."""
     return sentence.forms, sentence.tags, sentence.xpos, sentence.feats, sentence.gaps
+
+
+def _pairs_of(prior: Prior, sentences: Sequence[Sentence]) -> tuple[list[_Pair], Ints]:
+    """The different pairs of symbols that the sentences' words have, and the number of each word's."""
+    pairs: Numbering[_Pair] = Numbering()
+    read = [pairs(pair) for sentence in sentences for pair in zip(*prior.student_symbols(sentence))]
+    return pairs.known, np.array(read, np.int64)

@@ -64,10 +64,13 @@ class Perceptron:
             raise VdgiError("the perceptron learns from trees, and a sentence has none")
         vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
         codes = Codes.of_trees(prior, given) if prior is not None and makes_symbols(prior) else None
-        words = [told(tree, vocabulary, codes) for tree in given]
-        heads = [tree.heads or () for tree in given]
         n_tags, levels = (codes.n_tags, LEVELS) if codes else (len(vocabulary.tags), 1)
-        self._model = train(words, heads, n_tags, self.settings, self.seed, levels)
+        # The lists are nobody's but the callee's, which forgets them.
+        self._model = train(
+            [told(tree, vocabulary, codes) for tree in given],
+            [tree.heads or () for tree in given],
+            *(n_tags, self.settings, self.seed, levels),
+        )
         self.vocabulary, self.codes = vocabulary, codes
         return self
 

@@ -7,19 +7,19 @@ gives up little of its teacher's accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi import memory, side_by_side
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.jit import announced
 from dynet_vdgi.machine_code import PLENTY, Kernel
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
@@ -34,9 +34,13 @@ LOG2_BUCKETS_AT_MOST = 26
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_Rows = tuple[Ints, Floats]
+"""Rows (k,) of weights that are not zero, and they (k, 3)."""
+
 _NOTHING: Ints = np.zeros(0, np.int64)
 _NO_MARGINS: Floats = np.zeros(0)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
+_TRAIN = Kernel(arc_hybrid.train_epoch, "the perceptron")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,7 @@ class PerceptronModel:
         _PARSE(
             *(tags, first, self.n_tags, self.weights, given, small, decisions, heads, margins),
             *(self.levels, room),
-            work=max(work, len(tags)),
+            work=max(work, (1 + self.levels) * len(tags)),
         )
         memory.judge(decisions)
         self._memories.append(memory)
@@ -186,42 +190,59 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
+    del tags, heads  # where nobody else has them, they need more memory than all that follows
+    memory.give_back()
+    numbers = flat.astype(np.int32), gold.astype(np.int32), first, n_tags, settings
+    del flat, gold
+    # The first order is what the seed alone gives.
+    orders = [[seed, which] if which else [seed] for which in range(settings.orders)]
+    found: list[_Rows] = []
+    at_once = side_by_side.n_allowed()
+    for start in range(0, len(orders), at_once):
+        some = orders[start : start + at_once]
+        found += side_by_side.each(_averaged, [(*numbers, seeds, levels) for seeds in some])
     total = np.zeros((1 << settings.log2_buckets, N_ACTIONS))
-    for which in range(settings.orders):
-        # The first order is what the seed alone gives.
-        seeds = [seed, which] if which else [seed]
-        total += _averaged(flat, gold, first, n_tags, settings, seeds, levels)
+    for rows, weights in found:
+        total[rows] += weights
     total /= settings.orders
     return PerceptronModel(n_tags, total.astype(np.float32), levels)
 
 
 def _averaged(
-    flat: Ints,
-    gold: Ints,
+    flat: NDArray[np.int32],
+    gold: NDArray[np.int32],
     first: Ints,
     n_tags: int,
     settings: PerceptronSettings,
     seeds: Sequence[int],
     levels: int,
-) -> NDArray[np.float64]:
-    """The weights (buckets, 3) of one perceptron, averaged over its actions."""
+) -> _Rows:
+    """The weights of one perceptron, averaged over its actions."""
     n_buckets = 1 << settings.log2_buckets
-    weights, totals = np.zeros((n_buckets, N_ACTIONS)), np.zeros((n_buckets, N_ACTIONS))
-    kernel, step = _train_kernel(), 0
+    weights, totals = np.zeros((n_buckets, N_ACTIONS), np.float32), np.zeros((n_buckets, N_ACTIONS))
+    step, room = np.zeros(1, np.int64), arc_hybrid.Room.to_parse(first, levels)
     for epoch in range(1, settings.epochs + 1):
         rng = np.random.default_rng([*seeds, epoch])
-        order = rng.permutation(len(first) - 1)
-        chance = rng.random(len(flat))
-        if levels == 1:
-            seen = np.where(chance < settings.unknown, UNKNOWN, flat)
-        else:  # the fine tag, or both
-            seen = np.where(chance < settings.unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
-            seen = np.where(chance < settings.unknown / 4, UNKNOWN, seen)
+        order, seen = rng.permutation(len(first) - 1), _seen(flat, rng, settings.unknown, levels)
         exploring = epoch >= settings.explore_from
-        step = kernel(seen, gold, first, order, n_tags, weights, totals, step, exploring, levels)
+        numbers = n_tags, weights, totals, step, exploring, levels
+        _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
     totals /= step  # in place: these arrays are what takes most memory in training
-    weights -= totals
-    return weights
+    np.subtract(weights, totals, out=totals)
+    rows = np.flatnonzero(totals.any(axis=1))
+    return rows, totals[rows]
+
+
+def _seen(
+    flat: NDArray[np.int32], rng: np.random.Generator, unknown: float, levels: int
+) -> NDArray[np.int32]:
+    """The tags (N,) as one pass sees them: some are hidden; with two levels the fine one, or both."""
+    chance = rng.random(len(flat))
+    if levels == 1:
+        return np.where(chance < unknown, np.int32(UNKNOWN), flat)
+    seen = np.where(chance < unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
+    seen[chance < unknown / 4] = UNKNOWN
+    return seen
 
 
 def code_of(coarse: int, fine: int) -> int:
@@ -242,13 +263,3 @@ def _check_range(numbers: Ints, high: int | Ints, name: str) -> None:
         place = int(wrong.argmax())
         limit = int(np.broadcast_to(high, numbers.shape)[place])
         raise ValueError(f"{name} {numbers[place]} is outside 0..{limit}")
-
-
-@cache
-def _train_kernel() -> Callable[..., int]:
-    """`arc_hybrid.train_epoch`, compiled."""
-    with announced("the perceptron"):
-        nothing, first = _packed([])
-        weights = np.zeros((2, N_ACTIONS))
-        arc_hybrid.train_epoch(nothing, nothing, first, nothing, 0, weights, weights, 0, False, 1)
-    return arc_hybrid.train_epoch

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import progress
+from dynet_vdgi import progress, side_by_side
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
@@ -20,6 +20,8 @@ from dynet_vdgi.grammar.views import View
 
 LONGEST_VOTER = 40
 """Words of sentences that teachers are asked about how probable arcs are, for confidence."""
+
+_AT_ONCE = 500
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
@@ -105,13 +107,17 @@ class SymbolTeacher(Teacher, Generic[Model]):
         sentences = list(text)
         short = [s for s in sentences if len(s) <= self.max_len] if self.max_len else sentences
         learnt_from = short or sentences
-        views = [prior.view(sentence) for sentence in progress.over(learnt_from, "sentences")]
-        rows = [prior.symbols(view) for view in views]
-        potentials = [prior.potentials_of(view) for view in views]
+        read: list[ReadSentence] = []
+        with progress.Bar("sentences", len(learnt_from)) as bar:
+            calls = ((prior, part) for part in parts_of(learnt_from))
+            for part in side_by_side.by_processes(_read, calls):
+                read += part
+                bar.update(len(part))
+        rows, finer, potentials = (list(column) for column in zip(*read)) if read else ([], [], [])
         self.symbols = symbols = with_coarse(rows)
         ids = symbol_ids(rows, symbols)
         model = self._learnt(SymbolText(learnt_from, ids, potentials, len(symbols) + 1, prior))
-        model, symbols = self._refined(model, symbols, views, potentials, prior)
+        model, symbols = self._refined(model, symbols, rows, finer, potentials, prior)
         self.symbols, self.prior, self._model = symbols, prior, model
         return self
 
@@ -128,11 +134,15 @@ class SymbolTeacher(Teacher, Generic[Model]):
         self,
         model: Model,
         symbols: tuple[str, ...],
-        views: list[View],
+        rows: list[list[str]],
+        finer: list[list[str]],
         potentials: list[Floats],
         prior: Prior,
     ) -> tuple[Model, tuple[str, ...]]:
-        """The model after a last stage, and its symbols; by default there is none."""
+        """The model after a last stage, and its symbols; by default there is none.
+
+        rows, finer: the symbols of each sentence's words, and the same told apart by words.
+        """
         return model, symbols
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
@@ -151,9 +161,27 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return VdgiError(f"this {self.name} has not learnt yet: call fit(text, prior) first")
 
 
+class ReadSentence(NamedTuple):
+    """What a teacher of symbols has of one: symbols (n,), told apart by words (n,), potentials."""
+
+    symbols: list[str]
+    finer: list[str]
+    potentials: Floats  # (n + 1, n + 1)
+
+
+def _read(prior: Prior, sentences: Sequence[Sentence]) -> list[ReadSentence]:
+    views = map(prior.view, sentences)
+    return [ReadSentence(prior.symbols(v), prior.split_symbols(v), prior.potentials_of(v)) for v in views]
+
+
+def parts_of(sentences: Sequence[Sentence]) -> list[Sequence[Sentence]]:
+    """The sentences, so many at a time, since potentials and marginals take much memory."""
+    return [sentences[start : start + _AT_ONCE] for start in range(0, len(sentences), _AT_ONCE)]
+
+
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
     """For marginals (n + 1, n) of each sentence, the projective tree with one root and the highest sum."""
-    return [chart.expected_best(matrix) for matrix in marginals]
+    return chart.expected_best_of_all(marginals)
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:

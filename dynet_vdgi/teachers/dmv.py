@@ -25,26 +25,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi import progress
+from dynet_vdgi import progress, side_by_side
 from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, best_trees, is_voter, symbol_ids
-from dynet_vdgi.teachers.inside_outside import add_counts, make_ready, posterior_of
+from dynet_vdgi.teachers.common import (
+    Heads,
+    SymbolTeacher,
+    SymbolText,
+    best_trees,
+    is_voter,
+    parts_of,
+    symbol_ids,
+)
+from dynet_vdgi.teachers.inside_outside import (
+    SUM_TREES,
+    BlockedText,
+    DmvFactors,
+    blocks_of,
+    room_for,
+    shares_of,
+    work_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_AT_ONCE = 500
-"""Sentences whose potentials and marginals are kept at a time, since these take much memory."""
-
+_NOTHING: Floats = np.zeros(0)
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
 is no tree without them."""
@@ -85,25 +100,42 @@ class DmvModel:
         """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `fit`."""
         return self.expected(Packed.of(tags, potentials, len(self.root)))
 
-    def expected(self, text: Packed) -> tuple[Counts, float]:
+    def expected(self, packed: Packed) -> tuple[Counts, float]:
         """The same, of sentences that are packed already."""
-        make_ready()
-        counts = Counts(np.zeros_like(self.root), np.zeros_like(self.choose), np.zeros_like(self.stop))
-        log_z = add_counts(*text[:3], self.root, self.choose, self.stop, *counts)
-        return counts, log_z - text.log_scale
+        text, given = packed.in_blocks(), self._parameters()
+
+        def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
+            counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
+            room, work = room_for(text, begin, end), work_of(text, begin, end)
+            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work)
+            return counts, total
+
+        sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
+        counts = (np.sum(each, axis=0) for each in zip(*sums))  # one after the other
+        return Counts(*counts), _checked_log_z(sum(totals), packed)
+
+    def _parameters(self) -> DmvFactors:
+        going_on = (1.0 - self.stop)[..., None] * self.choose
+        return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
 
     def marginals(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
         """Probabilities (n + 1, n) of arcs of one sentence, by head, ROOT first, and dependent.
 
         tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
         """
-        words, _, own, _ = Packed.of([tags], [potentials], len(self.root))
-        if not len(words):
-            return np.zeros((1, 0))
-        make_ready()
-        own = own.reshape(len(words) + 1, len(words))
-        posterior, _ = posterior_of(words, own, self.root, self.choose, self.stop)
-        return np.vstack([posterior.roots, posterior.arcs.sum(axis=0)])
+        return self.all_marginals(Packed.of([tags], [potentials], len(self.root)))[0]
+
+    def all_marginals(self, packed: Packed) -> list[Floats]:
+        """The same of many sentences."""
+        text, given, marginals = packed.in_blocks(), self._parameters(), np.zeros_like(packed.potentials)
+
+        def of_share(begin: int, end: int) -> Floats:
+            total, room, work = np.zeros(1), room_for(text, begin, end), work_of(text, begin, end)
+            SUM_TREES(text, begin, end, given, given, marginals, total, room, work=work)
+            return total
+
+        _checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
+        return packed.by_sentence(marginals)
 
     def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
         """The projective tree with one root of which most arcs are expected to be right."""
@@ -113,7 +145,7 @@ class DmvModel:
         """The trees of many sentences."""
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        return best_trees([self.marginals(*both) for both in zip(tags, potentials)])
+        return best_trees(self.all_marginals(Packed.of(tags, potentials, len(self.root))))
 
 
 # ---------------------------------------------------------------------------------------------- learning
@@ -179,7 +211,7 @@ def normalised(counts: Floats) -> Floats:
 
 
 class Packed(NamedTuple):
-    """Sentences one after the other, as `inside_outside.add_counts` wants them."""
+    """Sentences one after the other: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
 
     tags: Ints
     first: Ints
@@ -192,16 +224,25 @@ class Packed(NamedTuple):
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
         words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]
-        columns, log_scale = [], 0.0
+        first = np.cumsum([0, *map(len, words)])
+        packed = np.empty(sum(len(sentence) * (len(sentence) + 1) for sentence in words))
+        at, log_scale = 0, 0.0
         for sentence, matrix in zip(words, potentials):
             linear, scale = _linear(np.asarray(matrix, dtype=np.float64), len(sentence))
-            columns.append(linear)
+            packed[at : at + len(linear)] = linear
+            at += len(linear)
             log_scale += scale
         flat = np.concatenate([*words, np.zeros(0, np.int64)])
         if len(flat) and not 0 <= flat.min() <= flat.max() < n_tags:
             raise ValueError(f"tags must be 0 to {n_tags - 1}, not {flat.min()} to {flat.max()}")
-        first = np.cumsum([0, *map(len, words)])
-        return cls(flat, first, np.concatenate([*columns, np.zeros(0)]), log_scale)
+        return cls(flat, first, packed, log_scale)
+
+    def in_blocks(self) -> BlockedText:
+        """What `inside_outside` works on."""
+        lengths = np.diff(self.first)
+        cells = lengths * (lengths + 1)
+        starts = np.cumsum(cells) - cells
+        return BlockedText(self.tags, self.first, self.potentials, starts, *blocks_of(self.first))
 
     def by_sentence(self, arcs: Floats) -> list[Floats]:
         """What is laid out as the potentials, as a matrix (n + 1, n) of each sentence."""
@@ -210,6 +251,14 @@ class Packed(NamedTuple):
         return [
             arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())
         ]
+
+
+def _checked_log_z(log_z: Any, packed: Packed) -> float:
+    """The log of all potentials' sum over trees, in nats. Raises: ArithmeticError, there is none."""
+    total = float(np.sum(log_z))
+    if np.isnan(total):
+        raise ArithmeticError("potentials are too far apart to sum over trees")
+    return total - packed.log_scale
 
 
 def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
@@ -250,7 +299,8 @@ class Dmv(SymbolTeacher[DmvModel]):
         self,
         model: DmvModel,
         symbols: tuple[str, ...],
-        views: list[View],
+        rows: list[list[str]],
+        finer: list[list[str]],
         potentials: list[Floats],
         prior: Prior,
     ) -> tuple[DmvModel, tuple[str, ...]]:
@@ -260,8 +310,7 @@ class Dmv(SymbolTeacher[DmvModel]):
             return model, symbols
         from dynet_vdgi.teachers.refinement import refined, split
 
-        finer = [prior.split_symbols(view) for view in views]
-        found = split([prior.symbols(view) for view in views], finer, int(words.number("least", 15)))
+        found = split(rows, finer, int(words.number("least", 15)))
         every = (*symbols, *found)
         ids = {name: k for k, name in enumerate(symbols)}
         # The unknown symbol comes last in both.
@@ -281,15 +330,16 @@ class Dmv(SymbolTeacher[DmvModel]):
     ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
         heads: list[Heads] = []
         votes: list[tuple[Sentence, Floats]] = []
-        for start in range(0, len(sentences), _AT_ONCE):
-            part = sentences[start : start + _AT_ONCE]
-            marginals = self.marginals(part)
-            heads += best_trees(marginals)
-            votes += [both for both in zip(part, marginals) if is_voter(both[0])][: n_votes - len(votes)]
+        parts = parts_of(sentences)
+        n_voters = np.cumsum([0, *(sum(map(is_voter, part)) for part in parts)]).clip(max=n_votes)
+        calls = zip(repeat(self), parts, np.diff(n_voters).tolist())
+        for part, (trees, said) in zip(parts, side_by_side.by_processes(_heads_and_votes, calls)):
+            heads += trees
+            votes += zip(filter(is_voter, part), said)
         return heads, votes
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        return [self.model.marginals(*both) for both in zip(*self.encoded(sentences))]
+        return self.model.all_marginals(Packed.of(*self.encoded(sentences), len(self.model.root)))
 
     def score(self, sentences: Iterable[Sentence]) -> float:
         """Log-likelihood of the sentences under model and prior, in nats: the sum of log Z."""
@@ -298,3 +348,12 @@ class Dmv(SymbolTeacher[DmvModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Stage, log-likelihood and penalised log-likelihood of each iteration, in nats."""
         return [iteration._asdict() for iteration in self.model.log]
+
+
+def _heads_and_votes(
+    teacher: Dmv, sentences: Sequence[Sentence], n_votes: int
+) -> tuple[list[Heads], list[Floats]]:
+    """Trees of sentences, and marginals of the first ones that are voters."""
+    marginals = teacher.marginals(sentences)
+    said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
+    return best_trees(marginals), said[:n_votes]

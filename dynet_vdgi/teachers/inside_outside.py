@@ -2,269 +2,379 @@
 
 The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into
 half-trees as by Eisner (1996): a head makes its children on either side from the inside out, and on each side
-stops once. Cubic in the number of words, compiled by numba. Functions that call each other are in one module:
-numba looks only there to see whether what it keeps on disk is still valid.
+stops once. Cubic in the number of words, in machine code, and for a block of equally long sentences at once:
+what is innermost are the sentences, so that the processor adds and multiplies several in one instruction.
 
-Letters: n words, T tags; words are 0..n-1 here. `side` is LEFT or RIGHT, where a child stands, seen from its
-head; `valence` is 0 for the first child on that side, 1 for those after it.
+Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT or RIGHT,
+where a child stands, seen from its head; `valence` is 0 for the first child on that side, 1 for those after
+it. A cell is a pair of words i and j, number i * n + j.
+
+Compiling takes seconds and grows with each array and each place where a function is called: hence large
+arrays, loops over the sides, and one kernel for all.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.jit import announced, compiled
+from dynet_vdgi.jit import compiled
+from dynet_vdgi.machine_code import Kernel
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
 """Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
 
+LANES = 16
+"""Sentences of a block, if they are not long."""
+
+SHORT = 60
+"""Words of sentences that are taken in blocks; longer ones, of which there are few, one by one."""
+
+SHARES = 8
+"""Parts of a text that may be summed over at the same time; always as many, so that sums are always equal."""
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Scores(NamedTuple):
-    """Factors of one sentence's trees; also their posterior probabilities, which have the same shapes."""
+class BlockedText(NamedTuple):
+    """Sentences, and the blocks that they are taken in."""
 
-    arcs: Floats  # (2, n, n): valence, head, dependent
-    roots: Floats  # (n,)
-    stops: Floats  # (2, 2, n): side, whether there are children on it, head
+    tags: Ints  # of all words, one sentence after the other
+    first: Ints  # (S + 1,): sentence k has tags[first[k]:first[k + 1]]
+    potentials: Floats  # no logs; sentence k has (n + 1) * n, by head, ROOT first, and dependent, ...
+    starts: Ints  # ... from starts[k] on; (S,)
+    order: Ints  # the sentences, by length
+    bounds: Ints  # (K + 1,): block k has order[bounds[k]:bounds[k + 1]]
 
 
-class Chart(NamedTuple):
-    """Sums over half-trees, each (n, n) by head and farthest word; for the outside pass their derivatives."""
+class DmvFactors(NamedTuple):
+    """Those of a model, ready to multiply; also counts, shaped like them."""
 
-    link: Floats  # up to a child, whose own far side is not there yet
-    open_left: Floats  # may get further children
-    open_right: Floats
-    closed_left: Floats  # has stopped
-    closed_right: Floats
+    root: Floats  # (T,)
+    choose: Floats  # (T, 2, 2, T): head, side, valence, dependent; times going on
+    stop: Floats  # (T, 2, 2): head, side, valence
+
+
+class BlockRoom(NamedTuple):
+    """What the kernel works with; enough for the longest sentences and the largest block.
+
+    Factors of trees, sums over half-trees, the derivatives of log Z by these, and posteriors of the factors.
+    """
+
+    cells: Floats  # (14, cells, B): by head and dependent or farthest word
+    words: Floats  # (10, n, B): by head
+    sums: Floats  # (3, B)
+
+
+LINK, OPEN, CLOSED = 0, 1, 3
+"""Planes of cells, the latter two with one for each side. Half-trees up to a child whose own far side is not
+there yet; which may get further children; which have stopped."""
+
+SLOPES = 5  # the same planes of derivatives, from here on
+ARCS, OF_ARCS = 10, 12  # with one for each valence
+ROOTS, STOPS = 0, 1
+"""Planes of words; stops: 2 * side + whether there are children on it."""
+
+OF_ROOTS, OF_STOPS = 5, 6
+Z, SLOPE, SUM = range(3)
+
+
+def blocks_of(first: Ints) -> tuple[Ints, Ints]:
+    """`BlockedText.order` and `BlockedText.bounds` of sentences that begin and end at first (S + 1,)."""
+    lengths = np.diff(first)
+    order = np.argsort(lengths, kind="stable")
+    order = order[lengths[order] > 0]
+    bounds = [0]
+    values, counts = np.unique(lengths[order], return_counts=True)
+    for n, count in zip(values.tolist(), counts.tolist()):
+        lanes = LANES if n <= SHORT else 1
+        bounds += range(bounds[-1] + lanes, bounds[-1] + count, lanes)
+        bounds.append(bounds[-1] + (count - 1) % lanes + 1)
+    return order, np.array(bounds, np.int64)
+
+
+def shares_of(text: BlockedText) -> list[tuple[int, int]]:
+    """First block and end of up to SHARES shares of about equal work, and of those with long sentences."""
+    lengths, sizes = _blocks(text)
+    n_short = int(np.searchsorted(lengths, SHORT, "right"))
+    done = np.cumsum(lengths[:n_short] ** 3 * sizes[:n_short])
+    total = done[-1] if n_short else 0
+    ends = np.searchsorted(done, np.arange(1, SHARES) * total / SHARES)
+    cuts = np.unique([0, *ends, *range(n_short, len(sizes) + 1)]).tolist()
+    return list(zip(cuts, cuts[1:])) or [(0, 0)]
+
+
+def work_of(text: BlockedText, begin: int, end: int) -> int:
+    """How much work blocks are, as `Kernel` counts it."""
+    lengths, sizes = _blocks(text)
+    lengths, sizes = lengths[begin:end], sizes[begin:end]
+    return int(((lengths**3 + 10 * lengths**2) * sizes).sum()) // 60
+
+
+def _blocks(text: BlockedText) -> tuple[Ints, Ints]:
+    """The length of each block's sentences, and how many there are."""
+    return np.diff(text.first)[text.order[text.bounds[:-1]]], np.diff(text.bounds)
+
+
+def room_for(text: BlockedText, begin: int, end: int) -> BlockRoom:
+    """Enough for these blocks."""
+    lengths, sizes = _blocks(text)
+    n, lanes = int(lengths[begin:end].max(initial=0)), int(sizes[begin:end].max(initial=0))
+    return BlockRoom(np.zeros((14, n * n, lanes)), np.zeros((10, n, lanes)), np.zeros((3, lanes)))
+
+
+# ------------------------------------------------------------------------------------------- sums
+@compiled
+def dot(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
+    """Sums of products of `count` cells of plane x, from `at`, and of plane y, from `start` on by steps."""
+    left, right, sums = room.cells[x], room.cells[y], room.sums[SUM]
+    for b in range(lanes):
+        sums[b] = 0.0
+    for k in range(count):
+        for b in range(lanes):
+            sums[b] += left[at + k, b] * right[start + k * step, b]
 
 
 @compiled
-def new_scores(n: int) -> Scores:
-    """All zero."""
-    return Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
+def spread(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
+    """Adds to the derivatives by these cells what comes from those by the sums, which are in SLOPE."""
+    left, right, slope = room.cells[x], room.cells[y], room.sums[SLOPE]
+    of_left, of_right = room.cells[SLOPES + x], room.cells[SLOPES + y]
+    for k in range(count):
+        i, j = at + k, start + k * step
+        for b in range(lanes):
+            of_left[i, b] += slope[b] * right[j, b]
+            of_right[j, b] += slope[b] * left[i, b]
 
 
 @compiled
-def new_chart(n: int) -> Chart:
-    """All zero."""
-    return Chart(np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)))
+def inside(n: int, lanes: int, room: BlockRoom) -> None:
+    """The sums Z (B,) over all trees of the product of their factors. Fills the chart.
 
-
-@compiled
-def inside(scores: Scores, chart: Chart) -> float:
-    """The sum Z over all trees of the product of their factors. Fills the chart."""
-    arcs, roots, stops = scores
-    link, open_left, open_right, closed_left, closed_right = chart
-    n = len(roots)
-    for i in range(n):
-        open_left[i, i] = open_right[i, i] = 1.0
-        closed_left[i, i], closed_right[i, i] = stops[LEFT, 0, i], stops[RIGHT, 0, i]
+    Leaves in the last plane of OF_ARCS the sums that later children multiply, for `outside`.
+    """
+    cells, words, z, sums = room.cells, room.words, room.sums[Z], room.sums[SUM]
+    for side in range(2):
+        for i in range(n):
+            for b in range(lanes):
+                cells[OPEN + side, i * n + i, b] = 1.0
+                cells[CLOSED + side, i * n + i, b] = words[STOPS + 2 * side, i, b]
     for width in range(1, n):
         for i in range(n - width):
-            j = i + width
-            later = 0.0
-            for m in range(i + 1, j):
-                later += open_right[i, m] * closed_left[j, m + 1]
-            link[i, j] = arcs[0, i, j] * closed_left[j, i + 1] + arcs[1, i, j] * later
-            later = 0.0
-            for m in range(i, j - 1):
-                later += closed_right[i, m] * open_left[j, m + 1]
-            link[j, i] = arcs[0, j, i] * closed_right[i, j - 1] + arcs[1, j, i] * later
-            total = 0.0
-            for child in range(i + 1, j + 1):
-                total += link[i, child] * closed_right[child, j]
-            open_right[i, j] = total
-            closed_right[i, j] = total * stops[RIGHT, 1, i]
-            total = 0.0
-            for child in range(i, j):
-                total += link[j, child] * closed_left[child, i]
-            open_left[j, i] = total
-            closed_left[j, i] = total * stops[LEFT, 1, j]
-    z = 0.0
+            for side in range(2):
+                head, end = (i, i + width) if side == RIGHT else (i + width, i)
+                arc, near = head * n + end, end * n + i
+                start = near + 2 * side
+                dot(room, OPEN + side, head * n + i + 1, CLOSED + 1 - side, start, 1, width - 1, lanes)
+                nearest = near + (1 if side == RIGHT else width - 1)
+                for b in range(lanes):
+                    cells[OF_ARCS + 1, arc, b] = sums[b]
+                    first = cells[ARCS, arc, b] * cells[CLOSED + 1 - side, nearest, b]
+                    cells[LINK, arc, b] = first + cells[ARCS + 1, arc, b] * sums[b]
+            for side in range(2):
+                head, end = (i, i + width) if side == RIGHT else (i + width, i)
+                arc = head * n + end
+                start = (i + side) * n + end
+                dot(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
+                for b in range(lanes):
+                    cells[OPEN + side, arc, b] = sums[b]
+                    cells[CLOSED + side, arc, b] = sums[b] * words[STOPS + 2 * side + 1, head, b]
+    for b in range(lanes):
+        z[b] = 0.0
     for root in range(n):
-        z += roots[root] * closed_left[root, 0] * closed_right[root, n - 1]
-    return z
+        for b in range(lanes):
+            z[b] += (
+                words[ROOTS, root, b]
+                * cells[CLOSED + LEFT, root * n, b]
+                * cells[CLOSED + RIGHT, root * n + n - 1, b]
+            )
 
 
 @compiled
-def outside(scores: Scores, chart: Chart, z: float, slopes: Chart, posterior: Scores) -> None:
-    """How probable each factor is in a tree: fills the posterior, whose entries must be zero.
-
-    `slopes` receives the derivatives of log Z by the entries of the chart; its entries must be zero, too.
-    """
-    arcs, roots, stops = scores
-    link, open_left, open_right, closed_left, closed_right = chart
-    d_link, d_open_left, d_open_right, d_closed_left, d_closed_right = slopes
-    n = len(roots)
+def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
+    """Where `outside` begins: what the two halves of a tree make of Z."""
+    cells, words, z = room.cells, room.words, room.sums[Z]
     for root in range(n):
-        weight = roots[root] / z
-        d_closed_left[root, 0] += weight * closed_right[root, n - 1]
-        d_closed_right[root, n - 1] += weight * closed_left[root, 0]
-        posterior.roots[root] = weight * closed_left[root, 0] * closed_right[root, n - 1]
+        for b in range(lanes):
+            weight = words[ROOTS, root, b] / z[b]
+            left, right = cells[CLOSED + LEFT, root * n, b], cells[CLOSED + RIGHT, root * n + n - 1, b]
+            cells[SLOPES + CLOSED + LEFT, root * n, b] += weight * right
+            cells[SLOPES + CLOSED + RIGHT, root * n + n - 1, b] += weight * left
+            words[OF_ROOTS, root, b] = weight * left * right
+            words[OF_STOPS + 2 * LEFT + 1, root, b] = words[OF_STOPS + 2 * RIGHT + 1, root, b] = 0.0
+
+
+@compiled
+def outside(n: int, lanes: int, room: BlockRoom) -> None:
+    """How probable each factor is in a tree: fills the posterior, but for its diagonal.
+
+    `slopes` receives the derivatives of log Z by the entries of the chart; its entries must be zero.
+    """
+    cells, words, slope = room.cells, room.words, room.sums[SLOPE]
+    outside_roots(n, lanes, room)
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
-            j = i + width
-            # closed = open * stop; open = sum of link * closed
-            slope = d_closed_right[i, j]
-            posterior.stops[RIGHT, 1, i] += slope * closed_right[i, j]
-            slope = d_open_right[i, j] + slope * stops[RIGHT, 1, i]
-            for child in range(i + 1, j + 1):
-                d_link[i, child] += slope * closed_right[child, j]
-                d_closed_right[child, j] += slope * link[i, child]
-            slope = d_closed_left[j, i]
-            posterior.stops[LEFT, 1, j] += slope * closed_left[j, i]
-            slope = d_open_left[j, i] + slope * stops[LEFT, 1, j]
-            for child in range(i, j):
-                d_link[j, child] += slope * closed_left[child, i]
-                d_closed_left[child, i] += slope * link[j, child]
-            # link = arc * (first child + sum of open * closed)
-            first, slope = d_link[i, j] * arcs[0, i, j], d_link[i, j] * arcs[1, i, j]
-            posterior.arcs[0, i, j] = first * closed_left[j, i + 1]
-            d_closed_left[j, i + 1] += first
-            for m in range(i + 1, j):
-                posterior.arcs[1, i, j] += slope * open_right[i, m] * closed_left[j, m + 1]
-                d_open_right[i, m] += slope * closed_left[j, m + 1]
-                d_closed_left[j, m + 1] += slope * open_right[i, m]
-            first, slope = d_link[j, i] * arcs[0, j, i], d_link[j, i] * arcs[1, j, i]
-            posterior.arcs[0, j, i] = first * closed_right[i, j - 1]
-            d_closed_right[i, j - 1] += first
-            for m in range(i, j - 1):
-                posterior.arcs[1, j, i] += slope * closed_right[i, m] * open_left[j, m + 1]
-                d_closed_right[i, m] += slope * open_left[j, m + 1]
-                d_open_left[j, m + 1] += slope * closed_right[i, m]
-    for i in range(n):
-        posterior.stops[LEFT, 0, i] = d_closed_left[i, i] * closed_left[i, i]
-        posterior.stops[RIGHT, 0, i] = d_closed_right[i, i] * closed_right[i, i]
+            for side in range(2):  # closed = open * stop; open = sum of link * closed
+                head, end = (i, i + width) if side == RIGHT else (i + width, i)
+                arc, start = head * n + end, (i + side) * n + end
+                for b in range(lanes):
+                    own = cells[SLOPES + CLOSED + side, arc, b]
+                    words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
+                    slope[b] = (
+                        cells[SLOPES + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
+                    )
+                spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
+            for side in range(2):  # link = arc * (first child + sum of open * closed)
+                head, end = (i, i + width) if side == RIGHT else (i + width, i)
+                arc, near = head * n + end, end * n + i
+                nearest = near + (1 if side == RIGHT else width - 1)
+                for b in range(lanes):
+                    own = cells[SLOPES + LINK, arc, b] * cells[ARCS, arc, b]
+                    slope[b] = cells[SLOPES + LINK, arc, b] * cells[ARCS + 1, arc, b]
+                    cells[OF_ARCS, arc, b] = own * cells[CLOSED + 1 - side, nearest, b]
+                    cells[OF_ARCS + 1, arc, b] *= slope[b]
+                    cells[SLOPES + CLOSED + 1 - side, nearest, b] += own
+                at, start = head * n + i + 1, near + 2 * side
+                spread(room, OPEN + side, at, CLOSED + 1 - side, start, 1, width - 1, lanes)
+    for side in range(2):
+        for i in range(n):
+            at = i * n + i
+            for b in range(lanes):
+                own = cells[SLOPES + CLOSED + side, at, b]
+                words[OF_STOPS + 2 * side, i, b] = own * cells[CLOSED + side, at, b]
 
 
 @compiled
-def scale_word(scores: Scores, dependent: int, factor: float) -> None:
-    """Multiplies what is there for every head of a word. Every tree has one factor of these."""
-    # Loops, here and below: numba takes seconds to compile the same with slices.
-    scores.roots[dependent] *= factor
-    for valence in range(2):
-        for head in range(len(scores.roots)):
-            scores.arcs[valence, head, dependent] *= factor
-
-
-@compiled
-def scaled_inside(scores: Scores, chart: Chart) -> tuple[float, float]:
-    """Scales the words until Z is between LEAST and MOST; gives Z, and the log of the scale, in nats."""
-    n = len(scores.roots)
+def scaled_inside(n: int, lanes: int, room: BlockRoom) -> float:
+    """Scales the words of sentences until each Z (B,) is between LEAST and MOST; the log of the scale, in
+    nats. Not a number: no scale helps.
+    """
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     log_scale = 0.0
     for _ in range(1000 + n):
-        z = inside(scores, chart)
-        if LEAST < z < MOST:
-            return z, log_scale
-        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
-        for dependent in range(n):
-            scale_word(scores, dependent, math.exp(change))
-        log_scale += n * change
-    raise ArithmeticError("potentials are too far apart to sum over trees")
+        inside(n, lanes, room)
+        is_done = True
+        for b in range(lanes):
+            z = room.sums[Z, b]
+            if LEAST < z < MOST:
+                continue
+            is_done = False
+            change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+            for dependent in range(n):
+                scale_word(n, room, dependent, b, math.exp(change))
+            log_scale += n * change
+        if is_done:
+            return log_scale
+    return np.nan
 
 
 @compiled
-def fill_scores(
-    tags: Ints, potentials: Floats, root: Floats, choose: Floats, stop: Floats, scores: Scores
-) -> float:
-    """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats.
+def scale_word(n: int, room: BlockRoom, dependent: int, b: int, factor: float) -> None:
+    """Multiplies what is there for every head of a word. Every tree has one factor of these."""
+    room.words[ROOTS, dependent, b] *= factor
+    for valence in range(2):
+        for head in range(n):
+            room.cells[ARCS + valence, head * n + dependent, b] *= factor
 
-    tags (n,); potentials (n + 1, n) of head and dependent, no logs; root (T,), choose (T, 2, 2, T) by head,
-    side, valence, dependent, stop (T, 2, 2).
-    """
-    n = len(tags)
+
+# ------------------------------------------------------------------------------------------- blocks
+@compiled
+def fill_scores(
+    n: int, b: int, sentence: int, text: BlockedText, given: DmvFactors, room: BlockRoom
+) -> float:
+    """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats."""
+    root, choose, stop = given
+    word, start = text.first[sentence], text.starts[sentence]
     log_scale = 0.0
     for dependent in range(n):
-        tag = tags[dependent]
-        best = root[tag] * potentials[0, dependent]
-        scores.roots[dependent] = best
+        tag = text.tags[word + dependent]
+        best = root[tag] * text.potentials[start + dependent]
+        room.words[ROOTS, dependent, b] = best
         for head in range(n):
-            side = LEFT if dependent < head else RIGHT
+            its_tag, side, cell = text.tags[word + head], int(dependent > head), head * n + dependent
+            potential = 0.0 if head == dependent else text.potentials[start + n + cell]
             for valence in range(2):
-                go = 1.0 - stop[tags[head], side, valence]
-                factor = go * choose[tags[head], side, valence, tag] * potentials[head + 1, dependent]
-                factor = 0.0 if head == dependent else factor
-                scores.arcs[valence, head, dependent] = factor
+                factor = choose[its_tag, side, valence, tag] * potential
+                room.cells[ARCS + valence, cell, b] = factor
                 best = max(best, factor)
-        scale_word(scores, dependent, 1.0 / best)
+        scale_word(n, room, dependent, b, 1.0 / best)
         log_scale -= math.log(best)
         for side in range(2):
             best = max(stop[tag, side, 0], stop[tag, side, 1])
-            scores.stops[side, 0, dependent] = stop[tag, side, 0] / best
-            scores.stops[side, 1, dependent] = stop[tag, side, 1] / best
+            for k in range(2):
+                room.words[STOPS + 2 * side + k, dependent, b] = stop[tag, side, k] / best
             log_scale -= math.log(best)
     return log_scale
 
 
 @compiled
-def posterior_of(
-    tags: Ints, potentials: Floats, root: Floats, choose: Floats, stop: Floats
-) -> tuple[Scores, float]:
-    """Posterior of one sentence, and log Z in nats. Arguments as of `fill_scores`."""
-    n = len(tags)
-    scores, posterior, chart = new_scores(n), new_scores(n), new_chart(n)
-    log_scale = fill_scores(tags, potentials, root, choose, stop, scores)
-    z, further = scaled_inside(scores, chart)
-    outside(scores, chart, z, new_chart(n), posterior)
-    return posterior, math.log(z) - log_scale - further
+def sum_block(n: int, sentences: Ints, text: BlockedText, given: DmvFactors, room: BlockRoom) -> float:
+    """Finds the posterior of a block's sentences (B,); gives the sum of their log Z, in nats.
+
+    Not a number: potentials are too far apart to sum over trees.
+    """
+    lanes, log_scale = len(sentences), 0.0
+    for b in range(lanes):
+        log_scale += fill_scores(n, b, sentences[b], text, given, room)
+    log_scale += scaled_inside(n, lanes, room)
+    if math.isnan(log_scale):
+        return log_scale
+    for plane in range(5):
+        for cell in range(n * n):
+            for b in range(lanes):
+                room.cells[SLOPES + plane, cell, b] = 0.0
+    outside(n, lanes, room)
+    log_z = -log_scale
+    for b in range(lanes):
+        log_z += math.log(room.sums[Z, b])
+    return log_z
 
 
 @compiled
-def add_counts(
-    tags: Ints,
-    first: Ints,
-    potentials: Floats,
-    root: Floats,
-    choose: Floats,
-    stop: Floats,
-    root_counts: Floats,
-    choose_counts: Floats,
-    stop_counts: Floats,
-) -> float:
-    """Adds the expected counts of many sentences, shaped as the parameters; gives the sum of their log Z.
+def sum_trees(
+    text: BlockedText,
+    begin: int,
+    end: int,
+    given: DmvFactors,
+    counts: DmvFactors,
+    marginals: Floats,
+    total: Floats,
+    room: BlockRoom,
+) -> None:
+    """Adds expected counts of blocks from `begin` to before `end`, and the sum of their log Z, total (1,).
 
-    tags (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials: those of the sentences,
-    (n + 1) * n numbers each, one after the other.
+    Or else, if marginals are wanted and so not empty: how probable arcs are, laid out as the potentials.
     """
-    total, at = 0.0, 0
-    for k in range(len(first) - 1):
-        words = tags[first[k] : first[k + 1]]
-        n = len(words)
-        if n == 0:
-            continue
-        own_potentials = potentials[at : at + (n + 1) * n].reshape(n + 1, n)
-        at += (n + 1) * n
-        posterior, log_z = posterior_of(words, own_potentials, root, choose, stop)
-        total += log_z
-        for head in range(n):
-            tag = words[head]
-            root_counts[tag] += posterior.roots[head]
-            for side in range(2):
-                for has_children in range(2):
-                    stop_counts[tag, side, has_children] += posterior.stops[side, has_children, head]
-            for dependent in range(n):
-                side = LEFT if dependent < head else RIGHT
-                for valence in range(2):
-                    count = posterior.arcs[valence, head, dependent]
-                    choose_counts[tag, side, valence, words[dependent]] += count
-    return total
+    cells, words = room.cells, room.words
+    for block in range(begin, end):
+        sentences = text.order[text.bounds[block] : text.bounds[block + 1]]
+        n = text.first[sentences[0] + 1] - text.first[sentences[0]]
+        total[0] += sum_block(n, sentences, text, given, room)
+        for b in range(len(sentences)):
+            word, start = text.first[sentences[b]], text.starts[sentences[b]]
+            for head in range(n):
+                tag = text.tags[word + head]
+                if len(marginals):
+                    marginals[start + head] = words[OF_ROOTS, head, b]
+                else:
+                    counts.root[tag] += words[OF_ROOTS, head, b]
+                    for k in range(4):
+                        counts.stop[tag, k // 2, k % 2] += words[OF_STOPS + k, head, b]
+                for dependent in range(n):
+                    cell, side = head * n + dependent, int(dependent > head)
+                    if dependent == head:
+                        continue
+                    if len(marginals):
+                        marginals[start + n + cell] = cells[OF_ARCS, cell, b] + cells[OF_ARCS + 1, cell, b]
+                    else:
+                        child = text.tags[word + dependent]
+                        counts.choose[tag, side, 0, child] += cells[OF_ARCS, cell, b]
+                        counts.choose[tag, side, 1, child] += cells[OF_ARCS + 1, cell, b]
 
 
-@lru_cache(maxsize=1)
-def make_ready() -> None:
-    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    with announced("the DMV teacher"):
-        tags, potentials = np.zeros(1, np.int64), np.ones((2, 1))
-        root, choose, stop = np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5)
-        posterior_of(tags, potentials, root, choose, stop)
-        counts = root.copy(), choose.copy(), stop.copy()
-        add_counts(tags, np.array([0, 1]), potentials.ravel(), root, choose, stop, *counts)
+SUM_TREES = Kernel(sum_trees, "the DMV teacher")

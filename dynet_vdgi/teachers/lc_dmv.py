@@ -203,7 +203,8 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
         return LcDmvModel(*fit(text.symbols, text.potentials, features, text.n_symbols, self.settings))
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        return [self.model.dmv.marginals(*both) for both in zip(*self.encoded(sentences))]
+        dmv = self.model.dmv
+        return dmv.all_marginals(Packed.of(*self.encoded(sentences), len(dmv.root)))
 
     def log_rows(self) -> list[dict[str, float]]:
         """Log-likelihood of each evaluation, in nats."""

@@ -11,8 +11,7 @@ counts for nothing (Noji, Miyao & Johnson 2016). In terms of trees, what a level
   with all of its right dependents but the last.
 
 What is embedded is of the next level if it has more than C words, else of the same. With D = 1 the sums are
-cubic in the number of words, otherwise of the fourth order. Compiled by numba; factors and posteriors
-are shaped as those of `inside_outside`. Words are 0..n-1 here.
+cubic in the number of words, otherwise of the fourth order. Compiled by numba; words are 0..n-1 here.
 
 Letters: n words, T tags, D levels, C words of a chunk.
 """
@@ -27,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.jit import announced, compiled
-from dynet_vdgi.teachers.inside_outside import Scores
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
@@ -35,6 +33,14 @@ LEAST, MOST = 1e-100, 1e100
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Scores(NamedTuple):
+    """Factors of one sentence's trees; also their posterior probabilities, which have the same shapes."""
+
+    arcs: Floats  # (2, n, n): valence, head, dependent
+    roots: Floats  # (n,)
+    stops: Floats  # (2, 2, n): side, whether there are children on it, head
 
 
 class DmvArrays(NamedTuple):

@@ -15,6 +15,7 @@ from dynet_vdgi import progress
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.config import HdpDmvSettings, ModelSettings, Settings, without_effect
 from dynet_vdgi.data import conllu, file_checks, files, treebank
+from dynet_vdgi.data.column_sentences import LeanReader
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -43,10 +44,15 @@ class Given:
     def __bool__(self) -> bool:
         return bool(self.names or self.sentences)
 
-    def read(self, tags: str, heads: conllu.Heads) -> Iterable[Sentence]:
-        """The sentences, one after the other."""
+    def read(self, tags: str, heads: conllu.Heads, *, is_lean: bool = False) -> Iterable[Sentence]:
+        """The sentences, one after the other; lean ones may lack lemmas, relations, and lines of the file."""
         for name in self.names:
-            yield from conllu.read(name, heads=heads, tags=tags)
+            if is_lean:
+                read = LeanReader(heads, tags)
+                for found in conllu.read_windows(name, read, heads=heads, tags=tags):
+                    yield from [found] if isinstance(found, Sentence) else found
+            else:
+                yield from conllu.read(name, heads=heads, tags=tags)
         for sentence in self.sentences:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
@@ -257,10 +263,11 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     protocol = protocol_named(settings.data.protocol)
     texts, trees, dev = dict[str, list[Sentence]](), NOTHING, NOTHING
     max_len = settings.data.max_len
+    is_lean = not settings.is_neural and not inputs.has_few_trees(settings)
     for label, given in inputs.texts.items():
         if given:  # a sentence of one word has one derivation: nothing can be learnt from it
             role = f"{label} training" if label else "training"
-            part = _read(given, settings, max_len, min_len=2, role=role)
+            part = _read(given, settings, max_len, min_len=2, role=role, is_lean=is_lean)
             texts[label] = part.sentences
             dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
             if protocol.projective_only and any(s.heads is not None for s in part.sentences):
@@ -426,10 +433,16 @@ def _initial(
     return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
 
 
-def _sharing(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences, in which equal forms and lemmas are the same objects, which saves memory."""
+def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) -> Iterator[Sentence]:
+    """The sentences, in which equal forms and lemmas are the same objects, which saves memory.
+
+    Lean ones have no more than teachers and perceptrons look at: no lemmas, relations, and lines of the file,
+    and heads only if these are asked for.
+    """
     known: dict[str, str] = {}
     for s in sentences:
+        if is_lean:
+            s = replace(s, heads=s.heads if with_heads else None, lemmas=(), deprels=(), source=None)
         forms, lemmas = (tuple([known.setdefault(text, text) for text in row]) for row in (s.forms, s.lemmas))
         yield replace(s, forms=forms, lemmas=lemmas)
 
@@ -443,14 +456,19 @@ def _read(
     role: str,
     heads: conllu.Heads = "optional",
     is_gold: bool = False,
+    is_lean: bool = False,
 ) -> treebank.Prepared:
-    """What protocol and lengths leave of the sentences; says what was dropped. `is_gold`: projective only."""
+    """What protocol and lengths leave of the sentences; says what was dropped.
+
+    `is_gold`: projective only. `is_lean`: see `_sharing`.
+    """
     protocol = protocol_named(settings.data.protocol)
     if is_gold:
         protocol, heads = replace(protocol, projective_only=True), "required"
-    read = treebank.with_few_tags(given.read(settings.data.tags, heads))
+    read = treebank.with_few_tags(given.read(settings.data.tags, heads, is_lean=is_lean))
     sentences = progress.over(read, "sentences")
-    prepared = treebank.prepare(_sharing(sentences), protocol, max_len, min_len)
+    shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
+    prepared = treebank.prepare(shared, protocol, max_len, min_len)
     if ignored := settings.data.ignore:
         prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
     n_sentences, n_words = len(prepared.sentences), prepared.n_words

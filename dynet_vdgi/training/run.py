@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from dynet_vdgi import side_by_side
 from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, without_effect
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
@@ -15,6 +17,7 @@ from dynet_vdgi.locks import TakenError, locked_folder
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.presets import refuse
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.inputs import Inputs, Preparation, prepare
@@ -37,6 +40,7 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     dry_run: bool = False,
+    jobs: int = 1,
     preset: str = "",
     command: Sequence[str] = (),
     said: Collection[str] = (),
@@ -46,6 +50,7 @@ def run(
     Args:
         resume: go on with a run of the same settings, rules and data in the folder; a finished one is kept.
         dry_run: read and check everything, then stop; nothing is written, and None comes back.
+        jobs: how many processors may work at a time; the model does not depend on it.
         preset, command: for the model file.
         said: names of settings that somebody asked for in so many words; those without effect are refused.
 
@@ -60,6 +65,22 @@ def run(
     refuse(said, inputs.without_effect(settings))
     if out:
         _check_folder(out, resume)
+    if jobs > 1 and settings.is_neural and not settings.has_teacher:
+        raise UsageError(f"--jobs {jobs} would have no effect: without a teacher, one processor does it all")
+    with _at_work(jobs):
+        return _prepared_and_learnt(inputs, settings, out, resume, dry_run, preset, command, said)
+
+
+def _prepared_and_learnt(
+    inputs: Inputs,
+    settings: Settings,
+    out: Path | None,
+    resume: bool,
+    dry_run: bool,
+    preset: str,
+    command: Sequence[str],
+    said: Collection[str],
+) -> ModelFile | None:
     prepared = prepare(inputs, settings)
     settings = prepared.settings
     refuse(said, inputs.without_effect(settings, has_text=bool(prepared.material.sentences)))
@@ -76,6 +97,27 @@ def run(
             return _learnt(prepared, provenance, out, resume)
     except TakenError as error:
         raise UsageError(f"{out}: {error} is at work in it; wait for it, or choose another --out") from None
+
+
+@contextmanager
+def _at_work(jobs: int) -> Iterator[None]:
+    """A block in which so many processors work."""
+    if jobs == 1:
+        yield
+        return
+    pool = WorkerPool(jobs, _import_what_is_needed, ())
+    try:
+        with side_by_side.allowed(jobs, pool):
+            for _ in range(jobs):
+                pool.submit(_import_what_is_needed)  # while this process reads the text
+            yield
+    finally:
+        pool.close()
+
+
+def _import_what_is_needed() -> None:
+    import dynet_vdgi.students.codes
+    import dynet_vdgi.teachers.dmv  # noqa: F401
 
 
 def _learnt(prepared: Preparation, provenance: Provenance, out: Path | None, resume: bool) -> ModelFile:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from dynet_vdgi import memory
 from dynet_vdgi.config import (
     ConvexMstSettings,
     DmvSettings,
@@ -102,6 +103,7 @@ def teach(
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
+    memory.give_back()
     only = priors[0] if len(priors) == 1 else None
     return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)
 

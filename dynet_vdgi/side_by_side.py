@@ -1,0 +1,80 @@
+"""Calls at the same time, on as many processors as the user allows: one, if nobody says otherwise.
+
+What they compute must not depend on how many run at once: callers cut their work into the same shares for
+any number of processors, and put results together in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Promise(Protocol):
+        """What a process is at."""
+
+        def result(self) -> Any:
+            """What came of it."""
+
+    class Processes(Protocol):
+        """What hands out calls to processes."""
+
+        def submit(self, function: Callable[..., Any], *arguments: Any) -> Promise:
+            """Hands one out; function, arguments and result must be picklable."""
+
+
+Result = TypeVar("Result")
+
+_jobs = 1
+_processes: Processes | None = None
+
+
+@contextmanager
+def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
+    """A block in which so many calls may run at a time, in threads or in these processes."""
+    global _jobs, _processes
+    before, _jobs, _processes = (_jobs, _processes), jobs, processes
+    try:
+        yield
+    finally:
+        _jobs, _processes = before
+
+
+def n_allowed() -> int:
+    """How many calls may run at a time."""
+    return _jobs
+
+
+def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> list[Result]:
+    """The results of calls with these arguments, in their order, by threads.
+
+    Only machine code (`machine_code.Kernel`) and large operations of NumPy run at the same time.
+    """
+    calls = list(arguments)
+    if _jobs == 1 or len(calls) < 2:
+        return [function(*one) for one in calls]
+    with ThreadPoolExecutor(min(_jobs, len(calls))) as pool:
+        return list(pool.map(lambda one: function(*one), calls))
+
+
+def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+    """The same by processes, one after the other; a few are under way at a time.
+
+    The function, of a module, and its arguments and results are copied.
+    """
+    if _processes is None:
+        for one in arguments:
+            yield function(*one)
+        return
+    pending: deque[Promise] = deque()
+    for one in arguments:
+        pending.append(_processes.submit(function, *one))
+        if len(pending) > 2 * _jobs:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
