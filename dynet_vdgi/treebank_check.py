@@ -21,6 +21,7 @@ from dynet_vdgi.data.columns import (
 )
 from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.normal_form import is_normalized
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
@@ -246,7 +247,7 @@ def check(
         n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
-        if not passage.content.isascii() and not unicodedata.is_normalized("NFC", passage.text):
+        if not is_normalized(passage.content):
             return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)

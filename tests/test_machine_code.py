@@ -102,9 +102,8 @@ def test_machine_code_and_python_parse_alike(levels):
     ]
     results = []
     for make_ready in (False, True):
-        for kernel in (perceptron._PARSE, perceptron._WITH_MARGINS):
-            kernel._natives.clear()
-            kernel._work = 0
+        perceptron._PARSE._natives.clear()
+        perceptron._PARSE._work = 0
         if make_ready:
             parser.make_ready()
         results.append((parser.parse(sentences), parser.with_margins(sentences, given)))

@@ -3,12 +3,15 @@
 What is accepted here is sound and has nothing to be told about; `scan` gives up on everything else, and on
 some sound text that is rare. What is sound is said by `conllu`, and tests compare the two.
 
+Bytes are looked at and copied eight at a time: `octets` are the same bytes as uint64, the first one lowest,
+followed by at least another eight.
+
 Letters: B bytes, N words, S sentences, R different texts.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,7 @@ Ints = NDArray[np.int64]
 Places = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
 
-TAB, NEWLINE, SPACE, HASH, MINUS, DOT, ZERO, NINE, LOW_LINE = (ord(c) for c in "\t\n #-.09_")
+TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, DOT, ZERO, NINE, LOW_LINE, BAR = (ord(c) for c in "\t\n\r #-.09_|")
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, END = range(11)
 """Columns; END is where the next line begins."""
 
@@ -30,6 +33,11 @@ ODD = -1
 
 _TYPO = np.frombuffer(b"Typo=Yes", np.uint8)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+_EACH, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_SPACES, _C2, _E0, _FOURS = (_EACH * np.uint64(k) for k in (SPACE + 1, 0xC2, 0xE0, 4))
+_PLACES = np.uint64(0x0001020304050607)
+_U0, _U1, _U7, _U8, _U29, _U56, _U63 = (np.uint64(k) for k in (0, 1, 7, 8, 29, 56, 63))
 
 
 class Found(NamedTuple):
@@ -41,6 +49,52 @@ class Found(NamedTuple):
     heads: Ints  # (N,); -1 where there is none
     above: Ints  # as many as words of a sentence may be
     others: Places  # (2 * lines,): where FEATS of empty nodes begin and end
+    odd: Places  # (B + 8,): where there are odd bytes
+
+
+# ------------------------------------------------------------------------------------------- octets
+@compiled
+def octet_at(octets: Hashes, place: int, size: int) -> Any:
+    """The bytes from here on in one number, eight or, if fewer are left, `size` of them."""
+    whole, shift = place >> 3, np.uint64(place & 7) << np.uint64(3)
+    octet = octets[whole] >> shift | octets[whole + 1] << _U1 << (_U63 - shift)
+    if size < 8:
+        octet &= (_U1 << (np.uint64(size) << np.uint64(3))) - _U1
+    return octet
+
+
+@compiled
+def odd_bytes(octet: np.uint64) -> Any:
+    """The highest bits of bytes that may end a column or begin white space; of a few others, too.
+
+    Those are up to the space, C2, and E1 to E3 (see `space_at`); Mycroft's test for small bytes, which may
+    also find the byte after one.
+    """
+    found = (octet - _SPACES) & ~octet & _HIGH
+    if octet & _HIGH:
+        other = octet ^ _C2
+        found |= (other - _EACH) & ~other & _HIGH
+        other = octet ^ _E0
+        found |= (other - _FOURS) & ~other & _HIGH
+    return found
+
+
+@compiled
+def find_odd(octets: Hashes, size: int, places: Places) -> None:
+    """The places of all bytes that `odd_bytes` finds among so many; room for all and eight more is needed."""
+    n = 0
+    for whole in range((size + 7) >> 3):
+        found = odd_bytes(octets[whole])
+        n_found = np.int64(((found >> _U7) * _EACH) >> _U56)
+        for k in range(3):  # as many as most have, without asking: a wrong guess would cost more
+            lowest = found & (~found + _U1)
+            places[n + k] = (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
+            found ^= lowest
+        for k in range(3, n_found):
+            lowest = found & (~found + _U1)
+            places[n + k] = (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
+            found ^= lowest
+        n += n_found
 
 
 # ------------------------------------------------------------------------------------------- lines
@@ -65,36 +119,32 @@ def space_at(data: Bytes, place: int) -> int:
 
 
 @compiled
-def find_columns(data: Bytes, place: int, row: Places) -> bool:
-    """Where the ten columns of the line that begins here begin (11,); False: the line is odd.
+def find_columns(data: Bytes, odd: Places, at: int, row: Places) -> int:
+    """Where the columns of the line that begins at row[0] end: row (11,); odd[at:] are odd bytes from it on.
 
-    White space is inside FORM, LEMMA and MISC only, where two spaces do not follow each other.
+    White space is inside FORM, LEMMA and MISC only, where two spaces do not follow each other. How many odd
+    bytes there are up to its end; -1: the line is odd.
     """
-    column, start = 0, place
-    row[0] = place
+    column = 0
     while True:
+        place = odd[at]
+        at += 1
         byte = data[place]
         if byte in (TAB, NEWLINE):
-            if place == start or (column == MISC) != (byte == NEWLINE):
-                return False
+            if place == row[column] or (column == MISC) != (byte == NEWLINE):
+                return -1
             column += 1
-            place += 1
-            start = place
-            row[column] = place
+            row[column] = place + 1
             if column == END:
-                return True
+                return at
             continue
-        if byte <= SPACE or byte == 0xC2 or 0xE1 <= byte <= 0xE3:
-            width = space_at(data, place)
-            if width:
-                if width < 0 or place == start or (column != FORM and column != LEMMA and column != MISC):
-                    return False
-                place += width
-                following = data[place]
-                if following in (TAB, NEWLINE) or (byte == SPACE and following == SPACE):
-                    return False
-                continue
-        place += 1
+        width = space_at(data, place)
+        if width:
+            if width < 0 or place == row[column] or (column != FORM and column != LEMMA and column != MISC):
+                return -1
+            following = data[place + width]
+            if following in (TAB, NEWLINE) or (byte == SPACE and following == SPACE):
+                return -1
 
 
 @compiled
@@ -183,29 +233,43 @@ def is_sound(heads: Ints, policy: int, above: Ints) -> bool:
 
 
 @compiled
-def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, counts: Ints) -> None:
+def after_comment(data: Bytes, odd: Places, at: int) -> int:
+    """How many odd bytes there are up to the end of the line, `at` of them before it; -1: the line is odd."""
+    while data[odd[at]] != NEWLINE:
+        if data[odd[at]] == 0 or data[odd[at]] == RETURN:
+            return -1
+        at += 1
+    return at + 1
+
+
+@compiled
+def scan(
+    data: Bytes, octets: Hashes, size: int, policy: int, most_words: int, found: Found, counts: Ints
+) -> None:
     """Finds the words of the sentences data[:size], each of which ends with an empty line; zeros follow.
 
     `policy`: 0: trees are optional, 1: required, 2: ignored. Fills in `found` and counts (4,): sentences,
     words, places in `others`, ranges; sentences are ODD where there may be something to be told.
     """
-    place, n_sentences, n_words, n_others, n_ranges = 0, 0, 0, 0, 0
-    fields, heads, first = found.fields, found.heads, found.first
+    place, at, n_sentences, n_words, n_others, n_ranges = 0, 0, 0, 0, 0, 0
+    fields, heads, first, odd = found.fields, found.heads, found.first, found.odd
+    find_odd(octets, size, odd)
     counts[0] = ODD
     found.begins[0], first[0] = 0, 0
     while place < size:
         start, range_start, range_end, empty_nodes, is_started = n_words, 0, 0, 0, False
         while data[place] != NEWLINE:
             if data[place] == HASH:
-                while data[place] != NEWLINE:
-                    if is_started or data[place] == 0 or data[place] == 13:
-                        return
-                    place += 1
-                place += 1
+                at = after_comment(data, odd, at)
+                if at < 0 or is_started:
+                    return
+                place = odd[at - 1] + 1
                 continue
             is_started = True
             row = fields[n_words]
-            if not find_columns(data, place, row):
+            row[ID] = place
+            at = find_columns(data, odd, at, row)
+            if at < 0:
                 return
             place = row[END]
             n = n_words - start
@@ -234,7 +298,7 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
             return
         if policy != 2 and not is_sound(heads[start:n_words], policy, found.above):
             return
-        place += 1
+        place, at = place + 1, at + 1
         n_sentences += 1
         found.begins[n_sentences], first[n_sentences] = place, n_words
     counts[0], counts[1], counts[2], counts[3] = n_sentences, n_words, n_others, n_ranges
@@ -243,234 +307,130 @@ def scan(data: Bytes, size: int, policy: int, most_words: int, found: Found, cou
 # ------------------------------------------------------------------------------------------- texts
 @compiled
 def number_texts(
-    data: Bytes,
+    octets: Hashes,
     fields: Places,
     column: int,
     after: int,
     slots: Places,
     hashes: Hashes,
-    ends: Ints,
-    store: Bytes,
+    sizes: Ints,
+    begins: Ints,
+    store: Hashes,
     start: int,
-    size: int,
     numbers: Ints,
     counts: Ints,
 ) -> None:
     """Numbers (N,), from word `start` on, of what stands from a column to before the tab of the one `after`.
 
-    Text k, of `size` so far, is store[ends[k]:ends[k + 1]], hashes (R,) are theirs, and slots, a power of two
-    of them, have k + 1 where a hash leads. Fills in counts (2,): texts, and the words that were numbered,
-    which are fewer than all where there is no room for another text.
+    Text k has sizes[k] bytes in the octets store[begins[k]:begins[k + 1]], hashes (R,) are theirs, and slots,
+    a power of two of them, have k + 1 where a hash leads. Changes counts (2,): texts so far, and the words
+    that were numbered, which are fewer than all where there is no room for another text.
     """
-    mask = len(slots) - 1
-    counts[0], counts[1] = size, len(fields)
+    mask, n_texts = len(slots) - 1, counts[0]
     for word in range(start, len(fields)):
-        begin, end = fields[word, column], fields[word, after] - 1
-        code = np.uint64(end - begin)
-        for place in range(begin, end):
-            code = (code ^ np.uint64(data[place])) * _MULTIPLIER
-            code ^= code >> np.uint64(29)
+        begin, size = fields[word, column], fields[word, after] - 1 - fields[word, column]
+        code = np.uint64(size)
+        for k in range(0, size, 8):
+            code = (code ^ octet_at(octets, begin + k, size - k)) * _MULTIPLIER
+            code ^= code >> _U29
         slot = np.int64(code >> np.uint64(20)) & mask
         known = -1
         while slots[slot]:
             k = slots[slot] - 1
-            if hashes[k] == code and ends[k + 1] - ends[k] == end - begin:
-                same = True
-                for j in range(end - begin):
-                    if store[ends[k] + j] != data[begin + j]:
-                        same = False
-                        break
-                if same:
-                    known = k
-                    break
+            if hashes[k] == code and sizes[k] == size and is_there(octets, begin, size, store, begins[k]):
+                known = k
+                break
             slot = (slot + 1) & mask
         if known < 0:
-            if size + 2 > len(ends) or 2 * size + 2 > len(slots) or ends[size] + end - begin > len(store):
-                counts[0], counts[1] = size, word
-                return
-            known = size
-            for j in range(end - begin):
-                store[ends[size] + j] = data[begin + j]
-            ends[size + 1] = ends[size] + end - begin
-            hashes[size] = code
-            size += 1
-            slots[slot] = size
+            n_octets = (size + 7) >> 3
+            if n_texts + 2 > len(begins) or 2 * n_texts + 2 > len(slots):
+                break
+            if begins[n_texts] + n_octets > len(store):
+                break
+            known = n_texts
+            for k in range(n_octets):
+                store[begins[known] + k] = octet_at(octets, begin + 8 * k, size - 8 * k)
+            begins[known + 1] = begins[known] + n_octets
+            hashes[known], sizes[known] = code, size
+            n_texts += 1
+            slots[slot] = n_texts
         numbers[word] = known
-    counts[0] = size
-
-
-# ------------------------------------------------------------------------------------------- trees
-@compiled
-def restore_trees(kept_heads: Ints, is_removed: Flags, first: Ints, places: Ints, heads: Ints) -> None:
-    """`data.punctuation.restore_punctuation` for sentences that begin at first (S + 1,): heads (N,).
-
-    kept_heads are those of the words that are not removed, one sentence after the other; places is room for
-    the words of a sentence.
-    """
-    kept = 0
-    for k in range(len(first) - 1):
-        start, n, m = first[k], first[k + 1] - first[k], 0
-        for word in range(1, n + 1):
-            heads[start + word - 1] = -1
-            if not is_removed[start + word - 1]:
-                places[m] = word
-                m += 1
-        root = 0
-        for j in range(m):
-            head = kept_heads[kept + j]
-            heads[start + places[j] - 1] = places[head - 1] if head else 0
-            if head == 0 and root == 0:
-                root = places[j]
-        kept += m
-        before = 0
-        for word in range(1, n + 1):
-            if heads[start + word - 1] >= 0:
-                before = 0
-                continue
-            if m == 0:
-                heads[start + word - 1] = 1 if word > 1 else 0
-                continue
-            if before == 0:
-                before = root
-                if places[0] < word < places[m - 1]:
-                    before = innermost(heads[start : start + n], places, m, word, root)
-            heads[start + word - 1] = before
+        counts[1] = word + 1
+    counts[0] = n_texts
 
 
 @compiled
-def innermost(heads: Ints, places: Ints, m: int, word: int, root: int) -> int:
-    """The head of the shortest arc over a word among those of the m words at places, or the root."""
-    shortest, found = len(heads) + 1, root
-    for j in range(m):
-        dependent = places[j]
-        head = heads[dependent - 1]
-        left, right = min(head, dependent), max(head, dependent)
-        if left and left < word < right and right - left < shortest:
-            shortest, found = right - left, head
-    return found
-
-
-@compiled
-def shorten_trees(heads: Ints, is_removed: Flags, first: Ints, ranks: Ints, kept_heads: Ints) -> None:
-    """`data.punctuation.heads_without` for trees of sentences that begin at first (S + 1,): kept_heads.
-
-    ranks is room for the words of a sentence and one more.
-    """
-    kept = 0
-    for k in range(len(first) - 1):
-        start, n, m, root = first[k], first[k + 1] - first[k], 0, 0
-        ranks[0] = 0
-        for word in range(1, n + 1):
-            ranks[word] = 0
-            if not is_removed[start + word - 1]:
-                m += 1
-                ranks[word] = m
-                if heads[start + word - 1] == 0:
-                    root = m
-        for word in range(1, n + 1):
-            if ranks[word]:
-                head = heads[start + word - 1]
-                while head > 0 and ranks[head] == 0:
-                    head = heads[start + head - 1]
-                if head == 0 and heads[start + word - 1] > 0:
-                    root = root if root else ranks[word]  # the first one that climbs there is the root
-                    head_rank = 0 if root == ranks[word] else root
-                else:
-                    head_rank = ranks[head]
-                kept_heads[kept + ranks[word] - 1] = head_rank
-        kept += m
-
-
-@compiled
-def find_projective(heads: Ints, first: Ints, found: Flags) -> None:
-    """`data.punctuation.is_projective` of each tree: found (S,)."""
-    for k in range(len(first) - 1):
-        start, n = first[k], first[k + 1] - first[k]
-        found[k] = True
-        for one in range(1, n + 1):
-            left, right = min(one, heads[start + one - 1]), max(one, heads[start + one - 1])
-            for two in range(1, one):
-                low, high = min(two, heads[start + two - 1]), max(two, heads[start + two - 1])
-                if left < low < right < high or low < left < high < right:
-                    found[k] = False
-
-
-@compiled
-def score_trees(
-    gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first: Ints, scores: Ints
-) -> None:
-    """What `evaluation.attachment.score_sentence` counts: scores (S, 6), with the words first."""
-    for k in range(len(first) - 1):
-        start, n = first[k], first[k + 1] - first[k]
-        agree = 1
-        for word in range(n):
-            right, head = gold[start + word], heads[start + word]
-            same = gold_relations[start + word] == relations[start + word]
-            scores[k, 1] += right == head
-            scores[k, 2] += right == head or (head > 0 and gold[start + head - 1] == word + 1)
-            if (right == 0) != (head == 0):
-                agree = 0
-            scores[k, 4] += same and right == head
-            scores[k, 5] += same
-        scores[k, 0], scores[k, 3] = n, agree
+def is_there(octets: Hashes, begin: int, size: int, store: Hashes, place: int) -> bool:
+    """Whether the bytes from a place on are those of the octets of a store."""
+    for k in range(0, size, 8):  # noqa: SIM110 (numba)
+        if store[place + (k >> 3)] != octet_at(octets, begin + k, size - k):
+            return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------- writing
 @compiled
-def put(source: Bytes, start: int, end: int, out: Bytes, place: int) -> int:
-    """Copies bytes to `out`; the place after them."""
-    for k in range(start, end):
-        out[place] = source[k]
-        place += 1
-    return place
-
-
-@compiled
-def put_number(number: int, out: Bytes, place: int) -> int:
-    """Writes a number from 0 upwards; the place after it."""
-    size = 1
-    while number >= 10**size:
-        size += 1
-    for k in range(size):
-        out[place + size - 1 - k] = ZERO + number % 10
-        number //= 10
+def put_octet(octet: np.uint64, size: int, out: Hashes, place: int) -> int:
+    """Writes so many bytes to a place of `out` from which on there are zeros; the place after them."""
+    whole, shift = place >> 3, np.uint64(place & 7) << np.uint64(3)
+    out[whole] |= octet << shift
+    out[whole + 1] = octet >> _U1 >> (_U63 - shift)
     return place + size
 
 
 @compiled
+def put(source: Hashes, start: int, end: int, out: Hashes, place: int) -> int:
+    """Copies bytes to `out`; the place after them."""
+    for k in range(start, end, 8):
+        size = min(end - k, 8)
+        place = put_octet(octet_at(source, k, size), size, out, place)
+    return place
+
+
+@compiled
+def put_number(number: int, out: Hashes, place: int) -> int:
+    """Writes a number from 0 to 99,999,999; the place after it."""
+    octet, size = _U0, 0
+    while size == 0 or number:
+        octet = octet << _U8 | np.uint64(ZERO + number % 10)
+        number //= 10
+        size += 1
+    return put_octet(octet, size, out, place)
+
+
+@compiled
 def write_trees(
-    data: Bytes,
+    octets: Hashes,
     size: int,
     fields: Places,
     heads: Ints,
     relations: Ints,
-    names: Bytes,
+    names: Hashes,
     name_ends: Ints,
     notes: Ints,
-    note_texts: Bytes,
+    note_texts: Hashes,
     note_ends: Ints,
-    out: Bytes,
+    out: Hashes,
     counts: Ints,
 ) -> None:
-    """The text data[:size] with heads and relations (N,), names by number, and notes (N,) added to MISC.
+    """The text of `size` bytes with heads and relations (N,), names by number, and notes (N,) added to MISC.
 
     A note below 0 is none; of no notes at all, notes is of length 0. Fills in counts (1,): bytes written.
     """
     done, place = 0, 0
     for word in range(len(fields)):
         row, k = fields[word], relations[word]
-        place = put(data, done, row[HEAD], out, place)
+        place = put(octets, done, row[HEAD], out, place)
         place = put_number(heads[word], out, place)
-        out[place] = TAB
-        place = put(names, name_ends[k], name_ends[k + 1], out, place + 1)
+        place = put_octet(np.uint64(TAB), 1, out, place)
+        place = put(names, name_ends[k], name_ends[k + 1], out, place)
         done = row[DEPREL + 1] - 1
         if len(notes) and notes[word] >= 0:
-            k = notes[word]
-            if is_missing(data, row, MISC):
-                place, done = put(data, done, row[MISC], out, place), row[END] - 1
+            k, end = notes[word], row[END] - 1
+            if end - row[MISC] == 1 and octet_at(octets, row[MISC], 1) == np.uint64(LOW_LINE):
+                place = put(octets, done, row[MISC], out, place)
             else:
-                place, done = put(data, done, row[END] - 1, out, place), row[END] - 1
-                out[place] = 124  # |
-                place += 1
-            place = put(note_texts, note_ends[k], note_ends[k + 1], out, place)
-    counts[0] = put(data, done, size, out, place)
+                place = put(octets, done, end, out, place)
+                place = put_octet(np.uint64(BAR), 1, out, place)
+            place, done = put(note_texts, note_ends[k], note_ends[k + 1], out, place), end
+    counts[0] = put(octets, done, size, out, place)

@@ -8,13 +8,14 @@ Letters: N words, S sentences, R different texts.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.data import column_kernels
-from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Ints, Places
+from dynet_vdgi.data import column_kernels, tree_kernels
+from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Hashes, Ints, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.limits import limit
@@ -25,7 +26,7 @@ MOST_TEXTS = 1 << 16
 
 _POLICIES: dict[Heads, int] = {"optional": 0, "required": 1, "ignored": 2}
 _NEWLINE = 10
-_PADDING = 8  # zeros, so that kernels may look ahead
+_PADDING = 16  # zeros, so that kernels may look ahead
 
 WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
 """Characters of text from which on it is worth loading, or compiling, what reads columns."""
@@ -35,17 +36,17 @@ QUICK = PLENTY + 1
 
 _SCAN = Kernel(column_kernels.scan, "reading")
 _NUMBER = Kernel(column_kernels.number_texts, "reading")
-_RESTORE = Kernel(column_kernels.restore_trees, "writing")
-_SHORTEN = Kernel(column_kernels.shorten_trees, "scoring")
-_PROJECTIVE = Kernel(column_kernels.find_projective, "checking")
-_SCORE = Kernel(column_kernels.score_trees, "scoring")
+_RESTORE = Kernel(tree_kernels.restore_trees, "writing")
+_SHORTEN = Kernel(tree_kernels.shorten_trees, "scoring")
+_PROJECTIVE = Kernel(tree_kernels.find_projective, "checking")
+_SCORE = Kernel(tree_kernels.score_trees, "scoring")
 _WRITE = Kernel(column_kernels.write_trees, "writing")
 
 
 class Columns(NamedTuple):
     """Sentences one after the other."""
 
-    data: Bytes  # the text, and zeros
+    octets: Hashes  # the text, and zeros, see `column_kernels`
     size: int  # bytes of the text
     fields: Places  # (N, 11): where each column begins, and the next line; a tab or line end is before it
     first: Ints  # (S + 1,): number of words before each sentence
@@ -62,7 +63,7 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     """
     arguments = _to_scan(text, heads)
     _SCAN(*arguments, work=QUICK)
-    data, _, _, _, found, counts = arguments
+    _, octets, _, _, _, found, counts = arguments
     n_sentences, n_words, n_others, n_ranges = counts.tolist()
     if n_sentences == ODD:
         return None
@@ -70,7 +71,7 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     if not all(is_feats(text[begin:end].decode()) for begin, end in others):
         return None
     return Columns(
-        data,
+        octets,
         len(text),
         found.fields[:n_words],
         found.first[: n_sentences + 1],
@@ -83,25 +84,34 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
 
 def is_worth_it(n_chars: int) -> bool:
     """Whether so much text is worth loading what reads columns, or even compiling it, which takes seconds."""
-    if n_chars < WORTH_LOADING:
+    if n_chars < WORTH_LOADING or sys.byteorder != "little":
         return False
     return n_chars >= WORTH_COMPILING or _SCAN.is_ready(*_to_scan(b"", "optional"))
 
 
-def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, int, int, int, Found, Ints]:
+def _octets(text: bytes) -> Hashes:
+    """The bytes of a text by eights, and zeros."""
+    octets = np.empty((len(text) + _PADDING) // 8, np.uint64)
+    octets[-2:] = 0
+    octets.view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
+    return octets
+
+
+def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, Hashes, int, int, int, Found, Ints]:
     """Arguments of `column_kernels.scan`."""
-    data = np.zeros(len(text) + _PADDING, np.uint8)
-    data[: len(text)] = np.frombuffer(text, np.uint8)
+    octets = _octets(text)
+    data = octets.view(np.uint8)
     n_lines = int(np.count_nonzero(data == _NEWLINE))
     found = Found(
-        np.zeros((n_lines + 1, 11), np.int32),
-        np.zeros(n_lines + 2, np.int32),
-        np.zeros(n_lines + 2, np.int64),
-        np.zeros(n_lines + 1, np.int64),
-        np.zeros(n_lines + 2, np.int64),
-        np.zeros(2 * n_lines + 2, np.int32),
+        np.empty((n_lines + 1, 11), np.int32),
+        np.empty(n_lines + 2, np.int32),
+        np.empty(n_lines + 2, np.int64),
+        np.empty(n_lines + 1, np.int64),
+        np.empty(n_lines + 2, np.int64),
+        np.empty(2 * n_lines + 2, np.int32),
+        np.empty(len(text) + 8, np.int32),
     )
-    return data, len(text), _POLICIES[heads], limit("words"), found, np.zeros(4, np.int64)
+    return data, octets, len(text), _POLICIES[heads], limit("words"), found, np.zeros(4, np.int64)
 
 
 class Texts(Known[str]):
@@ -115,8 +125,8 @@ class Texts(Known[str]):
         super().forget()
         self._slots = np.zeros(1 << 12, np.int32)
         self._hashes = np.zeros(1 << 11, np.uint64)
-        self._ends = np.zeros(1 + (1 << 11), np.int64)
-        self._store = np.zeros(1 << 15, np.uint8)
+        self._sizes, self._begins = np.zeros(1 << 11, np.int64), np.zeros(1 + (1 << 11), np.int64)
+        self._store = np.zeros(1 << 13, np.uint64)
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
         """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""
@@ -124,34 +134,37 @@ class Texts(Known[str]):
             self.forget()
         fields = columns.fields if words is None else columns.fields[words]
         numbers, counts = np.zeros(len(fields), np.int64), np.zeros(2, np.int64)
-        size, done = len(self.known), 0
-        while done < len(numbers) or not len(numbers):
+        counts[0] = len(self.known)
+        while True:
             _NUMBER(
-                *(columns.data, fields, self.column, self.last + 1),
-                *(self._slots, self._hashes, self._ends, self._store, done, size, numbers, counts),
+                *(columns.octets, fields, self.column, self.last + 1),
+                *(self._slots, self._hashes, self._sizes, self._begins, self._store),
+                *(int(counts[1]), numbers, counts),
                 work=QUICK,
             )
-            size, done = counts.tolist()
-            if done == len(numbers):
+            if counts[1] == len(numbers):
                 break
-            begin, end = fields[done, [self.column, self.last + 1]].tolist()
-            self._grow(size, end - begin)
-        ends, store = self._ends[: size + 1].tolist(), self._store.tobytes()
-        for k in range(len(self.known), size):
-            self.known.append(store[ends[k] : ends[k + 1]].decode())
+            begin, end = fields[counts[1], [self.column, self.last + 1]].tolist()
+            self._grow(int(counts[0]), end - begin)
+        begins, sizes = self._begins.tolist(), self._sizes.tolist()
+        content = self._store.view(np.uint8)
+        for k in range(len(self.known), int(counts[0])):
+            self.known.append(content[8 * begins[k] :][: sizes[k]].tobytes().decode())
         return numbers
 
-    def _grow(self, size: int, more: int) -> None:
+    def _grow(self, n_texts: int, more: int) -> None:
         """Makes room for a text of some bytes beside those there are."""
-        if self._ends[size] + more > len(self._store):
-            room = max(2 * len(self._store), int(self._ends[size]) + more)
-            self._store = np.concatenate([self._store, np.zeros(room - len(self._store), np.uint8)])
-        if size + 2 > len(self._ends):
-            self._ends = np.concatenate([self._ends, np.zeros(len(self._hashes), np.int64)])
+        least = int(self._begins[n_texts]) + more // 8 + 1
+        if least > len(self._store):
+            room = max(2 * len(self._store), least)
+            self._store = np.concatenate([self._store, np.zeros(room - len(self._store), np.uint64)])
+        if n_texts + 2 > len(self._begins):
+            self._begins = np.concatenate([self._begins, np.zeros(len(self._hashes), np.int64)])
+            self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
             self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
-        if 2 * size + 2 > len(self._slots):
+        if 2 * n_texts + 2 > len(self._slots):
             slots = np.zeros(2 * len(self._slots), np.int32)
-            for k, code in enumerate(self._hashes[:size].tolist()):
+            for k, code in enumerate(self._hashes[:n_texts].tolist()):
                 slot = (code >> 20) % len(slots)
                 while slots[slot]:
                     slot = (slot + 1) % len(slots)
@@ -201,7 +214,7 @@ class Names:
 
     def __init__(self, names: Sequence[str]) -> None:
         encoded = [name.encode() for name in names]
-        self.text = np.frombuffer(b"".join(encoded), np.uint8).copy()
+        self.octets = _octets(b"".join(encoded))
         self.ends = np.cumsum([0, *map(len, encoded)])
         self.longest = max(map(len, encoded), default=0)
 
@@ -249,10 +262,11 @@ def with_trees(
     Notes (N,) go to MISC, by number; below 0 is none, and of length 0 there are none at all.
     """
     room = columns.size + len(heads) * (12 + names.longest + note_texts.longest)
-    out, counts = np.zeros(room, np.uint8), np.zeros(1, np.int64)
+    out, counts = np.empty((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)
+    out[0] = 0
     _WRITE(
-        *(columns.data, columns.size, columns.fields, heads, relations, names.text, names.ends),
-        *(notes, note_texts.text, note_texts.ends, out, counts),
+        *(columns.octets, columns.size, columns.fields, heads, relations, names.octets, names.ends),
+        *(notes, note_texts.octets, note_texts.ends, out, counts),
         work=QUICK,
     )
-    return out[: counts[0]].tobytes()
+    return out.view(np.uint8)[: counts[0]].tobytes()

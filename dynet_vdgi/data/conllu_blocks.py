@@ -24,7 +24,7 @@ CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes that are handed on, or looked at, at
 _LOGGER = logging.getLogger("dynet_vdgi")
 _NEWLINE = ord("\n")
 _LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
-_USUAL = list(b"#0123456789\n")
+_USUAL = frozenset(b"#0123456789\n")
 """What lines mostly begin with."""
 
 
@@ -151,8 +151,8 @@ def _plain_lines(text: bytes) -> int | None:
         decoded = text.decode()
     except UnicodeDecodeError:
         return None
-    is_usual = np.isin(np.concatenate([data[:1], data[ends[:-1] + 1]]), _USUAL).all()
-    if not is_usual and (
+    begins = np.flatnonzero(np.bincount(data[ends[:-1] + 1]))
+    if not _USUAL.issuperset((*text[:1], *begins.tolist())) and (
         decoded[0].isspace() or decoded[0] == "\ufeff" or _LINE_BEGINS_BLANK.search(decoded)
     ):
         return None

@@ -56,6 +56,7 @@ COARSE_BITS = 12
 """With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice: with whole
 tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
+MOST_SMALL, WAYS = 256, 4  # see `Decisions`
 
 
 def _random_words(count: int) -> list[int]:
@@ -69,9 +70,6 @@ def _random_words(count: int) -> list[int]:
     return words
 
 
-_PARTS = [[ATOMS.index(name) for name in template.split()] for template in TEMPLATES]
-_WIDTH = max(map(len, _PARTS))
-_PART = np.array([parts + [0] * (_WIDTH - len(parts)) for parts in _PARTS], np.int64)  # (templates, width)
 _ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
 _OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
 _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
@@ -79,15 +77,16 @@ _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 template and, for each of its atoms, one times the atom."""
 
 
-TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN = range(6)
-"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the `size` of
+TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN, SMALL = range(7)
+"""Rows of a state, an array (7, n + 4), which says where a derivation is, but for two numbers: the `size` of
 the stack and the `front` of the buffer. One array, because numba pays for each that is handed on.
   TAGS       NONE, the words' tags, ROOT, NONE, NONE
   STACK      0, 0, 0 and the words on the stack
   HEADS      of the words, found so far
   LEFTMOST   dependent of each word and ROOT, so far; 0 is none
   RIGHTMOST  the same on the other side
-  N_CHILDREN how many dependents"""
+  N_CHILDREN how many dependents
+  SMALL      as TAGS, by the numbers that `Decisions` has for them"""
 
 
 @compiled
@@ -96,7 +95,7 @@ def new_state(first: Ints) -> Ints:
     longest = 0
     for k in range(len(first) - 1):
         longest = max(longest, first[k + 1] - first[k])
-    return np.zeros((6, longest + 4), np.int64)
+    return np.zeros((7, longest + 4), np.int64)
 
 
 @compiled
@@ -191,9 +190,8 @@ def shift_of(weights: Weights) -> int:
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (levels * templates,); atoms (2 * atoms,) is room."""
+    """The bucket of each feature of the state, buckets (levels * templates,); atoms (atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
-    atoms[0] = 0
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
     atoms[4], atoms[5], atoms[6] = state[TAGS, front], state[TAGS, front + 1], state[TAGS, front + 2]
     atoms[7] = state[TAGS, front - 1]
@@ -209,13 +207,32 @@ def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, b
         if level:
             for k in range(_FIRST_TAG, _LAST_TAG + 1):
                 atoms[k] >>= np.uint64(COARSE_BITS)
-        for k in range(N_ATOMS):
-            atoms[N_ATOMS + k] = atoms[k] * _OF_ATOM[k]
+        codes = codes_of(atoms)
         for template in range(N_TEMPLATES):
-            code = _OF_TEMPLATE[level * N_TEMPLATES + template]
-            for k in range(_WIDTH):
-                code += atoms[N_ATOMS + _PART[template, k]]
-            buckets[level * N_TEMPLATES + template] = code >> np.uint64(shift)
+            number = level * N_TEMPLATES + template
+            buckets[number] = (codes[template] + _OF_TEMPLATE[number]) >> np.uint64(shift)
+
+
+@compiled
+def codes_of(atoms: Codes) -> tuple[np.uint64, ...]:
+    """The sums of the random numbers of atoms (atoms,), times these, in the order of TEMPLATES."""
+    s0, s1, s2 = atoms[1] * _OF_ATOM[1], atoms[2] * _OF_ATOM[2], atoms[3] * _OF_ATOM[3]
+    b0, b1, b2 = atoms[4] * _OF_ATOM[4], atoms[5] * _OF_ATOM[5], atoms[6] * _OF_ATOM[6]
+    before = atoms[7] * _OF_ATOM[7]
+    s0_left, s0_right = atoms[8] * _OF_ATOM[8], atoms[9] * _OF_ATOM[9]
+    s1_left, s1_right = atoms[10] * _OF_ATOM[10], atoms[11] * _OF_ATOM[11]
+    b0_left = atoms[12] * _OF_ATOM[12]
+    s0_children, s1_children = atoms[13] * _OF_ATOM[13], atoms[14] * _OF_ATOM[14]
+    gap, span, depth = atoms[15] * _OF_ATOM[15], atoms[16] * _OF_ATOM[16], atoms[17] * _OF_ATOM[17]
+    s0b0, s0s1, b0b1 = s0 + b0, s0 + s1, b0 + b1  # without loops, which take half as long again
+    s0s1b0, s0b0b1 = s0s1 + b0, s0b0 + b1
+    return (
+        *(s0, s0b0, s0s1, b0b1, b0b1 + b2),
+        *(s0s1b0, s0b0b1, s0s1b0 + b1, s0s1b0 + s2, s0b0b1 + b2, s0b0b1 + before),
+        *(s0b0 + s0_left + s0_right, s0s1b0 + s0_left, s0s1b0 + s0_right, s0b0b1 + s0_right),
+        *(s0s1b0 + s1_left, s0s1b0 + s1_right, s0b0 + b0_left),
+        *(s0b0 + gap, s0s1b0 + span, s0b0 + s0_children, s0s1b0 + s1_children, s0b0 + depth),
+    )
 
 
 @compiled
@@ -272,8 +289,8 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 class Room(NamedTuple):
     """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
 
-    state: Ints  # (6, n + 4) for the longest sentence
-    atoms: Codes  # (2 * atoms,)
+    state: Ints  # (7, n + 4) for the longest sentence
+    atoms: Codes  # (atoms,)
     buckets: Codes  # (levels * templates,)
     scores: Floats  # (3,)
     costs: Ints  # (3,)
@@ -283,78 +300,119 @@ class Room(NamedTuple):
         """Enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
         longest = int(np.diff(first).max(initial=0))
         return cls(
-            np.zeros((6, longest + 4), np.int64),
-            np.zeros(2 * N_ATOMS, np.uint64),
+            np.zeros((7, longest + 4), np.int64),
+            np.zeros(N_ATOMS, np.uint64),
             np.zeros(levels * N_TEMPLATES, np.uint64),
             np.zeros(N_ACTIONS),
             np.zeros(N_ACTIONS, np.int64),
         )
 
 
+class Decisions(NamedTuple):
+    """What was decided in states that look the same to every feature; text repeats itself.
+
+    Tags have numbers below `MOST_SMALL`, from 3 on: 1 is ROOT, 2 nothing.
+    """
+
+    states: Ints  # (rows, WAYS, 2), a power of two rows: see `seen_of`, and the action; no rows: none is kept
+    margins: Floats  # (rows, WAYS)
+    counts: Ints  # (2,): how often a state was looked for, and found
+
+
+@compiled
+def begin_small(state: Ints, small: Ints) -> None:
+    """Puts the small numbers (n,) of the words' tags into a state."""
+    n = len(small)
+    for word in range(n):
+        state[SMALL, word + 1] = small[word]
+    state[SMALL, n + 1] = 1
+    state[SMALL, 0] = state[SMALL, n + 2] = state[SMALL, n + 3] = 2
+
+
+@compiled
+def seen_of(state: Ints, size: int, front: int) -> tuple[int, int]:
+    """All that features see of a state, in two numbers; of the second, the lowest two bits are free."""
+    s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
+    one = (state[SMALL, s0] << 8 | state[SMALL, s1]) << 8 | state[SMALL, s2]
+    one = ((one << 8 | state[SMALL, front]) << 8 | state[SMALL, front + 1]) << 8 | state[SMALL, front + 2]
+    one = one << 6 | min(state[N_CHILDREN, s0], MOST_CHILDREN) << 4
+    one |= min(state[N_CHILDREN, s1], MOST_CHILDREN) << 2 | min(size, MOST_DEPTH)
+    two = state[SMALL, state[LEFTMOST, s0]] << 8 | state[SMALL, state[RIGHTMOST, s0]]
+    two = (two << 8 | state[SMALL, state[LEFTMOST, s1]]) << 8 | state[SMALL, state[RIGHTMOST, s1]]
+    two = (two << 8 | state[SMALL, state[LEFTMOST, front]]) << 8 | state[SMALL, front - 1]
+    gap, span = min(front - s0, FARTHEST) if s0 else 0, min(s0 - s1, FARTHEST) if s1 else 0
+    return one, (two << 6 | gap << 3 | span) << 2
+
+
+@compiled
+def place_of(states: Ints, one: int, two: int) -> tuple[int, int]:
+    """The row of a state and its place in it; -1: it is not there."""
+    code = np.uint64(one) * _OF_ATOM[1] + np.uint64(two) * _OF_ATOM[2]
+    row = np.int64(code >> np.uint64(32)) & (len(states) - 1)
+    for way in range(WAYS):
+        if states[row, way, 0] == one and states[row, way, 1] | 3 == two | 3:
+            return row, way
+    return row, -1
+
+
 @compiled
 def parse_all(
-    tags: Ints, first: Ints, n_tags: int, weights: Weights, heads: Ints, levels: int, room: Room
-) -> None:
-    """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,)."""
-    state, atoms, buckets, scores = room.state, room.atoms, room.buckets, room.scores
-    shift = shift_of(weights)
-    for k in range(len(first) - 1):
-        n = first[k + 1] - first[k]
-        begin(state, tags[first[k] : first[k + 1]], n_tags, levels)
-        size, front = 0, 1
-        for _ in range(2 * n):
-            action = forced(size, front, n)
-            if action < 0:
-                find_buckets(state, size, front, shift, atoms, buckets)
-                score(weights, buckets, scores)
-                action = best(scores, size, front, n)
-            size, front = advance(state, action, size, front, n)
-        for word in range(n):
-            heads[first[k] + word] = state[HEADS, word + 1]
-
-
-@compiled
-def parse_with_margins(
     tags: Ints,
     first: Ints,
     n_tags: int,
     weights: Weights,
     given: Ints,
+    small: Ints,
+    decisions: Decisions,
     heads: Ints,
     margins: Floats,
     levels: int,
     room: Room,
 ) -> None:
-    """As `parse_all`, and for each word its least sure decision: margins (N,), differences of scores.
+    """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,).
 
+    And lowers margins (N,) to each word's least sure decision, a difference of scores; (0,): not asked for.
     Decisions about its head are the attachment, and every SHIFT while it was on top of the stack. `given`
-    (N,) heads, FREE where there is none, are kept, if they fit into a projective tree; of length 0: there
-    are none.
+    (N,) heads, FREE where there is none, are kept if they fit into a projective tree; (0,): there are none.
+    Only then `decisions` may have rows, and `small` (N,) the small numbers of the tags.
     """
     state, atoms, buckets, scores, costs = room
-    shift = shift_of(weights)
-    for word in range(len(margins)):
-        margins[word] = np.inf
+    states, sure = decisions.states, decisions.margins
+    shift, turn, margin = shift_of(weights), 0, np.inf
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n = end - start
         begin(state, tags[start:end], n_tags, levels)
+        if len(states):
+            begin_small(state, small[start:end])
         size, front = 0, 1
         for _ in range(2 * n):
             action = forced(size, front, n)
             if action >= 0:  # without an alternative there is no margin
                 size, front = advance(state, action, size, front, n)
                 continue
-            find_buckets(state, size, front, shift, atoms, buckets)
-            score(weights, buckets, scores)
-            if len(given):
-                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
-            else:
-                action = best(scores, size, front, n)
-            top = state[STACK, size + 2]
-            if top:
-                at = start + top - 1
-                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
+            if len(states):
+                one, two = seen_of(state, size, front)
+                row, way = place_of(states, one, two)
+                decisions.counts[0] += 1
+                if way >= 0:
+                    action, margin = states[row, way, 1] & 3, sure[row, way]
+                    decisions.counts[1] += 1
+            if action < 0:
+                find_buckets(state, size, front, shift, atoms, buckets)
+                score(weights, buckets, scores)
+                if len(given):
+                    action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+                else:
+                    action = best(scores, size, front, n)
+                margin = margin_of(scores, action, size, front, n)
+                if len(states):
+                    turn = (turn + 1) % WAYS
+                    states[row, turn, 0], states[row, turn, 1] = one, two | action
+                    sure[row, turn] = margin
+            if len(margins):
+                at = start + state[STACK, size + 2] - 1
+                margins[at] = min(margins[at], margin)
             size, front = advance(state, action, size, front, n)
         for word in range(n):
             heads[start + word] = state[HEADS, word + 1]

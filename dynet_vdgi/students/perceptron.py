@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -22,6 +23,7 @@ from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.machine_code import PLENTY, Kernel
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
+from dynet_vdgi.students.decision_memory import DecisionMemory
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
@@ -36,9 +38,9 @@ _Rows = tuple[Ints, Floats]
 """Rows (k,) of weights that are not zero, and they (k, 3)."""
 
 _NOTHING: Ints = np.zeros(0, np.int64)
+_NO_MARGINS: Floats = np.zeros(0)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
 _TRAIN = Kernel(arc_hybrid.train_epoch, "the perceptron")
-_WITH_MARGINS = Kernel(arc_hybrid.parse_with_margins, "the perceptron's confidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +70,7 @@ class PerceptronModel:
         Raises:
             ValueError: a tag is outside 0..n_tags.
         """
-        _check_range(tags, self.n_tags, "tag")
-        heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
-        _PARSE(tags, first, self.n_tags, self.weights, heads, self.levels, room, work=len(tags))
-        return heads
+        return self._parsed(tags, first, _NOTHING, _NO_MARGINS)
 
     def with_margins(
         self, sentences: Sequence[Sequence[int]], given: Sequence[Sequence[int]] | None = None
@@ -92,22 +91,33 @@ class PerceptronModel:
 
     def packed_with_margins(self, tags: Ints, first: Ints, given: Ints = _NOTHING) -> tuple[Ints, Floats]:
         """The same, heads (N,) and margins (N,), of sentences one after the other; given (N,), or none."""
+        margins = np.full(len(tags), np.inf)
+        return self._parsed(tags, first, given, margins), margins
+
+    def _parsed(self, tags: Ints, first: Ints, given: Ints, margins: Floats, work: int = 0) -> Ints:
+        """The heads (N,); lowers the margins, if there are any."""
         _check_range(tags, self.n_tags, "tag")
-        heads, margins = np.zeros(len(tags), np.int64), np.zeros(len(tags))
-        room = arc_hybrid.Room.to_parse(first, self.levels)
-        numbers, work = (self.n_tags, self.weights), (1 + self.levels) * len(tags)
-        _WITH_MARGINS(*(tags, first, *numbers, given, heads, margins, self.levels, room), work=work)
-        return heads, margins
+        heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
+        memory = self._memories.pop() if self._memories else DecisionMemory(self.n_tags)
+        small, decisions = (_NOTHING, memory.none) if len(given) else memory.decisions_for(tags)
+        _PARSE(
+            *(tags, first, self.n_tags, self.weights, given, small, decisions, heads, margins),
+            *(self.levels, room),
+            work=max(work, (1 + self.levels) * len(tags)),
+        )
+        memory.judge(decisions)
+        self._memories.append(memory)
+        return heads
+
+    @cached_property
+    def _memories(self) -> list[DecisionMemory]:
+        """Of earlier calls; those that threads use at present are not in it."""
+        return []
 
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""
         nothing, first = _packed([])
-        margins, room = np.zeros(0), arc_hybrid.Room.to_parse(first, self.levels)
-        numbers = (self.n_tags, self.weights)
-        _PARSE(nothing, first, *numbers, nothing, self.levels, room, work=PLENTY + 1)
-        _WITH_MARGINS(
-            *(nothing, first, *numbers, nothing, nothing, margins, self.levels, room), work=PLENTY + 1
-        )
+        self._parsed(nothing, first, nothing, _NO_MARGINS, work=PLENTY + 1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
