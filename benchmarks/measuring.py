@@ -25,7 +25,8 @@ VDGI = [sys.executable, "-m", "dynet_vdgi"]
 _PEAK = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 """
 
 
@@ -54,7 +55,12 @@ def cell(values: Iterable[float]) -> str:
 
 
 def peak_memory(command: Sequence[str]) -> float:
-    """Peak resident memory, in MB, of a command in a process of its own.
+    """Peak resident memory, in MB, of a command in a process of its own."""
+    return memory_and_time(command)[0]
+
+
+def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
+    """Peak resident memory, in MB, and CPU seconds of a command in a process of its own.
 
     A small process in between starts it: what is started straight from here would begin with the peak of this
     process to its account.
@@ -66,7 +72,8 @@ def peak_memory(command: Sequence[str]) -> float:
         [sys.executable, "-c", _PEAK, *command], env=environment, stdout=subprocess.PIPE, check=True
     )
     unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, kilobytes elsewhere
-    return int(run.stdout.split()[-1]) / unit
+    peak, seconds = run.stdout.split()[-2:]
+    return int(peak) / unit, float(seconds)
 
 
 def itself(*arguments: str) -> list[str]:

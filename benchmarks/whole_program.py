@@ -3,10 +3,11 @@
     python benchmarks/whole_program.py FILE.conllu [--best MODEL] [--best-tags MODEL] [--udpipe MODEL.udpipe]
 
 Models that are not given are trained on the file, without its trees. The file is repeated up to --words
-words, and so are its sentences of up to --lengths words. All tasks take turns --repeats times, in processes
-of their own; medians of CPU seconds, and peak memory. The parse of best-tags is scored, against the file.
-UDPipe parses a tenth as much, with tags and features as given; with --udpipe-trees its model is made of so
-many trees of the file.
+words, and so are its sentences of up to --lengths words; --other is parsed as it is. All tasks take turns
+--repeats times, in processes of their own; medians of CPU seconds, and peak memory. The parse of best-tags is
+scored, against the file. UDPipe parses a tenth as much, with tags and features as given; with --udpipe-trees
+its model is made of so many trees of the file. The official evaluation script, in udtools, reads and scores
+a tenth as much, too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,20 @@ from pathlib import Path
 import measuring
 
 from dynet_vdgi.data import conllu_blocks
+
+PARSE = [*measuring.VDGI, "-q", "parse"]
+
+READ = """
+import sys
+from udtools.udeval import load_conllu_file
+load_conllu_file(sys.argv[1])
+"""
+
+SCORE = """
+import sys
+from udtools.udeval import evaluate, load_conllu_file
+evaluate(load_conllu_file(sys.argv[1]), load_conllu_file(sys.argv[1]))
+"""
 
 UDPIPE = """
 import sys
@@ -53,7 +68,7 @@ def repeated(source: str, target: Path, n_words: int, longest: int = 10**9) -> i
     """Writes so many words of a file, again and again from its start; the number of words."""
     blocks, lengths = [], []
     for block in conllu_blocks.blocks(source):
-        length = sum(line.split("\t", 1)[0].isdigit() for line in block.lines)
+        length = _n_words(block)
         if length <= longest:
             blocks.append(block)
             lengths.append(length)
@@ -68,27 +83,34 @@ def repeated(source: str, target: Path, n_words: int, longest: int = 10**9) -> i
     return words
 
 
+def _n_words(block: conllu_blocks.Block) -> int:
+    return sum(line.split("\t", 1)[0].isdigit() for line in block.lines)
+
+
 def other_tasks(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
     """Parses of other files, and how many words each has."""
     tasks, n_words = {}, {}
+    source = folder / "tenth.conllu"
+    tenth = repeated(arguments.file, source, arguments.words // 10)
     if arguments.udpipe and importlib.util.find_spec("ufal") is not None:
-        source = folder / "tenth.conllu"
-        n_words["UDPipe 1"] = repeated(arguments.file, source, arguments.words // 10)
+        n_words["UDPipe 1"] = tenth
         tasks["UDPipe 1"] = [sys.executable, "-c", UDPIPE, arguments.udpipe, str(source)]
+    if importlib.util.find_spec("udtools") is not None:
+        for title, script in (("reads", READ), ("scores", SCORE)):
+            n_words[f"official script {title}"] = tenth
+            tasks[f"official script {title}"] = [sys.executable, "-c", script, str(source)]
+    if arguments.other:
+        words = sum(_n_words(block) for block in conllu_blocks.blocks(arguments.other))
+        for title, model in (("best-tags", arguments.best_tags), ("best", arguments.best)):
+            name = f"parse, {title}, other file"
+            tasks[name] = [*PARSE, model, arguments.other, "-o", str(folder / "out.conllu")]
+            n_words[name] = words
     for longest in arguments.lengths:
         source = folder / f"upto{longest}.conllu"
         words = repeated(arguments.file, source, arguments.words, longest)
         for title, model in (("best-tags", arguments.best_tags), ("best", arguments.best)):
             name = f"parse, {title}, <= {longest} words"
-            tasks[name] = [
-                *measuring.VDGI,
-                "-q",
-                "parse",
-                model,
-                str(source),
-                "-o",
-                str(folder / "out.conllu"),
-            ]
+            tasks[name] = [*PARSE, model, str(source), "-o", str(folder / "out.conllu")]
             n_words[name] = words
     return tasks, n_words
 
@@ -96,17 +118,16 @@ def other_tasks(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, 
 def tasks_for(arguments: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
     """The commands, the parses first."""
     large, few, out = folder / "large.conllu", folder / "few.conllu", str(folder / "out.conllu")
-    parse = [*measuring.VDGI, "-q", "parse"]
     tasks: dict[str, list[str]] = {}
     for title, model in (("best-tags", arguments.best_tags), ("best", arguments.best)):
-        tasks[f"parse, {title}, tree only"] = [*parse, model, str(large), "-o", out, "--labels", "none"]
-        tasks[f"parse, {title}"] = [*parse, model, str(large), "-o", out]
-        tasks[f"parse, {title}, confidence"] = [*parse, model, str(large), "-o", out, "--confidence"]
+        tasks[f"parse, {title}, tree only"] = [*PARSE, model, str(large), "-o", out, "--labels", "none"]
+        tasks[f"parse, {title}"] = [*PARSE, model, str(large), "-o", out]
+        tasks[f"parse, {title}, confidence"] = [*PARSE, model, str(large), "-o", out, "--confidence"]
     evaluate = [*measuring.VDGI, "evaluate", str(large), str(folder / "parse.conllu")]
     tasks["check"] = [*measuring.VDGI, "check", str(large)]
     tasks["evaluate, without bootstrap"] = [*evaluate, "--bootstrap", "0"]
     tasks["evaluate"] = evaluate
-    tasks["parse of 3 sentences, best"] = [*parse, arguments.best, str(few), "-o", out]
+    tasks["parse of 3 sentences, best"] = [*PARSE, arguments.best, str(few), "-o", out]
     tasks["--help"] = [*measuring.VDGI, "--help"]
     return tasks
 
@@ -122,6 +143,7 @@ def main() -> None:
     parser.add_argument("--udpipe", help="a model of UDPipe 1")
     parser.add_argument("--udpipe-trees", type=int, default=0, help="train one on so many trees")
     parser.add_argument("--lengths", type=int, nargs="*", default=[15, 40])
+    parser.add_argument("--other", metavar="CONLLU", help="a long file that does not repeat itself")
     parser.add_argument("--words", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
@@ -150,9 +172,8 @@ def main() -> None:
         peaks = dict.fromkeys(tasks, 0.0)
         for _ in range(arguments.repeats):
             for task, command in tasks.items():
-                start = measuring.cpu_with_children()
-                peaks[task] = measuring.peak_memory(command)
-                seconds[task].append(measuring.cpu_with_children() - start)
+                peaks[task], cpu = measuring.memory_and_time(command)
+                seconds[task].append(cpu)
     rows = []
     for task, values in seconds.items():
         cpu = statistics.median(values)

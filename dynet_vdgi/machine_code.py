@@ -223,7 +223,7 @@ def _loaded(code: bytes, layout: str) -> Native:
                 passed.append(ctypes.c_void_p(argument.ctypes.data))
                 passed += map(ctypes.c_int64, argument.shape)
             else:
-                number = argument if isinstance(argument, float) else int(argument)
+                number: Any = argument if isinstance(argument, float) else int(argument)
                 passed.append(_SCALARS[letter][1](number))
 
         def call(_alive: object = (room, flat)) -> None:

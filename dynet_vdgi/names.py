@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -12,6 +11,8 @@ def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> li
     >>> near("prase", ["parse", "train", "phrase"])
     ['phrase', 'parse']
     """
+    import difflib  # late: rarely needed
+
     return difflib.get_close_matches(name, list(names), n, cutoff)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +57,8 @@ def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) 
     calls = list(arguments)
     if _jobs == 1 or len(calls) < 2:
         return [function(*one) for one in calls]
+    from concurrent.futures import ThreadPoolExecutor  # late: parsing needs none
+
     with ThreadPoolExecutor(min(_jobs, len(calls))) as pool:
         return list(pool.map(lambda one: function(*one), calls))
 

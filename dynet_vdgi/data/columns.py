@@ -91,7 +91,8 @@ def is_worth_it(n_chars: int) -> bool:
 
 def _octets(text: bytes) -> Hashes:
     """The bytes of a text by eights, and zeros."""
-    octets = np.zeros((len(text) + _PADDING) // 8, np.uint64)
+    octets = np.empty((len(text) + _PADDING) // 8, np.uint64)
+    octets[-2:] = 0
     octets.view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
     return octets
 
@@ -102,13 +103,13 @@ def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, Hashes, int, int, int, F
     data = octets.view(np.uint8)
     n_lines = int(np.count_nonzero(data == _NEWLINE))
     found = Found(
-        np.zeros((n_lines + 1, 11), np.int32),
-        np.zeros(n_lines + 2, np.int32),
-        np.zeros(n_lines + 2, np.int64),
-        np.zeros(n_lines + 1, np.int64),
-        np.zeros(n_lines + 2, np.int64),
-        np.zeros(2 * n_lines + 2, np.int32),
-        np.zeros(len(text) + 8, np.int32),
+        np.empty((n_lines + 1, 11), np.int32),
+        np.empty(n_lines + 2, np.int32),
+        np.empty(n_lines + 2, np.int64),
+        np.empty(n_lines + 1, np.int64),
+        np.empty(n_lines + 2, np.int64),
+        np.empty(2 * n_lines + 2, np.int32),
+        np.empty(len(text) + 8, np.int32),
     )
     return data, octets, len(text), _POLICIES[heads], limit("words"), found, np.zeros(4, np.int64)
 
@@ -261,7 +262,8 @@ def with_trees(
     Notes (N,) go to MISC, by number; below 0 is none, and of length 0 there are none at all.
     """
     room = columns.size + len(heads) * (12 + names.longest + note_texts.longest)
-    out, counts = np.zeros((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)
+    out, counts = np.empty((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)
+    out[0] = 0
     _WRITE(
         *(columns.octets, columns.size, columns.fields, heads, relations, names.octets, names.ends),
         *(notes, note_texts.octets, note_texts.ends, out, counts),
