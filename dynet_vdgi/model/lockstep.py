@@ -83,62 +83,32 @@ class Gates:
         self.parts = [[dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)]
         self.parts[1][2] = self.parts[1][2] + 1.0  # forget bias, as in DyNet's node
 
-    def of_inputs(self, x: Expression) -> list[Expression]:
-        """What inputs (H,)xR contribute to each gate."""
-        return [from_x * x for from_x, _, _ in self.parts]
-
-    def of_inputs_on(self, products: list[Expression], x: Expression) -> list[Expression]:
-        """The gates before activation for inputs on states that contribute `products`."""
-        return [dy.affine_transform([p, from_x, x]) for p, (from_x, _, _) in zip(products, self.parts)]
-
-    def of_states(self, h: Expression) -> list[Expression]:
-        """What states with outputs h (H,)xR contribute to each gate, with the bias."""
-        return [dy.affine_transform([bias, from_h, h]) for _, from_h, bias in self.parts]
-
-    @staticmethod
-    def step(gates: list[Expression], c: Expression) -> tuple[Expression, Expression]:
-        """Output and cell (H,)xR from the gates before activation and the cell before."""
-        i, f, o, g = gates
+    def step(self, x: Expression, h: Expression, c: Expression) -> tuple[Expression, Expression]:
+        """Output and cell (H,)xR after one more input."""
+        i, f, o, g = (dy.affine_transform([b, from_x, x, from_h, h]) for from_x, from_h, b in self.parts)
         cell = dy.cmult(dy.logistic(f), c) + dy.cmult(dy.logistic(i), dy.tanh(g))
         return dy.cmult(dy.logistic(o), dy.tanh(cell)), cell
 
 
 class Stacks:
-    """The stack LSTM's outputs and cells in all states, in the order of `Rows`.
-
-    A composition lies on what the lower of its two items lay on: what that state contributes to the gates was
-    computed when the item was pushed. What a word contributes is computed once for the sentence.
-    """
+    """The stack LSTM's outputs and cells in all states; expression k + 1 is what step k pushed."""
 
     def __init__(self, layer: StackLstm, words: Expression) -> None:
-        self.layer, self.gates = layer, Gates(layer.lstm)
-        self.words = self.gates.of_inputs(words)
+        self.layer, self.gates, self.words = layer, Gates(layer.lstm), words
         zero = dy.zeros((layer.lstm.hidden,))
         self.h, self.c = [zero], [zero]
-        self.products: list[list[Expression]] = [[] for _ in self.words]  # by gate
-        self.top = zero  # (H,)xR outputs of the last step's states
 
     def push(self, push: Push) -> None:
         """One more state of every row."""
-        layer, n_before = self.layer, len(self.h)
-        if push.tops is not None:
-            on = self.gates.of_states(push.tops.of(self.h))
-        if push.lower is not None and push.products is not None:
+        layer, inputs = self.layer, []
+        if push.items:
             head, dependent = (item.of(self.h) for item in push.items)
             composed = [layer.compose_bias, layer.compose_head, head, layer.compose_dependent, dependent]
-            x = dy.rectify(dy.affine_transform(composed))
-            products = [push.products.of(history) for history in self.products]
-            self._add(self.gates.of_inputs_on(products, x), push.lower.of(self.c))
-        if push.tops is not None:
-            for history, product in zip(self.products, on):
-                history.append(product)
-            words = (dy.pick_batch_elems(part, push.words) for part in self.words)
-            self._add([p + word for p, word in zip(on, words)], push.tops.of(self.c))
-        new = self.h[n_before:]
-        self.top = dy.concatenate_to_batch(new) if len(new) > 1 else new[0]
-
-    def _add(self, gates: list[Expression], before: Expression) -> None:
-        h, c = self.gates.step(gates, before)
+            inputs.append(dy.rectify(dy.affine_transform(composed)))
+        if push.words:
+            inputs.append(dy.pick_batch_elems(self.words, push.words))
+        x = dy.concatenate_to_batch(inputs) if len(inputs) > 1 else inputs[0]
+        h, c = self.gates.step(x, push.below.of(self.h), push.below.of(self.c))
         self.h.append(h)
         self.c.append(c)
 
@@ -171,7 +141,7 @@ def encoder_pass(
         if len(choosing):
             position = np.minimum(rows.read * batch.size + rows.sentence, batch.n * batch.size)
             buffer = dy.pick_batch_elems(parts, position[choosing].tolist())
-            top = stacks.top
+            top = stacks.h[-1]
             if len(choosing) < len(rows.top):
                 top = dy.pick_batch_elems(top, choosing.tolist())
             logits = layer.logits(state_embedding(layer, top, buffer, training))

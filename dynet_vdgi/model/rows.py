@@ -51,13 +51,11 @@ class Gather:
 
 @dataclass(frozen=True)
 class Push:
-    """What R new states are made of: first K compositions of two states, then words shifted."""
+    """What R new states are made of: first the compositions of two states, then the words shifted."""
 
-    items: list[Gather]  # heads and dependents (K,); empty where nothing is composed
-    lower: Gather | None  # the states below compositions (K,); None where nothing is composed
-    products: Gather | None  # what those contribute to the gates (K,)
-    words: list[int]  # columns of the words (R - K,)
-    tops: Gather | None  # the states below words (R - K,); None where nothing is shifted
+    items: list[Gather]  # heads and dependents; empty where nothing is composed
+    words: list[int]  # columns of the words
+    below: Gather  # (R,)
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,8 @@ class Rows:
         self.n_states, most = 1, 1 + n_samples * self.n_steps
         self.below = np.zeros(most, dtype=np.int64)  # of each state, the state below it
         self.word = np.zeros(most, dtype=np.int64)  # the word on top, 1..n
-        self.place = np.zeros((2, most), dtype=np.int64)  # the expression that holds it, and the column there
-        self.product = np.zeros((2, most), dtype=np.int64)  # where that is what it contributes to the gates
-        self.n_expressions, self.n_products = 1, 0
+        self.source = np.zeros(most, dtype=np.int64)  # the expression that holds it: 0, then one a step
+        self.column = np.zeros(most, dtype=np.int64)  # and the column there
         self.heads = np.zeros((n_samples, batch.n), dtype=np.int64)
         self.steps: list[Step] = []
 
@@ -97,17 +94,16 @@ class Rows:
         """Whether SHIFT, and whether both REDUCEs are legal in each row; as `transitions.State.legal`."""
         return self.read < self.batch.n, self.depth >= 2
 
-    def gather(self, states: Ints, places: Ints) -> Gather | None:
-        """Where `states` (R,) are, by one of the tables of places; None for no states."""
-        if not len(states):
-            return None
-        (source, columns), order = places[:, states], None
+    def gather(self, states: Ints) -> Gather:
+        """Where `states` (R,) are."""
+        source, order = self.source[states], None
         if (source[1:] < source[:-1]).any():
             by_source = np.argsort(source, kind="stable")
             order = np.argsort(by_source).tolist()
-            columns, source = columns[by_source], source[by_source]
+            states, source = states[by_source], source[by_source]
+        columns = self.column[states].tolist()
         cuts = [0, *(np.flatnonzero(source[1:] != source[:-1]) + 1).tolist(), len(columns)]
-        return Gather([(int(source[a]), columns[a:z].tolist()) for a, z in zip(cuts, cuts[1:])], order)
+        return Gather([(int(source[a]), columns[a:z]) for a, z in zip(cuts, cuts[1:])], order)
 
     def advance(self, actions: Ints) -> Step:
         """Takes one action (N,) of each sample.
@@ -138,35 +134,18 @@ class Rows:
 
         push, n_reduced = None, int(np.count_nonzero(~shifted))
         if len(self.steps) < self.n_steps - 1:
-            push = self._push(
-                head[:n_reduced], dependent[:n_reduced], below, read * self.batch.size + sentence
-            )
+            items = [self.gather(states[:n_reduced]) for states in (head, dependent)] if n_reduced else []
+            words = (read * self.batch.size + sentence)[n_reduced:]
+            push = Push(items, words.tolist(), self.gather(below))
         step = Step(self.sentence, self.read, self.depth, parent, action, row_of, push)
         self.steps.append(step)
-        self._add_states(below, np.where(shifted, read + 1, self.word[head]), n_reduced)
+        self._add_states(below, np.where(shifted, read + 1, self.word[head]))
         self.sentence, self.row_of = sentence, row_of
         self.read, self.depth = read + shifted, np.where(shifted, depth + 1, depth - 1)
         return step
 
-    def _push(self, head: Ints, dependent: Ints, below: Ints, word: Ints) -> Push:
-        """Of K heads and dependents, then R - K words; `below` and `word` are (R,)."""
-        k = len(head)
-        lower, tops = below[:k], below[k:]
-        items = [gather for states in (head, dependent) if (gather := self.gather(states, self.place))]
-        if len(tops):  # on each state a word is shifted at most once, but on the empty stack, which is one
-            self.product[0, tops], self.product[1, tops] = self.n_products, np.arange(len(tops))
-            self.n_products += 1
-        products = self.gather(lower, self.product)
-        return Push(
-            items, self.gather(lower, self.place), products, word[k:].tolist(), self.gather(tops, self.place)
-        )
-
-    def _add_states(self, below: Ints, word: Ints, n_reduced: int) -> None:
+    def _add_states(self, below: Ints, word: Ints) -> None:
         new = slice(self.n_states, self.n_states + len(below))
         self.below[new], self.word[new] = below, word
-        for first, last in ((0, n_reduced), (n_reduced, len(below))):
-            if first < last:
-                part = slice(new.start + first, new.start + last)
-                self.place[0, part], self.place[1, part] = self.n_expressions, np.arange(last - first)
-                self.n_expressions += 1
+        self.source[new], self.column[new] = len(self.steps), np.arange(len(below))
         self.top, self.n_states = np.arange(new.start, new.stop), new.stop
