@@ -24,6 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -98,9 +99,8 @@ def _edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
 
 
 def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
-    first, second = (
-        sum(group.has(*pair) for view in views for pair in zip(view.tags, view.feats)) for group in groups
-    )
+    times = Counter(chain.from_iterable(zip(view.tags, view.feats) for view in views))
+    first, second = (sum(n for pair, n in times.items() if group.has(*pair)) for group in groups)
     return first, first + second
 
 

@@ -441,10 +441,12 @@ def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) 
     """
     known: dict[str, str] = {}
     for s in sentences:
+        forms = tuple([known.setdefault(form, form) for form in s.forms])
         if is_lean:
-            s = replace(s, heads=s.heads if with_heads else None, lemmas=(), deprels=(), source=None)
-        forms, lemmas = (tuple([known.setdefault(text, text) for text in row]) for row in (s.forms, s.lemmas))
-        yield replace(s, forms=forms, lemmas=lemmas)
+            heads = s.heads if with_heads else None
+            yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)
+        else:
+            yield replace(s, forms=forms, lemmas=tuple([known.setdefault(text, text) for text in s.lemmas]))
 
 
 def _read(
