@@ -155,6 +155,26 @@ def test_heads_of_any_length_are_written():
     ]
 
 
+@pytest.mark.parametrize(
+    ("misc", "expected"),
+    [
+        *(("_", False), ("SpaceAfter=No", False), ("__", False), ("A=_|B=1", False), ("XHeadConf=1", False)),
+        *(
+            ("_|A=1", True),
+            ("A=1|_", True),
+            ("A=1|_|B=2", True),
+            ("HeadConf=0.5", True),
+            ("A=1|HeadConf=", True),
+        ),
+    ],
+)
+def test_notes_that_replace_something_are_found(sentences, misc, expected):
+    lines = sentences[0].split("\n")
+    lines[-1] = lines[-1].rpartition("\t")[0] + "\t" + misc
+    found = columns_of("\n".join([*lines, "", ""]).encode())
+    assert columns.has_notes(found, "HeadConf") == expected
+
+
 @pytest.fixture(scope="module")
 def parsers():
     text = list(islice(dynet_vdgi.read(DEMO), 150))

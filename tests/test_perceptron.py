@@ -792,6 +792,14 @@ def test_long_compilation_is_announced(
     assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the perceptron"]
 
 
+def test_compilation_is_announced_at_once_where_the_user_has_been_waiting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron", waited=jit.PATIENCE):
+        time.sleep(0.2)
+    assert len(caplog.records) == 1
+
+
 def test_short_compilation_is_not(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
         pass

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.grammar import prior as prior_module
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import Rule, RuleSet, load_rules, parse_rules
 from dynet_vdgi.grammar.word_order import Statistics
@@ -426,3 +428,10 @@ def test_tables_of_the_first_version_give_what_they_gave(name, digest):
         for sentence in sentences[:20]:
             found.update(np.round(prior.potentials(sentence), 9).tobytes())
     assert found.hexdigest()[:16] == digest
+
+
+def test_views_of_a_large_text_are_made_again_and_measured_alike(monkeypatch):
+    text = list(conllu.read(resources() / "demo" / "demo-ud-train.conllu"))
+    kept = Prior.of_text(shipped("best"), text).text.to_json()
+    monkeypatch.setattr(prior_module, "KEPT_VIEWS", 10)
+    assert Prior.of_text(shipped("best"), text).text.to_json() == kept

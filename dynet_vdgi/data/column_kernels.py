@@ -370,6 +370,29 @@ def is_there(octets: Hashes, begin: int, size: int, store: Hashes, place: int) -
 
 # ------------------------------------------------------------------------------------------- writing
 @compiled
+def find_notes(data: Bytes, fields: Places, key: Bytes, found: Flags) -> None:
+    """Whether there is a word with something in MISC that a note replaces: found (1,).
+
+    That is one of several parts if it is _, and any that begins with the note's key.
+    """
+    found[0] = False
+    for word in range(len(fields)):
+        start, end = fields[word, MISC], fields[word, END] - 1
+        part = start
+        for place in range(start, end + 1):
+            if place < end and data[place] != BAR:
+                continue
+            if place - part == 1 and end - start > 1 and data[part] == LOW_LINE:
+                found[0] = True
+            k = 0
+            while k < len(key) and data[part + k] == key[k]:
+                k += 1
+            if k == len(key):
+                found[0] = True
+            part = place + 1
+
+
+@compiled
 def put_octet(octet: np.uint64, size: int, out: Hashes, place: int) -> int:
     """Writes so many bytes to a place of `out` from which on there are zeros; the place after them."""
     whole, shift = place >> 3, np.uint64(place & 7) << np.uint64(3)

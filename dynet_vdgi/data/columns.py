@@ -40,6 +40,7 @@ _RESTORE = Kernel(tree_kernels.restore_trees, "writing")
 _SHORTEN = Kernel(tree_kernels.shorten_trees, "scoring")
 _PROJECTIVE = Kernel(tree_kernels.find_projective, "checking")
 _SCORE = Kernel(tree_kernels.score_trees, "scoring")
+_FIND_NOTES = Kernel(column_kernels.find_notes, "writing")
 _WRITE = Kernel(column_kernels.write_trees, "writing")
 
 
@@ -252,6 +253,13 @@ def scored(gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first
     scores = np.zeros((len(first) - 1, 6), np.int64)
     _SCORE(gold, heads, gold_relations, relations, first, scores, work=QUICK)
     return scores
+
+
+def has_notes(columns: Columns, key: str) -> bool:
+    """Whether a note with this key, put into MISC, would have to replace something."""
+    found, begins_so = np.zeros(1, np.bool_), np.frombuffer(f"{key}=".encode(), np.uint8)
+    _FIND_NOTES(columns.octets.view(np.uint8), columns.fields, begins_so, found, work=QUICK)
+    return bool(found[0])
 
 
 def with_trees(

@@ -128,6 +128,14 @@ class JoinedView(AnyView):
         self._readings[word] = self._lexicon.readings((tag, self.feats[word]))
         self.symbols[word] = self._lexicon.symbols(symbol)
 
+    def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
+        def renamed(word: WordType) -> int:
+            return self._lexicon.readings((tag, word[1]))
+
+        places = np.array(words, np.int64)
+        self._readings[places] = self._lexicon.types.table((tag, "renamed"), renamed)[self._types[places]]
+        self.symbols[places] = self._lexicon.symbols(symbol)
+
     def set_symbol(self, word: int, symbol: str) -> None:
         self.symbols[word] = self._lexicon.symbols(symbol)
 

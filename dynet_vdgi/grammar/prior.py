@@ -42,7 +42,7 @@ among trees with equally many."""
 LEAST_FACTOR = 0.05
 """Parts that count less than this in a text are left out."""
 
-KEPT_VIEWS = 10_000
+KEPT_VIEWS = 20_000
 """Views of a text that are kept while it is measured: each takes kilobytes."""
 
 LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES

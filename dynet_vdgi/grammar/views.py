@@ -90,6 +90,11 @@ class AnyView(ABC):
     def rename(self, word: int, tag: str, symbol: str) -> None:
         """Has a word read as another tag, with a symbol of its own."""
 
+    def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
+        """The same for several words."""
+        for word in words:
+            self.rename(word, tag, symbol)
+
     @abstractmethod
     def set_symbol(self, word: int, symbol: str) -> None:
         """Changes the symbol of a word only."""

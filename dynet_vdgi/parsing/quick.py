@@ -26,6 +26,7 @@ from dynet_vdgi.data.columns import (
     Types,
     WordColumns,
     columns_of,
+    has_notes,
     restored,
     with_trees,
 )
@@ -40,8 +41,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NOTE = "HeadConf"
-_ODD_MISC = (f"{NOTE}=".encode(), b"\t_|", b"|_|", b"|_\n")
-"""What makes a note more than another part of MISC."""
 
 _NAMES = Names(LABELS)
 _ROOT, _OTHER = LABELS.index("root"), LABELS.index(OTHERWISE)
@@ -82,7 +81,7 @@ class QuickParser:
     def parse(self, text: bytes, how: How, verb_final: bool | None) -> QuickParsed | None:
         """The parsed text of some whole sentences; None: it may be odd."""
         columns = columns_of(text)
-        if columns is None or (how.confidence and any(odd in text for odd in _ODD_MISC)):
+        if columns is None or (how.confidence and has_notes(columns, NOTE)):
             return None
         with self._lock:
             types = self._types.numbers(columns)

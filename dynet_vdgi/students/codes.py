@@ -70,7 +70,7 @@ class Codes:
         codes = cls(prior, tuple(sorted(every)), tuple(sorted({*frequent, *every})))
         numbered = np.array([codes.code(*pair) for pair in pairs.known], np.int64)[flat]
         ends = np.cumsum([0, *map(len, trees)]).tolist()
-        codes._of_trees.frombytes(numbered.tobytes())
+        codes._of_trees.frombytes(numbered.astype(np.intc).tobytes())
         codes._places.update({_seen_of(tree): start for tree, start in zip(trees, ends)})
         return codes
 
@@ -104,7 +104,7 @@ class Codes:
     @cached_property
     def _of_trees(self) -> array[int]:
         """... have their numbers."""
-        return array("q")
+        return array("i")
 
     def _numbered(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         known = self._known

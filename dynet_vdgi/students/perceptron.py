@@ -34,8 +34,11 @@ LOG2_BUCKETS_AT_MOST = 26
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_Rows = tuple[Ints, Floats]
+_Rows = tuple[NDArray[np.int32], Floats]
 """Rows (k,) of weights that are not zero, and they (k, 3)."""
+
+_AT_ONCE = 1 << 16
+"""Words for which chances are drawn at a time."""
 
 _NOTHING: Ints = np.zeros(0, np.int64)
 _NO_MARGINS: Floats = np.zeros(0)
@@ -229,7 +232,8 @@ def _averaged(
         _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
     totals /= step  # in place: these arrays are what takes most memory in training
     np.subtract(weights, totals, out=totals)
-    rows = np.flatnonzero(totals.any(axis=1))
+    del weights, seen
+    rows = np.flatnonzero(totals.any(axis=1)).astype(np.int32)
     return rows, totals[rows]
 
 
@@ -237,11 +241,15 @@ def _seen(
     flat: NDArray[np.int32], rng: np.random.Generator, unknown: float, levels: int
 ) -> NDArray[np.int32]:
     """The tags (N,) as one pass sees them: some are hidden; with two levels the fine one, or both."""
-    chance = rng.random(len(flat))
-    if levels == 1:
-        return np.where(chance < unknown, np.int32(UNKNOWN), flat)
-    seen = np.where(chance < unknown, flat >> COARSE_BITS << COARSE_BITS, flat)
-    seen[chance < unknown / 4] = UNKNOWN
+    seen: NDArray[np.int32] = flat.copy()
+    for start in range(0, len(seen), _AT_ONCE):
+        part = seen[start : start + _AT_ONCE]
+        chance = rng.random(len(part))
+        if levels == 1:
+            part[chance < unknown] = UNKNOWN
+        else:
+            part[chance < unknown] &= -1 << COARSE_BITS
+            part[chance < unknown / 4] = UNKNOWN
     return seen
 
 

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from dynet_vdgi import side_by_side
@@ -149,7 +150,7 @@ def _taught(prepared: Preparation, log: RunLog) -> Material:
         return material
     chooses = settings.is_neural and settings.train.select == "teacher"
     mixes = prepared.kind == "words"
-    return teach(
+    taught = teach(
         material,
         settings.teacher,
         seed=settings.seed,
@@ -158,6 +159,10 @@ def _taught(prepared: Preparation, log: RunLog) -> Material:
         n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
         log=log,
     )
+    if prepared.kind != "perceptron":
+        return taught
+    prepared.material = replace(material, texts={})  # which nobody looks at any more
+    return replace(taught, texts={})
 
 
 def _warn(prepared: Preparation) -> None:

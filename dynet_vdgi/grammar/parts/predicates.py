@@ -78,11 +78,13 @@ def _read_predicates(view: AnyView, setting: Setting, text: Text) -> None:
     others = predicates, setting.group("over"), setting.group("particle"), _MODIFIERS, _PRONOUNS
     words = _ClauseWords(are_copulas.tobytes(), *(view.flags(group).tobytes() for group in others))
     ends = np.append(starts[1:], view.n)
+    found = {}
     for start, end in zip(starts[clauses].tolist(), ends[clauses].tolist()):
         copula, predicate = _predicate_in(words, start, end, order)
         if predicate >= 0:
-            view.rename(predicate, name, name)
-            view.predicates[predicate] = copula
+            found[predicate] = copula
+    view.rename_all([*found], name, name)
+    view.predicates.update(found)
 
 
 def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOrder) -> tuple[int, int]:
