@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynet_vdgi import machine_code
 from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.model.per_sentence import derive, draw, greedy
@@ -335,6 +336,19 @@ def test_kernels_do_what_numpy_does(how, monkeypatch):
             assert (one.actions == other.actions).all()
             assert (one.heads == other.heads).all()
             np.testing.assert_allclose(other.log_q, one.log_q, rtol=1e-5)
+
+
+def test_without_numba_numpy_does_it(monkeypatch):
+    def fail():
+        raise VdgiError("this needs the package numba")
+
+    parser, texts = model(1)[1], [known(5)]
+    expected = parser.parse(texts)
+    for kernel in (row_stacks._READ, row_stacks._SCORE, row_stacks._MOVE, row_stacks._PUSH):
+        monkeypatch.setattr(kernel, "_natives", {})
+    monkeypatch.setattr(machine_code, "_environment", fail)
+    parser.make_ready()
+    assert parser.parse(texts) == expected
 
 
 def test_tanh():

@@ -60,16 +60,16 @@ def test_blocks_of_several_threads_may_overlap(two_threads):
 
 
 def test_parsing_uses_one_thread_and_restores_the_number(two_threads, monkeypatch):
-    seen, choose = [], arena.greedy
+    seen, batches = [], arena._batches
 
-    def watched(*state):
+    def watched(*arguments):
         seen.append(threads())
-        return choose(*state)
+        return batches(*arguments)
 
-    monkeypatch.setattr(arena, "greedy", watched)
+    monkeypatch.setattr(arena, "_batches", watched)
     parser = small_parser()
     parser.parse([Encoded((1, 2, 1), (0, 0, 0))])
-    assert seen == [1] * 3
+    assert seen == [1]
     assert threads() == 2
     with pytest.raises(ValueError, match="tag ids"):
         parser.parse([Encoded((99,), (0,))])

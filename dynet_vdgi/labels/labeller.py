@@ -257,7 +257,8 @@ class Labeller:
         """Of trees without punctuation: of which kind each word is (N,), heads (N,), gaps (N,)."""
         n_sentences = len(first) - 1
         sentence = np.repeat(np.arange(n_sentences), np.diff(first))
-        bits = np.tile(np.array(self._bits_of((ROOT, "_")), np.uint64), (len(ids) + n_sentences, 1))
+        bits = np.empty((len(ids) + n_sentences, 3), np.uint64)
+        bits[first[:-1] + np.arange(n_sentences)] = self._bits_of((ROOT, "_"))
         bits[np.arange(len(ids)) + sentence + 1] = kinds.bits[ids]
         tables = np.zeros(len(ids), np.int64)
         of_table = self.verb_final if verb_final is None else verb_final

@@ -7,11 +7,13 @@ that is new, whose first touch costs more than its use, and what kernels are tol
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.machine_code import Kernel
 from dynet_vdgi.parsing import arena_kernels, arena_numpy
 from dynet_vdgi.parsing.arena_kernels import (
@@ -271,5 +273,9 @@ def by_gate(x: Array, weights: Array, out: Array) -> None:
 def _bound(
     kernel: Kernel, otherwise: Callable[..., None], work: int, *arguments: object
 ) -> Callable[[], None]:
-    """The call of a kernel, or of the same in NumPy while so little is parsed that it pays to do so."""
-    return kernel.bound(*arguments, work=work) or (lambda: otherwise(*arguments))
+    """The call of a kernel, or of the same in NumPy while that costs less than to compile it."""
+    try:
+        call = kernel.bound(*arguments, work=work)
+    except (VdgiError, MemoryError):  # numba cannot be had, or has too little memory
+        call = None
+    return call or partial(otherwise, *arguments)
