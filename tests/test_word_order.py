@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.word_order import Statistics
 
 ORDER = parse_rules("[order] (c)\nreading order = CONJ\nverb-final = 0.7 VERB AUX").table
@@ -24,6 +26,16 @@ def test_edges_are_counted_in_sentences_of_two_words_or_more():
     measured = Statistics.measure(text)
     assert measured == Statistics(2, {"DET": 1, "NOUN": 1}, {"DET": 1, "VERB": 1})
     assert Statistics.measure([]) == Statistics()
+
+
+@pytest.mark.parametrize("counts", [{"NOUN": -1}, {"NOUN": "1"}, {"NOUN": float("nan")}])
+def test_counts_of_a_model_file_are_checked(counts):
+    """A damaged file that said -1 ended in a division by zero."""
+    stored = Text(Statistics.measure([["NOUN", "VERB"]])).to_json()
+    assert Text.from_json(stored).order.last == {"VERB": 1}
+    stored["order"]["last"] = counts
+    with pytest.raises(ModelError, match="what the model says of its text is damaged"):
+        Text.from_json(stored)
 
 
 def test_final_verbs_are_taken_away_from_verb_final_texts():

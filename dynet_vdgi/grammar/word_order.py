@@ -15,7 +15,9 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.orders import FIRST, LAST, Fact, of_tags, of_verbs
@@ -33,6 +35,9 @@ FEW = 5
 """So many sentences do not turn a text round."""
 
 
+_Count = Annotated[float, msgspec.Meta(ge=0)]  # what a model file says is checked, see `Text.from_json`
+
+
 @dataclass(frozen=True)
 class Statistics:
     """How many of the sentences with two words or more begin, and end, with each tag.
@@ -43,8 +48,8 @@ class Statistics:
     """
 
     sentences: int = 0
-    first: Mapping[str, float] = field(default_factory=dict)
-    last: Mapping[str, float] = field(default_factory=dict)
+    first: Mapping[str, _Count] = field(default_factory=dict)
+    last: Mapping[str, _Count] = field(default_factory=dict)
     is_verb_final: bool = False
     is_mirrored: bool = False
 
