@@ -130,6 +130,20 @@ def compiled_floats(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
 
 
+def can_be_bare() -> bool:
+    """Whether this numba has inside what `bare` takes, and llvmlite what is needed then."""
+    try:
+        import llvmlite.binding as llvm
+        from numba.core import codegen as codegens
+        from numba.core.compiler_lock import global_compiler_lock  # noqa: F401
+        from numba.core.registry import cpu_target
+    except ImportError:
+        return False
+    context = cpu_target.target_context
+    has_inside = hasattr(context, "_internal_codegen") and hasattr(context, "get_executable")
+    return has_inside and hasattr(codegens, "AOTCPUCodegen") and hasattr(llvm, "create_pass_builder")
+
+
 @contextmanager
 def bare(numba: Any) -> Iterator[None]:
     """A block in which numba only translates, with all that is called: somebody else makes machine code."""

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.jit import BARE, Compiled, announced, bare, imported_numba
+from dynet_vdgi.jit import BARE, Compiled, announced, bare, can_be_bare, imported_numba
 
 ENOUGH = 1_000
 """Words of work from which on code on disk is worth loading."""
@@ -176,7 +176,7 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
     exec(f"def entry({', '.join(names)}):\n    {call}", namespace)
     import llvmlite.binding as llvm
 
-    is_bare = hasattr(llvm, "create_pass_builder")  # since llvmlite 0.44
+    is_bare = can_be_bare()
     with bare(numba) if is_bare else nullcontext():
         entry = numba.njit(tuple(types), **BARE)(namespace["entry"])
         text = entry.inspect_llvm(entry.signatures[0])

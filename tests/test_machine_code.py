@@ -71,6 +71,15 @@ def test_code_is_compiled_once_and_then_loaded(folder, monkeypatch):
         file.write_bytes(file.read_bytes()[:-1])
 
 
+def test_a_numba_that_is_other_inside_compiles_the_slower_way(folder, monkeypatch):
+    assert jit.can_be_bare()  # as the numba that is installed for tests is
+    monkeypatch.setattr(machine_code, "can_be_bare", lambda: False)
+    given, out = arguments()
+    Kernel(fill, "an example")(*given, work=PLENTY + 1)
+    assert (out == np.arange(6).reshape(2, 3) * 7 - 5.0).all()
+    assert len([*folder.iterdir()]) == 1
+
+
 def test_what_is_kept_depends_on_bytecode_and_constants(monkeypatch):
     kernel = Kernel(fill, "")
     names = [kernel._name("n"), kernel._name("f")]
