@@ -49,7 +49,7 @@ print(len(pipeline.process(open(sys.argv[2], encoding="utf-8").read(), Processin
 
 
 TRAIN_UDPIPE = """
-import itertools, sys
+import sys
 from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 text = open(sys.argv[1], encoding="utf-8").read()
 reader, trees, error = InputFormat.newConlluInputFormat(), Sentences(), ProcessingError()

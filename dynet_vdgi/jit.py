@@ -130,34 +130,42 @@ def compiled_floats(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
 
 
-def can_be_bare() -> bool:
-    """Whether this numba has inside what `bare` takes, and llvmlite what is needed then."""
+def _insides() -> tuple[Any, Any, Any] | None:
+    """What `bare` takes from inside numba: its lock, context and codegen; None: it is other there."""
     try:
-        import llvmlite.binding as llvm
         from numba.core import codegen as codegens
-        from numba.core.compiler_lock import global_compiler_lock  # noqa: F401
+        from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import cpu_target
     except ImportError:
-        return False
-    context = cpu_target.target_context
+        return None
+    context: Any = cpu_target.target_context
     has_inside = hasattr(context, "_internal_codegen") and hasattr(context, "get_executable")
-    return has_inside and hasattr(codegens, "AOTCPUCodegen") and hasattr(llvm, "create_pass_builder")
+    codegen = getattr(codegens, "AOTCPUCodegen", None)
+    return (global_compiler_lock, context, codegen) if has_inside and codegen else None
+
+
+def can_be_bare() -> bool:
+    """Whether numba has inside what `bare` takes, and llvmlite what is needed then."""
+    import llvmlite.binding as llvm
+
+    return _insides() is not None and hasattr(llvm, "create_pass_builder")
 
 
 @contextmanager
 def bare(numba: Any) -> Iterator[None]:
-    """A block in which numba only translates, with all that is called: somebody else makes machine code."""
-    global _is_bare
-    from numba.core import codegen as codegens
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.registry import cpu_target
+    """A block in which numba only translates, with all that is called: somebody else makes machine code.
 
-    with global_compiler_lock:
-        context, level = cpu_target.target_context, numba.config.OPT
-        codegen, make = context._internal_codegen, context.get_executable
+    Only where it `can_be_bare`.
+    """
+    global _is_bare
+    inside = _insides()
+    assert inside is not None
+    lock, context, make_codegen = inside
+    with lock:
+        level, codegen, make = numba.config.OPT, context._internal_codegen, context.get_executable
         try:
             _is_bare, numba.config.OPT = True, type(level)(0)
-            context._internal_codegen = cast(Any, codegens).AOTCPUCodegen("kernels", "host")
+            context._internal_codegen = make_codegen("kernels", "host")
             context.get_executable = _no_executable
             yield
         finally:

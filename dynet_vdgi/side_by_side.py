@@ -7,7 +7,7 @@ any number of processors, and put results together in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
             """Hands one out; function, arguments and result must be picklable."""
 
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_AT_ONCE = 500
 
 _jobs = 1
 _processes: Processes | None = None
@@ -47,6 +50,11 @@ def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
 def n_allowed() -> int:
     """How many calls may run at a time."""
     return _jobs
+
+
+def parts_of(sentences: Sequence[Item]) -> list[Sequence[Item]]:
+    """The sentences, so many at a time, since what is made of them takes much memory."""
+    return [sentences[start : start + _AT_ONCE] for start in range(0, len(sentences), _AT_ONCE)]
 
 
 def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> list[Result]:

@@ -80,6 +80,13 @@ def odd_bytes(octet: np.uint64) -> Any:
 
 
 @compiled
+def first_odd(whole: int, found: np.uint64) -> Any:
+    """The place of the first byte that `odd_bytes` has found in an octet, whose number is `whole`."""
+    lowest = found & (~found + _U1)
+    return (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
+
+
+@compiled
 def find_odd(octets: Hashes, size: int, places: Places) -> None:
     """The places of all bytes that `odd_bytes` finds among so many; room for all and eight more is needed."""
     n = 0
@@ -87,13 +94,11 @@ def find_odd(octets: Hashes, size: int, places: Places) -> None:
         found = odd_bytes(octets[whole])
         n_found = np.int64(((found >> _U7) * _EACH) >> _U56)
         for k in range(3):  # as many as most have, without asking: a wrong guess would cost more
-            lowest = found & (~found + _U1)
-            places[n + k] = (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
-            found ^= lowest
+            places[n + k] = first_odd(whole, found)
+            found &= found - _U1
         for k in range(3, n_found):
-            lowest = found & (~found + _U1)
-            places[n + k] = (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
-            found ^= lowest
+            places[n + k] = first_odd(whole, found)
+            found &= found - _U1
         n += n_found
 
 
@@ -423,6 +428,7 @@ def put_number(number: int, out: Hashes, place: int) -> int:
 
 @compiled
 def write_trees(
+    data: Bytes,
     octets: Hashes,
     size: int,
     fields: Places,
@@ -436,7 +442,7 @@ def write_trees(
     out: Hashes,
     counts: Ints,
 ) -> None:
-    """The text of `size` bytes with heads and relations (N,), names by number, and notes (N,) added to MISC.
+    """The text data[:size] with heads and relations (N,), names by number, and notes (N,) added to MISC.
 
     A note below 0 is none; of no notes at all, notes is of length 0. Fills in counts (1,): bytes written.
     """
@@ -450,7 +456,7 @@ def write_trees(
         done = row[DEPREL + 1] - 1
         if len(notes) and notes[word] >= 0:
             k, end = notes[word], row[END] - 1
-            if end - row[MISC] == 1 and octet_at(octets, row[MISC], 1) == np.uint64(LOW_LINE):
+            if is_missing(data, row, MISC):
                 place = put(octets, done, row[MISC], out, place)
             else:
                 place = put(octets, done, end, out, place)

@@ -147,10 +147,9 @@ class Texts(Known[str]):
                 break
             begin, end = fields[counts[1], [self.column, self.last + 1]].tolist()
             self._grow(int(counts[0]), end - begin)
-        begins, sizes = self._begins.tolist(), self._sizes.tolist()
-        content = self._store.view(np.uint8)
-        for k in range(len(self.known), int(counts[0])):
-            self.known.append(content[8 * begins[k] :][: sizes[k]].tobytes().decode())
+        new, content = slice(len(self.known), int(counts[0])), self._store.view(np.uint8)
+        for begin, size in zip(8 * self._begins[new], self._sizes[new]):
+            self.known.append(content[begin : begin + size].tobytes().decode())
         return numbers
 
     def _grow(self, n_texts: int, more: int) -> None:
@@ -273,7 +272,8 @@ def with_trees(
     out, counts = np.empty((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)
     out[0] = 0
     _WRITE(
-        *(columns.octets, columns.size, columns.fields, heads, relations, names.octets, names.ends),
+        *(columns.octets.view(np.uint8), columns.octets, columns.size, columns.fields),
+        *(heads, relations, names.octets, names.ends),
         *(notes, note_texts.octets, note_texts.ends, out, counts),
         work=QUICK,
     )

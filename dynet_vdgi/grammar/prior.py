@@ -321,7 +321,10 @@ class _Views(Sequence[View]):
         self._kept = list(map(prior.unread, sentences)) if len(sentences) <= KEPT_VIEWS else None
 
     def __getitem__(self, place: Any) -> Any:
-        return (self._kept or list(self))[place]
+        if self._kept is not None:
+            return self._kept[place]
+        found = self._sentences[place]
+        return [*map(self._make, found)] if isinstance(place, slice) else self._make(found)
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._kept) if self._kept is not None else map(self._make, self._sentences)

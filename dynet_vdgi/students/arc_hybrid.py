@@ -108,10 +108,17 @@ def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
         none = root + (1 << COARSE_BITS)
     for word in range(n + 2):
         state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
+    put_tags(state, TAGS, tags, root, none)
+
+
+@compiled
+def put_tags(state: Ints, row: int, tags: Ints, root: int, none: int) -> None:
+    """Puts the words' tags (n,) into a row of the state, that of ROOT, and `none` around them."""
+    n = len(tags)
     for word in range(1, n + 1):
-        state[TAGS, word] = tags[word - 1]
-    state[TAGS, n + 1] = root
-    state[TAGS, 0] = state[TAGS, n + 2] = state[TAGS, n + 3] = none
+        state[row, word] = tags[word - 1]
+    state[row, n + 1] = root
+    state[row, 0] = state[row, n + 2] = state[row, n + 3] = none
 
 
 # ------------------------------------------------------------------------------------------- transitions
@@ -189,6 +196,19 @@ def shift_of(weights: Weights) -> int:
 
 
 @compiled
+def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, int]:
+    """The numbers among the atoms of a state, in their order."""
+    s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
+    return (
+        min(state[N_CHILDREN, s0], MOST_CHILDREN),
+        min(state[N_CHILDREN, s1], MOST_CHILDREN),
+        min(front - s0, FARTHEST) if s0 else 0,
+        min(s0 - s1, FARTHEST) if s1 else 0,
+        min(size, MOST_DEPTH),
+    )
+
+
+@compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
     """The bucket of each feature of the state, buckets (levels * templates,); atoms (atoms,) is room."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
@@ -198,11 +218,7 @@ def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, b
     atoms[8], atoms[9] = state[TAGS, state[LEFTMOST, s0]], state[TAGS, state[RIGHTMOST, s0]]
     atoms[10], atoms[11] = state[TAGS, state[LEFTMOST, s1]], state[TAGS, state[RIGHTMOST, s1]]
     atoms[12] = state[TAGS, state[LEFTMOST, front]]
-    atoms[13] = min(state[N_CHILDREN, s0], MOST_CHILDREN)
-    atoms[14] = min(state[N_CHILDREN, s1], MOST_CHILDREN)
-    atoms[15] = min(front - s0, FARTHEST) if s0 else 0
-    atoms[16] = min(s0 - s1, FARTHEST) if s1 else 0
-    atoms[17] = min(size, MOST_DEPTH)
+    atoms[13], atoms[14], atoms[15], atoms[16], atoms[17] = numbers_of(state, size, front)
     for level in range(len(buckets) // N_TEMPLATES):
         if level:
             for k in range(_FIRST_TAG, _LAST_TAG + 1):
@@ -320,27 +336,16 @@ class Decisions(NamedTuple):
 
 
 @compiled
-def begin_small(state: Ints, small: Ints) -> None:
-    """Puts the small numbers (n,) of the words' tags into a state."""
-    n = len(small)
-    for word in range(n):
-        state[SMALL, word + 1] = small[word]
-    state[SMALL, n + 1] = 1
-    state[SMALL, 0] = state[SMALL, n + 2] = state[SMALL, n + 3] = 2
-
-
-@compiled
 def seen_of(state: Ints, size: int, front: int) -> tuple[int, int]:
     """All that features see of a state, in two numbers; of the second, the lowest two bits are free."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
     one = (state[SMALL, s0] << 8 | state[SMALL, s1]) << 8 | state[SMALL, s2]
     one = ((one << 8 | state[SMALL, front]) << 8 | state[SMALL, front + 1]) << 8 | state[SMALL, front + 2]
-    one = one << 6 | min(state[N_CHILDREN, s0], MOST_CHILDREN) << 4
-    one |= min(state[N_CHILDREN, s1], MOST_CHILDREN) << 2 | min(size, MOST_DEPTH)
+    s0_children, s1_children, gap, span, depth = numbers_of(state, size, front)
+    one = one << 6 | s0_children << 4 | s1_children << 2 | depth
     two = state[SMALL, state[LEFTMOST, s0]] << 8 | state[SMALL, state[RIGHTMOST, s0]]
     two = (two << 8 | state[SMALL, state[LEFTMOST, s1]]) << 8 | state[SMALL, state[RIGHTMOST, s1]]
     two = (two << 8 | state[SMALL, state[LEFTMOST, front]]) << 8 | state[SMALL, front - 1]
-    gap, span = min(front - s0, FARTHEST) if s0 else 0, min(s0 - s1, FARTHEST) if s1 else 0
     return one, (two << 6 | gap << 3 | span) << 2
 
 
@@ -384,7 +389,7 @@ def parse_all(
         n = end - start
         begin(state, tags[start:end], n_tags, levels)
         if len(states):
-            begin_small(state, small[start:end])
+            put_tags(state, SMALL, small[start:end], 1, 2)
         size, front = 0, 1
         for _ in range(2 * n):
             action = forced(size, front, n)

@@ -34,7 +34,6 @@ Ints = NDArray[np.int64]
 _Seen = tuple[tuple[str, ...], ...]
 _Pair = tuple[str, str]
 
-_AT_ONCE = 500
 
 LEVELS = 2
 SEEN_OFTEN = 3
@@ -54,8 +53,8 @@ class Codes:
         """The symbols of the sentences that a student is to learn from."""
         pairs: Numbering[_Pair] = Numbering()
         numbers: list[Ints] = []
-        parts = [trees[start : start + _AT_ONCE] for start in range(0, len(trees), _AT_ONCE)]
-        for found, read in side_by_side.by_processes(_pairs_of, zip(repeat(prior), parts)):
+        calls = zip(repeat(prior), side_by_side.parts_of(trees))
+        for found, read in side_by_side.by_processes(_pairs_of, calls):
             numbers.append(np.array([pairs(pair) for pair in found], np.int64)[read])
         flat = np.concatenate([np.zeros(0, np.int64), *numbers])
         times: Counter[str] = Counter()

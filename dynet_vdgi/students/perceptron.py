@@ -101,15 +101,15 @@ class PerceptronModel:
         """The heads (N,); lowers the margins, if there are any."""
         _check_range(tags, self.n_tags, "tag")
         heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
-        memory = self._memories.pop() if self._memories else DecisionMemory(self.n_tags)
-        small, decisions = (_NOTHING, memory.none) if len(given) else memory.decisions_for(tags)
+        kept = self._memories.pop() if self._memories else DecisionMemory(self.n_tags)
+        small, decisions = (_NOTHING, kept.none) if len(given) else kept.decisions_for(tags)
         _PARSE(
             *(tags, first, self.n_tags, self.weights, given, small, decisions, heads, margins),
             *(self.levels, room),
             work=max(work, (1 + self.levels) * len(tags)),
         )
-        memory.judge(decisions)
-        self._memories.append(memory)
+        kept.judge(decisions)
+        self._memories.append(kept)
         return heads
 
     @cached_property

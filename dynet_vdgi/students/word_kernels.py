@@ -19,11 +19,8 @@ from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.jit import compiled
 from dynet_vdgi.students.arc_hybrid import (
-    FARTHEST,
     HEADS,
     LEFTMOST,
-    MOST_CHILDREN,
-    MOST_DEPTH,
     N_ACTIONS,
     N_CHILDREN,
     RIGHTMOST,
@@ -40,12 +37,25 @@ from dynet_vdgi.students.arc_hybrid import (
     is_legal,
     margin_of,
     new_state,
+    numbers_of,
     score,
     shift_of,
 )
 
-USED = (advance, best, best_of_cheapest, cost, forced, is_legal, margin_of, new_state, score, shift_of)
-TRANSITIONS = "d8e05129780f21d5"
+USED = (
+    advance,
+    best,
+    best_of_cheapest,
+    cost,
+    forced,
+    is_legal,
+    margin_of,
+    new_state,
+    numbers_of,
+    score,
+    shift_of,
+)
+TRANSITIONS = "8618d0c175e48a8f"
 
 N_PLACES = 13
 """What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
@@ -87,11 +97,7 @@ def look(state: Ints, size: int, front: int, places: Ints) -> None:
 def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes) -> None:
     """NUMBERS and agreement, numbers (7 + 8,)."""
     s0, s1 = state[STACK, size + 2], state[STACK, size + 1]
-    numbers[0] = min(state[N_CHILDREN, s0], MOST_CHILDREN)
-    numbers[1] = min(state[N_CHILDREN, s1], MOST_CHILDREN)
-    numbers[2] = min(front - s0, FARTHEST) if s0 else 0
-    numbers[3] = min(s0 - s1, FARTHEST) if s1 else 0
-    numbers[4] = min(size, MOST_DEPTH)
+    numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] = numbers_of(state, size, front)
     has_gaps = rows[len(rows) - 3, GAPS] > 0
     most = np.uint64(FARTHEST_GAP)
     numbers[5] = 1 + min(rows[front, GAPS] - rows[s0, GAPS], most) if has_gaps and s0 else 0

@@ -21,8 +21,6 @@ from dynet_vdgi.grammar.views import View
 LONGEST_VOTER = 40
 """Words of sentences that teachers are asked about how probable arcs are, for confidence."""
 
-_AT_ONCE = 500
-
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
 Model = TypeVar("Model")
@@ -109,7 +107,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         learnt_from = short or sentences
         read: list[ReadSentence] = []
         with progress.Bar("sentences", len(learnt_from)) as bar:
-            calls = ((prior, part) for part in parts_of(learnt_from))
+            calls = ((prior, part) for part in side_by_side.parts_of(learnt_from))
             for part in side_by_side.by_processes(_read, calls):
                 read += part
                 bar.update(len(part))
@@ -172,11 +170,6 @@ class ReadSentence(NamedTuple):
 def _read(prior: Prior, sentences: Sequence[Sentence]) -> list[ReadSentence]:
     views = map(prior.view, sentences)
     return [ReadSentence(prior.symbols(v), prior.split_symbols(v), prior.potentials_of(v)) for v in views]
-
-
-def parts_of(sentences: Sequence[Sentence]) -> list[Sequence[Sentence]]:
-    """The sentences, so many at a time, since potentials and marginals take much memory."""
-    return [sentences[start : start + _AT_ONCE] for start in range(0, len(sentences), _AT_ONCE)]
 
 
 def best_trees(marginals: Sequence[Floats]) -> list[Heads]:

@@ -43,7 +43,6 @@ from dynet_vdgi.teachers.common import (
     SymbolText,
     best_trees,
     is_voter,
-    parts_of,
     symbol_ids,
 )
 from dynet_vdgi.teachers.inside_outside import (
@@ -330,7 +329,7 @@ class Dmv(SymbolTeacher[DmvModel]):
     ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
         heads: list[Heads] = []
         votes: list[tuple[Sentence, Floats]] = []
-        parts = parts_of(sentences)
+        parts = side_by_side.parts_of(sentences)
         n_voters = np.cumsum([0, *(sum(map(is_voter, part)) for part in parts)]).clip(max=n_votes)
         calls = zip(repeat(self), parts, np.diff(n_voters).tolist())
         for part, (trees, said) in zip(parts, side_by_side.by_processes(_heads_and_votes, calls)):
