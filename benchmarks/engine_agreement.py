@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Array
 from dynet_vdgi.model.network import Network, forcing, new_graph, sampling
 from dynet_vdgi.model.samples import Floats
+from dynet_vdgi.neural_settings import ModelSettings
 
 SAMPLES = 20
 

@@ -41,7 +41,7 @@ from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.transfer import start_weights, trigrams
-from dynet_vdgi.training.few_trees import FewTrees
+from dynet_vdgi.recipes.silver import FewTrees
 
 LIMITS = (15, 40)
 TEACHER_LIMIT = 15

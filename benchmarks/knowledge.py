@@ -30,7 +30,6 @@ from measuring import conditions, print_conditions
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
@@ -38,8 +37,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
+from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.training.teaching import balanced
+from dynet_vdgi.recipes.teaching import balanced
 
 LIMITS = (15, 40)
 DELEXICALISED, N_TREES = "delexicalised", 400

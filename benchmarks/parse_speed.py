@@ -50,7 +50,7 @@ def load_network(model: ModelFile) -> Any:
     """The model's networks in DyNet; while a part of them is in use, the whole must not be given up."""
     from dynet_vdgi.model.network import Network
 
-    network = Network(model.vocabulary, model.settings.model, np.random.default_rng(0))
+    network = Network(model.vocabulary, model.settings.parser, np.random.default_rng(0))
     network.parameters.load(model.parameters)
     return network
 
@@ -119,14 +119,14 @@ def in_torch(model: ModelFile) -> Parse:
     """The arena's algorithm in PyTorch."""
     from torch_parser import TorchParser
 
-    return TorchParser(model.parameters, model.settings.model).parse
+    return TorchParser(model.parameters, model.settings.parser).parse
 
 
 def in_arena(model: ModelFile) -> Parse:
     """The parser of this package, its machine code made."""
     from dynet_vdgi.parsing.arena import Arena
 
-    arena = Arena(model.parameters, model.settings.model)
+    arena = Arena(model.parameters, model.settings.parser)
     arena.make_ready()
     return arena.parse
 
@@ -144,7 +144,7 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
     settings = load_settings("paper", changes={"parser": {"word_dim": 80 if lexicalised else 0}})
     vocabulary = build_vocabulary(sentences, lexicalised=lexicalised)
     rng = np.random.default_rng(5)
-    parameters = Network(vocabulary, settings.model, rng).parameters.arrays()
+    parameters = Network(vocabulary, settings.parser, rng).parameters.arrays()
     for name, value in parameters.items():
         if not name.endswith("vectors"):
             factor = 1.5 if value.ndim == 2 else 1.0

@@ -32,18 +32,17 @@ from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.rivals.convex_mst import ConvexMst
+from dynet_vdgi.rivals.ensemble import Ensemble
+from dynet_vdgi.rivals.hdp_dmv import HdpDmv
+from dynet_vdgi.rivals.lc_dmv import LcDmv
+from dynet_vdgi.rivals.neural_dmv import NeuralDmv
+from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.teachers.common import Teacher
-from dynet_vdgi.teachers.convex_mst import ConvexMst
-from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.ensemble import Ensemble
-from dynet_vdgi.teachers.hdp_dmv import HdpDmv
-from dynet_vdgi.teachers.lc_dmv import LcDmv
-from dynet_vdgi.teachers.neural_dmv import NeuralDmv
-from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 
 RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started", "rf")
 KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", *RANDOM)

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded
+from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing.arena import FORGET
 
 ROWS, WORDS = 768, 32_768

@@ -22,15 +22,16 @@ import measuring
 import numpy as np
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import PosteriorSettings, Settings
+from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.material import Material
+from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import Network, new_graph, sampling
 from dynet_vdgi.model_file import Provenance
+from dynet_vdgi.neural_settings import PosteriorSettings
 from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.variational.batches import minibatches
@@ -93,7 +94,7 @@ class Bench:
         drawn_words = (rng.choice(words, (n_sentences, length)) * lexicalised).tolist()
         self.sentences = [Encoded(tuple(t), tuple(w)) for t, w in zip(drawn_tags, drawn_words)]
         self.settings = settings.train
-        self.network = Network(self.vocabulary, settings.model, rng)
+        self.network = Network(self.vocabulary, settings.parser, rng)
         self.optimiser = AdaGrad(self.network.parameters, settings.train)
         rules = load_rules(rules_path("ud"))
         lam = Lambda(PosteriorSettings(dynamics="fixed"), rules.expectations)
@@ -177,7 +178,7 @@ def epochs(sentences: list[Sentence], lexicalised: bool, n_epochs: int) -> dict[
     """CPU seconds of each of the first epochs with the default settings, updates included."""
     settings = settings_of(lexicalised)
     vocabulary = build_vocabulary(sentences, lexicalised=lexicalised, min_freq=settings.words.min_freq)
-    material = Material({"": sentences}, vocabulary, load_rules(rules_path("ud")))
+    material = NeuralMaterial({"": sentences}, vocabulary, load_rules(rules_path("ud")))
     seconds, n_updates = [], []
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(settings, material, Provenance(), Path(folder))

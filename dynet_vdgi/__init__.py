@@ -29,16 +29,12 @@ if TYPE_CHECKING:
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.parser import How, Parse, Parser, load
     from dynet_vdgi.students.linear_student import Perceptron
-    from dynet_vdgi.teachers.convex_mst import ConvexMst
     from dynet_vdgi.teachers.dmv import Dmv
-    from dynet_vdgi.teachers.ensemble import Ensemble
     from dynet_vdgi.variational.neural import Neural
 
 _HOMES = {
     "Corpus": "data.corpus",
-    "ConvexMst": "teachers.convex_mst",
     "Dmv": "teachers.dmv",
-    "Ensemble": "teachers.ensemble",
     "Evaluation": "evaluation.attachment",
     "How": "parsing.parser",
     "Neural": "variational.neural",
@@ -62,10 +58,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "ConvexMst",
     "Corpus",
     "Dmv",
-    "Ensemble",
     "Evaluation",
     "How",
     "Neural",

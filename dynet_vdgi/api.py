@@ -13,9 +13,9 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 from dynet_vdgi.run_folder import model_path
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
 
 if TYPE_CHECKING:
     pass
@@ -66,7 +66,7 @@ def train(
         resume: go on with the run in that folder.
 
     Raises:
-        DataError, UsageError, ConfigError, ModelError: see `training.run.run`.
+        DataError, UsageError, ConfigError, ModelError: see `recipes.run.run`.
     """
     changes: dict[str, Any] = {**(settings or {})}
     if seed is not None:

@@ -1,111 +1,179 @@
-"""Settings from nested values, checked; what is wrong with them is told in words for their users."""
+"""Settings from nested values, checked one by one, with messages for the people who wrote them."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import Meta
 
-from dynet_vdgi.config import (
-    ConvexMstSettings,
-    DataSettings,
-    DmvSettings,
-    FinetuneSettings,
-    LanguageModelSettings,
-    ModelSettings,
-    PerceptronSettings,
-    PosteriorSettings,
-    Section,
-    Seed,
-    Settings,
-    TeacherSettings,
-    TrainSettings,
-    TransferSettings,
-    WordSettings,
-    leaves,
-)
+from dynet_vdgi.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
-
-_UNIONS: dict[str, tuple[type[Section], ...]] = {
-    "teacher": get_args(TeacherSettings),
-    "parser": (PerceptronSettings, ModelSettings),
-}
-_SECTIONS: dict[str, tuple[type[Section], ...]] = {
-    "data": (DataSettings,),
-    **_UNIONS,
-    "transfer": (TransferSettings,),
-    "words": (WordSettings,),
-    "posterior": (PosteriorSettings,),
-    "train": (TrainSettings,),
-    "finetune": (FinetuneSettings,),
-    "language_model": (LanguageModelSettings,),
-}
-_INNER: dict[str, type[Section]] = {"teacher.dmv": DmvSettings, "teacher.convex_mst": ConvexMstSettings}
-"""Sections inside a section."""
+from dynet_vdgi.registry import RECIPES, TEACHERS
 
 RENAMED = {
     "posterior.rules": "rules",
     "teacher.prior": "rules",
     "train.seed": "seed",
-    "train.learner": "parser.kind",
-    **{f"data.{name}": f"words.{name}" for name in WordSettings.__struct_fields__},
-    **{f"model.{name}": f"parser.{name}" for name in ModelSettings.__struct_fields__},
+    "train.learner": "recipe",
+    "parser.kind": "recipe",
+    **{f"data.{name}": f"words.{name}" for name in ("min_freq", "lowercase", "vectors", "clusters")},
+    **{
+        f"model.{name}": f"parser.{name}"
+        for name in (
+            "word_dim",
+            "vector_dim",
+            "tag_dim",
+            "hidden_dim",
+            "forget_bias",
+            "mask_illegal",
+            "encoder_dropout",
+            "decoder_dropout",
+        )
+    },
 }
-"""Names of settings in version 0.1."""
-
-
-def every_setting() -> Iterator[tuple[str, str, type[Section]]]:
-    """Section, key and section type of every setting; the section of `seed` and `rules` is empty."""
-    for key in ("seed", "rules"):
-        yield "", key, Settings
-    for section, kinds in _SECTIONS.items():
-        for kind in kinds:
-            for key in kind.__struct_fields__:
-                yield section, key, kind
-
-
-def from_dict(values: Mapping[str, Any]) -> Settings:
-    """Settings from nested values, checked.
-
-    Raises:
-        ConfigError: an unknown section or key (names the nearest one), a wrong type, a value out of bounds,
-            settings that contradict each other.
-    """
-    _check_names(values)
-    try:
-        settings = msgspec.convert(_with_kinds(values), Settings)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), values)) from None
-    _check_values(settings, "config")
-    _check_together(settings)
-    return settings
-
-
-def _check_values(settings: Section, owner: str) -> None:
-    """Raises: ConfigError for a number that is none, or a text that cannot be written."""
-    for key, value in leaves(msgspec.to_builtins(settings)):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"{owner}: '{key}' must be a finite number, not {value}")
-        if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
-            raise ConfigError(f"{owner}: '{key}' must be a text in UTF-8, not {value!r}")
-
-
-def _with_kinds(values: Mapping[str, Any]) -> dict[str, Any]:
-    """With the kinds of teacher and parser where they are left out."""
-    defaults = {"teacher": "dmv", "parser": "perceptron"}
-    return {
-        name: {"kind": defaults[name], **section} if name in defaults else section
-        for name, section in values.items()
-    }
-
+"""Names of settings in earlier versions."""
 
 Numbers = TypeVar("Numbers", bound=Section)
 
 
+# ------------------------------------------------------------------------------------------- what there is
+class Place(NamedTuple):
+    """Where a setting stands; the section of `seed` and `rules` is empty."""
+
+    recipes: tuple[str, ...]
+    section: str
+    key: str
+    kind: type[Section]  # of the section
+
+    @property
+    def name(self) -> str:
+        """As in `--set`."""
+        return f"{self.section}.{self.key}".lstrip(".")
+
+
+def every_setting() -> Iterator[Place]:
+    """Every setting of every recipe and teacher."""
+    found: dict[tuple[str, str, type[Section]], list[str]] = {}
+    for recipe in RECIPES.names():
+        for section, key, kind in _settings_of(RECIPES.named(recipe).settings):
+            found.setdefault((section, key, kind), []).append(recipe)
+    for (section, key, kind), recipes in found.items():
+        yield Place(tuple(recipes), section, key, kind)
+
+
+def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Section]]]:
+    for name, hint in hints_of(recipe).items():
+        if not _is_section(hint):
+            yield "", name, recipe if name not in Settings.__struct_fields__ else Settings
+            continue
+        for kind in _kinds(hint):
+            for key in kind.__struct_fields__:
+                yield name, key, kind
+
+
+def _kinds(hint: type[Section]) -> list[type[Section]]:
+    """The types that a section may have."""
+    return [TEACHERS.named(name).settings for name in TEACHERS.names()] if hint is TeacherSettings else [hint]
+
+
+def hints_of(kind: type[Section]) -> dict[str, Any]:
+    """The types of a section's keys, with their bounds."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hints[name] for name in kind.__struct_fields__}
+
+
+def _is_section(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Section)
+
+
+# ------------------------------------------------------------------------------------------- settings
+def from_dict(values: Mapping[str, Any]) -> Settings:
+    """Settings from nested values, checked; the recipe, where it is left out, is the default one.
+
+    Raises:
+        ConfigError: an unknown recipe, section or key (names the nearest one), a wrong type, a value out of
+            bounds, settings that contradict each other.
+    """
+    recipe = values.get("recipe", DEFAULT_RECIPE)
+    if not isinstance(recipe, str):
+        raise ConfigError(f"config: 'recipe' must be a text, not {recipe!r}")
+    kind: type[Settings] = RECIPES.named(recipe).settings
+    rest = {name: value for name, value in values.items() if name != "recipe"}
+    settings = _read(kind, "", rest, recipe)
+    settings.check_together()
+    return settings
+
+
+def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
+    """A section of this type."""
+    found: dict[str, Any] = {}
+    hints = hints_of(kind)
+    for key, value in values.items():
+        name = f"{section}.{key}".lstrip(".")
+        if key not in hints:
+            raise ConfigError(f"config: {_unknown(section, str(key), value, kind, recipe)}")
+        hint = hints[key]
+        if not _is_section(hint):
+            found[key] = _value(name, hint, value, "config")
+            continue
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
+        inner, numbers = _kind_of(kind, key, name, value)
+        found[key] = _read(inner, name, numbers, recipe)
+    return kind(**found)
+
+
+def _kind_of(
+    owner: type[Section], key: str, name: str, values: Mapping[str, Any]
+) -> tuple[type[Section], dict[str, Any]]:
+    """The type of a section inside another, by its `kind` where it has one, and its other values."""
+    hint = hints_of(owner)[key]
+    numbers = {key: value for key, value in values.items() if key != "kind"}
+    default = next(item.default for item in msgspec.structs.fields(owner) if item.name == key)
+    tag = default.__struct_config__.tag
+    if tag is None:
+        return hint, dict(values)
+    said = values.get("kind", tag)
+    if not isinstance(said, str):
+        raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
+    if hint is TeacherSettings:
+        return TEACHERS.named(said).settings, numbers
+    if said != tag:
+        raise ConfigError(f"config: '{name}.kind' must be {tag}, not {said!r}")
+    return hint, numbers
+
+
+def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
+    """What to say of a name that its section does not have."""
+    name = f"{section}.{key}".lstrip(".")
+    parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
+    name = parts[0] if parts else name
+    for part in parts:
+        if part in RENAMED:
+            return f"'{part}' is called '{RENAMED[part]}' now"
+    places = list(every_setting())
+    if elsewhere := [place for place in places if place.name == name]:
+        kinds = dict.fromkeys(
+            f"recipe={other}" for place in elsewhere if recipe not in place.recipes for other in place.recipes
+        )
+        if kinds:
+            return f"'{name}' is for {' or '.join(kinds)}, and recipe is {recipe}"
+        tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in elsewhere)
+        return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+    sections = list(dict.fromkeys(place.section for place in places if place.section))
+    if not section and key not in sections:
+        keys = ("recipe", *Settings.__struct_fields__)
+        return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
+    own = [f"{section}.{known}" for known in kind.__struct_fields__] if section else []
+    known = [*own, *(place.name for place in places if recipe in place.recipes)]
+    return f"no key '{name}'{did_you_mean(name, known)}"
+
+
+# ------------------------------------------------------------------------------------------- constructors
 def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
     """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
 
@@ -122,22 +190,14 @@ def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers |
                 f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
             )
         return settings
-    plain = {name: _plain(number) for name, number in numbers.items()}
-    try:
-        found = msgspec.convert(plain, kind)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explained(str(error), plain, owner, kind)) from None
-    _check_values(found, owner)
-    return found
+    hints = hints_of(kind)
+    return kind(**{name: _value(name, hints[name], _plain(value), owner) for name, value in numbers.items()})
 
 
 def checked_seed(seed: int, owner: str) -> int:
     """The seed of a constructor. Raises: ConfigError."""
-    try:
-        return msgspec.convert(_plain(seed), Seed)
-    except msgspec.ValidationError as error:
-        message = f"{error} - at `$.seed`"
-        raise ConfigError(_explained(message, {"seed": seed}, owner, Settings)) from None
+    found: int = _value("seed", Seed, _plain(seed), owner)
+    return found
 
 
 def _plain(number: Any) -> Any:
@@ -145,146 +205,66 @@ def _plain(number: Any) -> Any:
     return number.item() if hasattr(number, "item") else number
 
 
-# ------------------------------------------------------------------------------------------- names
-def _check_names(values: Mapping[str, Any]) -> None:
-    """Raises: ConfigError for sections and keys that there are not."""
-    for name, section in values.items():
-        if name in ("seed", "rules"):
-            if isinstance(section, Mapping):
-                raise ConfigError(f"config: '{name}' is a key, not a section; write {name} = ...")
-            continue
-        if name not in _SECTIONS and not any(old.startswith(f"{name}.") for old in RENAMED):
-            near = did_you_mean(str(name), [*_SECTIONS, "seed", "rules"])
-            raise ConfigError(f"config: no section '{name}'{near}")
-        _check_keys(name, section)
+# ------------------------------------------------------------------------------------------- single values
+_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
-def _check_keys(name: str, section: Any) -> None:
-    """The same for the keys of one section."""
-    if not isinstance(section, Mapping):
-        raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
-    known = [f"{part}.{key}".lstrip(".") for part, key, _ in every_setting()]
-    known += [f"{part}.{key}" for part, kind in _INNER.items() for key in kind.__struct_fields__]
-    for key, value in section.items():
-        full = f"{name}.{key}"
-        if full in RENAMED and full not in known:
-            raise ConfigError(f"config: '{full}' is called '{RENAMED[full]}' now")
-        if full not in known and not (key == "kind" and name in (*_UNIONS, *_INNER)):
-            raise ConfigError(f"config: no key '{full}'" + did_you_mean(full, known))
-        if full in _INNER:
-            _check_keys(full, value)
-        elif isinstance(value, Mapping):
-            inner = f"{full}.{next(iter(value), 'NAME')}"
-            raise ConfigError(f"config: no key '{inner}'" + did_you_mean(inner, known))
+def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
+    """The value of a setting of this type. Raises: ConfigError."""
+    if isinstance(value, Mapping):
+        if not _is_section(hint) and "." not in name and owner == "config":
+            raise ConfigError(f"{owner}: '{name}' is a key, not a section; write {name} = ...")
+        inner = f"{name}.{next(iter(value), 'NAME')}"
+        raise ConfigError(f"{owner}: no key '{inner}'; did you mean '{name}'?")
+    if _is_section(hint):
+        if isinstance(value, hint):
+            return value
+        raise ConfigError(f"{owner}: '{name}' must be {hint.__name__}, not {value!r}")
+    try:
+        found = msgspec.convert(value, hint)
+    except (msgspec.ValidationError, OverflowError):
+        raise ConfigError(f"{owner}: '{name}' must be {_wanted(hint, value)}") from None
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {found}")
+    if isinstance(found, str) and found != found.encode("utf-8", "replace").decode():
+        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {found!r}")
+    return found
 
 
-# ------------------------------------------------------------------------------------------- values
-_PLACE = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
-_IN_WORDS = {"`int`": "a whole number", "`float`": "a number", "`bool`": "true or false", "`str`": "a text"}
-
-
-def _explained(
-    message: str, values: Mapping[str, Any], owner: str = "config", kind: type[Section] | None = None
-) -> str:
-    """A message of the validation library in the words of this program.
-
-    `owner` is whose values they are; `kind`: of one section's values.
-    """
-    match = _PLACE.fullmatch(message)
-    assert match is not None
-    what, place = match[1], re.sub(r"\[[^]]*\]$", "", match[2] or "")
-    section, _, key = place.rpartition(".")
-    unknown = re.search(r"unknown field `(.*)`", what)
-    if unknown:
-        return _not_of_this_kind(place, unknown[1], values)
-    value: Any = values
-    for part in place.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    kinds = (kind,) if kind else _kinds(section)
-    choices = _choices(section, key, kinds)
-    if choices and isinstance(_default(key, kinds), tuple):
-        listed = ", ".join(choices)
+def _wanted(hint: Any, value: Any) -> str:
+    """What a value of this type must be, and that it is not."""
+    bare, bounds = hint, None
+    if get_origin(hint) is Annotated:
+        bare, bounds = get_args(hint)[:2]
+    if get_origin(bare) is tuple:  # a list of such names
+        choices = [str(choice) for choice in get_args(get_args(bare)[0])]
         wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
+        such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
         near = did_you_mean(str(wrong[0]), choices) if wrong else ""
-        such = f'{listed}, such as ["{choices[0]}"]'
-        return f"{owner}: '{place}' must be a list of any of {such}, not {value!r}{near}"
-    if choices and isinstance(value, str):
+        return f"a list of any of {such}, not {value!r}{near}"
+    if get_origin(bare) is Literal and isinstance(value, str):
+        choices = [str(choice) for choice in get_args(bare)]
         listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-        return f"{owner}: '{place}' must be {listed}, not {value!r}" + did_you_mean(value, choices)
-    if re.search(" (>=|<=|>) ", what) and not isinstance(value, str):
-        return f"{owner}: '{place}' must be {_bounds(key, kinds)}, not {value!r}"
-    expected = re.sub(r", got .*", "", what.removeprefix("Expected "))
-    expected = _IN_WORDS.get(expected, "a number of a usable size" if "out of range" in what else expected)
-    return f"{owner}: '{place}' must be {expected}, not {value!r}"
+        return f"{listed}, not {value!r}{did_you_mean(value, choices)}"
+    if isinstance(value, int) and not isinstance(value, bool) and bare is int:
+        return f"{_range(bounds) if bounds else 'a number of a usable size'}, not {value!r}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and bare is float and bounds:
+        return f"{_range(bounds)}, not {value!r}" if _is_out(bounds, value) else f"a number, not {value!r}"
+    return f"{_IN_WORDS.get(bare, 'a text')}, not {value!r}"
 
 
-def _kinds(section: str) -> tuple[type[Section], ...]:
-    """The types that a section may have; the section of `seed` and `rules` is empty."""
-    if section in _INNER:
-        return (_INNER[section],)
-    return _SECTIONS.get(section, (Settings,))
+def _is_out(bounds: Meta, value: float) -> bool:
+    return (
+        (bounds.gt is not None and value <= bounds.gt)
+        or (bounds.ge is not None and value < bounds.ge)
+        or (bounds.le is not None and value > bounds.le)
+    )
 
 
-def _not_of_this_kind(section: str, key: str, values: Mapping[str, Any]) -> str:
-    kinds = [kind for name, name_key, kind in every_setting() if name == section and name_key == key]
-    own = _with_kinds(values)[section]["kind"]
-    listed = " or ".join(f"{section}.kind={kind.__struct_config__.tag}" for kind in kinds)
-    return f"config: '{section}.{key}' is for {listed}, and {section}.kind is {own}"
-
-
-def _choices(section: str, key: str, kinds: tuple[type[Section], ...]) -> tuple[str, ...]:
-    """The values that a setting may have, where they are names."""
-    if key == "kind":
-        return tuple(str(kind.__struct_config__.tag) for kind in kinds)
-    for kind in kinds:
-        hint = get_type_hints(kind).get(key)
-        if get_origin(hint) is tuple:  # a list of such values
-            hint = get_args(hint)[0]
-        if get_origin(hint) is Literal:
-            return tuple(map(str, get_args(hint)))
-    return ()
-
-
-def _default(key: str, kinds: tuple[type[Section], ...]) -> Any:
-    """The default of a setting that some of these types have."""
-    found = {item.name: item.default for kind in kinds for item in msgspec.structs.fields(kind)}
-    return found.get(key)
-
-
-def _bounds(key: str, kinds: tuple[type[Section], ...]) -> str:
+def _range(bounds: Meta) -> str:
     """The values that a number may have, in words."""
-    for kind in kinds:
-        hint = get_type_hints(kind, include_extras=True).get(key)
-        if get_origin(hint) is Annotated:
-            bounds = get_args(hint)[1]
-            if bounds.gt is not None:
-                return f"above {bounds.gt}"
-            if bounds.le is not None:
-                return f"from {bounds.ge} to {bounds.le}"
-            return f"at least {bounds.ge}"
-    return "in its bounds"
-
-
-def _check_together(settings: Settings) -> None:
-    """Raises: ConfigError for settings that are fine by themselves and impossible together."""
-    if not settings.is_neural:
-        return
-    if not settings.pretrains and not settings.finetunes:
-        raise ConfigError(
-            "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-            "or epochs: nothing would be trained"
-        )
-    if not settings.pretrains and settings.has_teacher:
-        raise ConfigError(
-            "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
-            "learn from its trees; set teacher.kind=none"
-        )
-    if settings.train.select == "teacher" and not settings.has_teacher:
-        raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
-    if settings.posterior.features == "potentials":
-        for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
-            if getattr(settings.posterior, key) == value:
-                raise ConfigError(
-                    f"config: 'posterior.{key}' = {value} is for counts of rules; set "
-                    f"posterior.{key}={other}, or posterior.features=counts"
-                )
+    if bounds.gt is not None:
+        return f"above {bounds.gt}"
+    if bounds.le is not None:
+        return f"from {bounds.ge} to {bounds.le}"
+    return f"at least {bounds.ge}"

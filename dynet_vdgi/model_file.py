@@ -32,9 +32,13 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.model_archive import Archive, Arrays, faults, npz
 from dynet_vdgi.presets import from_toml
+from dynet_vdgi.registry import RECIPES
 
-FORMAT = 2
-"""1: version 0.1, whose settings had other names. Still read."""
+FORMAT = 3
+"""1: version 0.1, whose settings had other names; 2: no recipe, but a kind of parser. Both are still read."""
+
+_RECIPES = {"neural": "neural", "linear": "taught", "perceptron": "taught", "words": "few-trees"}
+"""By the kind of parser in formats 1 and 2."""
 
 
 class DataFile(Struct, frozen=True):
@@ -75,7 +79,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     preset: str = ""
     seed: int = 1
-    kind: str = "neural"  # of the parser: neural, perceptron, or words, see `training.few_trees`
+    recipe: str = "neural"  # see `recipes`
     protocol: str = ""
     gold_trees: tuple[str, ...] = ()
     data: tuple[DataFile, ...] = ()
@@ -208,10 +212,20 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
             f"model format {meta['format']} is newer than this program's ({FORMAT}); "
             "update dynet_vdgi to use it"
         )
-    former = meta["format"] == 1
+    provenance = _provenance(meta)
+    settings = from_toml(
+        archive.text("settings.toml"),
+        f"{path}: settings.toml",
+        version=meta["format"],
+        recipe=provenance.recipe,
+    )
+    if settings.recipe != provenance.recipe:
+        raise ModelError(
+            f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}"
+        )
     return ModelFile(
-        provenance=_provenance(meta),
-        settings=from_toml(archive.text("settings.toml"), f"{path}: settings.toml", former=former),
+        provenance=provenance,
+        settings=settings,
         vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
         rules=parse_rules(archive.text("rules.txt"), f"{path}: rules.txt"),
         parameters=archive.arrays("parameters.npz"),
@@ -224,11 +238,13 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
 
 def _provenance(meta: Mapping[str, Any]) -> Provenance:
     """Raises: msgspec.ValidationError, ModelError."""
-    kind = meta.get("kind", "neural")
-    kind = {"linear": "perceptron"}.get(kind, kind)  # its name in format 1
-    if kind not in ("neural", "perceptron", "words"):
-        raise ModelError(f"the model is of an unknown kind, {kind!r}; update dynet_vdgi to use it")
-    return msgspec.convert({**meta, "kind": kind}, Provenance)
+    recipe = meta.get("recipe")
+    if meta["format"] < FORMAT:
+        recipe = _RECIPES.get(meta.get("kind", "neural"))
+    if recipe not in RECIPES.names():
+        name = meta.get("recipe", meta.get("kind"))
+        raise ModelError(f"the model is of an unknown recipe, {name!r}; update dynet_vdgi to use it")
+    return msgspec.convert({**meta, "recipe": recipe}, Provenance)
 
 
 def differences(

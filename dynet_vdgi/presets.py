@@ -1,8 +1,9 @@
 """Settings from presets and assignments: layers of nested values, one on top of the other.
 
 A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it
-stands on the defaults of `config`, which are the preset `best`. A layer that changes the `kind` of teacher or
-parser drops what lower layers said of the old kind. A layer that says something without effect is refused.
+stands on the defaults of `config`, which are the preset `best`. A layer with another `recipe` or
+kind of teacher drops what lower layers said of the old one. A layer that says something without effect is
+refused.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import Settings, leaves, without_effect
-from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict
+from dynet_vdgi.config import DEFAULT_RECIPE, Settings, leaves
+from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict, hints_of
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.registry import RECIPES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,21 +45,47 @@ def preset_names() -> list[str]:
 def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     """The values with those of a layer on top.
 
-    A new kind of teacher or parser begins its section anew; one of `updates` and `epochs` replaces the other.
+    A layer with another recipe keeps what means the same in both. A new kind of teacher begins its section
+    anew; one of `updates` and `epochs` replaces the other.
     """
-    result = dict(values)
+    result = _kept(values, layer)
     for name, section in layer.items():
         if not isinstance(section, Mapping):
             result[name] = section
             continue
         below = result.get(name, {})
         below = below if isinstance(below, Mapping) else {}
-        if name in ("teacher", "parser") and section.get("kind", below.get("kind")) != below.get("kind"):
+        if name == "teacher" and section.get("kind", below.get("kind")) != below.get("kind"):
             below = {}
         if name in ("train", "finetune") and ("updates" in section) != ("epochs" in section):
             below = {**below, "updates": 0, "epochs": 0}
         result[name] = merged(below, section)
     return result
+
+
+def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
+    """Of the values those that a layer's recipe can take over: of `parser`, for instance, nothing."""
+    old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
+    if new is None or new == old or not isinstance(new, str):
+        return dict(values)
+    ours: dict[str, Any] = hints_of(RECIPES.named(new).settings)
+    theirs: dict[str, Any] = hints_of(RECIPES.named(old).settings)
+    same = {name for name in ours if ours[name] == theirs.get(name)} | {"teacher"} & set(ours)
+    return {name: value for name, value in values.items() if name in same}
+
+
+def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings:
+    """The settings that another recipe can take over, and those of these names.
+
+    Raises: ConfigError, it has no setting of one of these names.
+    """
+    values = settings.to_dict()
+    named = set(names)
+    top: Values = {}
+    for name, value in leaves(values):
+        if name in named and name != "recipe":
+            top = _with(top, nested(name, value))
+    return from_dict(merged(merged(values, {"recipe": recipe}), top))
 
 
 def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
@@ -72,7 +100,7 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
     """The settings of these values, of which those of the last layer must have an effect."""
     settings = from_dict(values)
-    refuse(said(layer), without_effect(settings))
+    refuse(said(layer), settings.without_effect())
     return settings
 
 
@@ -82,7 +110,7 @@ def said(layer: Mapping[str, Any]) -> list[str]:
 
 
 def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
-    """Raises: ConfigError where somebody said something that is idle, see `config.without_effect`."""
+    """Raises: ConfigError where somebody said something that is idle, see `Settings.without_effect`."""
     for name in names:
         reason = idle.get(name) or idle.get(name.partition(".")[0])
         if reason:
@@ -151,35 +179,50 @@ def _with(layer: Values, other: Mapping[str, Any]) -> Values:
     return result
 
 
-def from_toml(text: str, where: str, *, former: bool = False) -> Settings:
-    """Settings from a saved `settings.toml`; `former`: of version 0.1."""
+def from_toml(text: str, where: str, *, version: int = 3, recipe: str = "") -> Settings:
+    """Settings from a saved `settings.toml`, as model files of this format have it.
+
+    Files before format 3 have no recipe: theirs is given.
+    """
     try:
         values = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
-        return from_dict(_of_version_0_1(values) if former else values)
+        if version == 1:
+            values = _of_format_1(values, recipe)
+        elif version == 2:
+            values = _of_format_2(values, recipe)
+        return from_dict(values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def _of_version_0_1(values: Mapping[str, Any]) -> Values:
+def _of_format_2(values: Mapping[str, Any], recipe: str) -> Values:
+    """The settings of a model file of format 2, in which `parser.kind` stood for the recipe."""
+    result = dict(values)
+    parser = {key: value for key, value in dict(result.pop("parser", {})).items() if key != "kind"}
+    if recipe == "few-trees":  # whose numbers were fixed
+        return {**result, "recipe": recipe}
+    result.pop("transfer", None)
+    return {**result, "recipe": recipe, "parser": parser}
+
+
+def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
     """The settings of a model file of version 0.1 as they are called now."""
-    teacher, train = values.get("teacher", {}), values.get("train", {})
-    is_neural = train.get("learner", "neural") == "neural"
+    teacher = values.get("teacher", {})
     kind = teacher.get("kind", "none")
-    result: Values = {"data": {"max_len": 10}, "teacher": {"kind": kind}}  # what was the default then
-    result["parser"] = {"kind": "neural" if is_neural else "perceptron"}
+    result: Values = {"recipe": recipe, "data": {"max_len": 10}, "teacher": {"kind": kind}}
     result["rules"] = teacher.get("prior", "best") if kind != "none" else "ud"
-    known = {f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()}
+    known = {place.name for place in every_setting() if recipe in place.recipes}
     for name, value in leaves(values):
         new = RENAMED.get(name, name)
         section, _, key = new.rpartition(".")
-        if new == "parser.kind" or name.startswith("teacher.") or new not in known:
+        if new == "recipe" or name.startswith("teacher.") or new not in known:
             continue
         if new == "rules" and kind != "none":
             continue
-        if section == "parser" and not is_neural:
+        if section == "parser" and recipe != "neural":
             continue
         if section:
             result.setdefault(section, {})[key] = value
@@ -189,19 +232,23 @@ def _of_version_0_1(values: Mapping[str, Any]) -> Values:
 
 
 def parse_assignment(text: str) -> Values:
-    """`section.key=value`, or `seed=` and `rules=`, as nested values; the value in TOML, quotes optional."""
+    """An assignment, `section.key=value` or `seed=3`, as nested values; the value in TOML, quotes optional."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
-    if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("seed", "rules")):
+    if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("recipe", "seed", "rules")):
         raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
     try:
         parsed = tomllib.loads(f"x = {value.strip()}")["x"]
     except ValueError:  # not TOML, or a number too long to be read
         parsed = value.strip()
-    result: Any = parsed
-    for part in reversed(parts):
-        result = {part: result}
-    return dict(result)
+    return nested(name.strip(), parsed)
+
+
+def nested(name: str, value: Any) -> Values:
+    """The value of a setting as nested values."""
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return dict(value)
 
 
 def _chain(preset: str) -> list[Path]:

@@ -8,10 +8,10 @@ from typing import Any
 import brute_force
 import numpy as np
 
-from dynet_vdgi.config import ModelSettings, TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
+from dynet_vdgi.neural_settings import ModelSettings, TrainSettings
 
 TAGS = ("ADJ", "NOUN", "VERB")
 WORDS = ("a", "b", "c", "d")

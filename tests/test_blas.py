@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.network import Network
+from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing import arena, blas
 
 

@@ -35,7 +35,7 @@ from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
-from dynet_vdgi.training.inputs import Given
+from dynet_vdgi.recipes.given import Given
 
 
 @pytest.fixture(scope="module")

@@ -14,18 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dynet_vdgi import config
-from dynet_vdgi.config import (
-    NEURAL_SECTIONS,
-    DmvSettings,
-    NoTeacher,
-    Section,
-    Settings,
-    leaves,
-    without_effect,
-)
+from dynet_vdgi.config import NEURAL_SECTIONS, NoTeacher, Section, Settings, leaves, without_effect
 from dynet_vdgi.config_checks import checked, every_setting, from_dict
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.presets import from_toml, load_settings, merge
+from dynet_vdgi.teachers.dmv import DmvSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

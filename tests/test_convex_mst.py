@@ -12,12 +12,19 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import ConvexMstSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.teachers.convex_mst import NO_ARC, ConvexMst, ConvexMstModel, Problem, arc_features, fit
+from dynet_vdgi.rivals.convex_mst import (
+    NO_ARC,
+    ConvexMst,
+    ConvexMstModel,
+    ConvexMstSettings,
+    Problem,
+    arc_features,
+    fit,
+)
 
 N_TAGS = 3
 SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from dynet_vdgi import side_by_side
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers.common import best_trees
-from dynet_vdgi.teachers.dmv import Dmv, DmvModel, fit
+from dynet_vdgi.teachers.dmv import Dmv, DmvModel, DmvSettings, fit
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)

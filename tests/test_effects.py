@@ -25,8 +25,8 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.model_file import Arrays
 from dynet_vdgi.presets import from_toml, load_settings, merge
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 
 Values = dict[str, Any]
 

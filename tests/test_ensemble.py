@@ -15,29 +15,21 @@ from shell import Vdgi
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import (
-    ConvexMstSettings,
-    DmvSettings,
-    EnsembleSettings,
-    HdpDmvSettings,
-    LcDmvSettings,
-    NeuralDmvSettings,
-    NoTeacher,
-    RfSettings,
-)
+from dynet_vdgi.config import NoTeacher
 from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
+from dynet_vdgi.rivals.ensemble import Ensemble, EnsembleSettings
+from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
+from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
+from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
+from dynet_vdgi.rivals.rasooli_faili import RfSettings
 from dynet_vdgi.teachers.common import Floats, Teacher
-from dynet_vdgi.teachers.convex_mst import ConvexMst
-from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.teachers.ensemble import Ensemble
-from dynet_vdgi.teachers.hdp_dmv import HdpDmv
-from dynet_vdgi.teachers.lc_dmv import LcDmv
-from dynet_vdgi.teachers.neural_dmv import NeuralDmv
-from dynet_vdgi.training.teaching import teacher_of_kind
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.recipes.teaching import teacher_of_kind
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
 

@@ -306,7 +306,7 @@ def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
     """Frozen in the encoder; in the decoder trained from there on."""
     result = vdgi.good(*words, "--set", "train.updates=4", "--set", "train.average=0")
     model = model_file.load("run/model.vdgi")
-    assert model.settings.model.vector_dim == 3
+    assert model.settings.parser.vector_dim == 3
     n_words = len(model.vocabulary.words)
     line = next(line for line in result.err.splitlines() if line.startswith("vectors: "))
     assert line.startswith(f"vectors: 3 of {n_words} words (")

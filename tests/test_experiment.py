@@ -193,7 +193,7 @@ def test_the_plan_of_score_functions(data_dir: Path) -> None:
             start, settings = found[f"{task.treebank}/{task.after}/1"].settings(), task.settings()
             assert (start.posterior, start.model, start.data) == (
                 settings.posterior,
-                settings.model,
+                settings.parser,
                 settings.data,
             )
             assert (settings.train.updates, settings.train.epochs) == (0, 0)
@@ -252,7 +252,7 @@ def test_the_wsj_plan_has_every_row_of_the_paper() -> None:
         settings = load_settings([*system.presets, *treebank.presets], [*system.set, *treebank.set])
         assert (settings.data.tags, settings.rules) == ("xpos", "wsj")
         is_lexicalised = system.name.startswith("L-")
-        assert (settings.model.word_dim > 0) == is_lexicalised == bool(settings.words.clusters)
+        assert (settings.parser.word_dim > 0) == is_lexicalised == bool(settings.words.clusters)
         is_weak = "Unsupervised" not in system.name and "Universal" not in system.name and system.published
         assert (settings.posterior.expectations == "trees") == bool(is_weak)
         if system.name.startswith("RL-"):
@@ -438,16 +438,16 @@ def test_a_key_changes_with_the_rule_table(folder: Path) -> None:
 
 
 def test_only_the_code_of_a_run_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = code_version.reachable("dynet_vdgi.training.run")
+    training = code_version.reachable("dynet_vdgi.recipes.run")
     assert {"dynet_vdgi", "dynet_vdgi.variational.trainer", "dynet_vdgi.errors"} <= set(training)
     scoring = code_version.reachable("dynet_vdgi.experiments.training_run")
     assert set(training) < set(scoring)
     shown = {"cli", "commands.table", "experiments.plan", "experiments.tables.sheets", "experiments.runner"}
     assert not {f"dynet_vdgi.{name}" for name in shown} & set(scoring)
-    before = code_version.code_version("dynet_vdgi.training.run")
+    before = code_version.code_version("dynet_vdgi.recipes.run")
     code_version.code_version.cache_clear()
     monkeypatch.setattr(code_version, "__version__", "0.0.1")
-    assert code_version.code_version("dynet_vdgi.training.run") != before
+    assert code_version.code_version("dynet_vdgi.recipes.run") != before
     code_version.code_version.cache_clear()
 
 

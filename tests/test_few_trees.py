@@ -16,7 +16,7 @@ from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.training.few_trees import FewTrees
+from dynet_vdgi.recipes.silver import FewTrees
 
 TEXT = [replace(one, heads=None, deprels=()) for one in trees(18, 30)]
 GOLD = trees(18, 30)

@@ -16,7 +16,6 @@ from shell import Vdgi, last_line
 import dynet_vdgi
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import DmvSettings, PerceptronSettings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import heads_without, is_projective
@@ -29,10 +28,11 @@ from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.training.few_trees import FewTrees
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
+from dynet_vdgi.students.perceptron import PerceptronSettings
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.recipes.silver import FewTrees
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

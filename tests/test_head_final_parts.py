@@ -8,14 +8,14 @@ import pytest
 from said import arcs, prior, said, tagged
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import DmvSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.presets import load_settings
-from dynet_vdgi.training.inputs import Given, Inputs, prepare
+from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.recipes.given import Given, Inputs
 
 NAMES = [
     *("called = NN NNS ; as noun common", "called = NNP ; as noun name", "called = NNS ; as plural"),
@@ -343,4 +343,4 @@ def test_a_table_of_exceptions_has_nothing_to_count(tmp_path):
     sentence = said("a/NN b/VBD")
     settings = load_settings(["paper"], ["rules=wsj-best"])
     with pytest.raises(ConfigError, match="has nothing to count: 'wsj-best' has no rules"):
-        prepare(Inputs(texts={"": Given((), (sentence,))}), settings)
+        RECIPES.named(settings.recipe).prepare(Inputs(texts={"": Given((), (sentence,))}), settings)

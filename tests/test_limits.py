@@ -15,7 +15,7 @@ from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.presets import read_toml
-from dynet_vdgi.training.inputs import Given, Inputs, prepare
+from dynet_vdgi.recipes.given import Given, Inputs
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 
@@ -98,7 +98,7 @@ def test_words_in_the_column_of_tags_are_not_learnt_from(
     path.write_text("".join(blocks), encoding="utf-8")
     inputs = Inputs({"": Given((str(path),))})
     with pytest.raises(DataError, match=r"a.conllu:10: there are more than 3 different tags, such as a, b"):
-        prepare(inputs, Settings())
+        RECIPE.prepare(inputs, TaughtSettings())
 
 
 @pytest.mark.usefixtures("low")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from networks import error_of_gradient, gradients, network, relative_difference, sentence
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.model.per_sentence import greedy
+from dynet_vdgi.neural_settings import TrainSettings
 
 EITHER = pytest.mark.parametrize("merge", [True, False])
 LEXICALISED_OR_NOT = pytest.mark.parametrize("word_dim", [0, 3])

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import NeuralDmvSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.teachers import neural_dmv
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
-from dynet_vdgi.teachers.neural_dmv import (
+from dynet_vdgi.rivals import neural_dmv
+from dynet_vdgi.rivals.neural_dmv import (
     NeuralDmv,
+    NeuralDmvSettings,
     backward,
     expected,
     fit,
@@ -28,7 +27,8 @@ from dynet_vdgi.teachers.neural_dmv import (
     shaped,
     tables_of,
 )
-from dynet_vdgi.teachers.sibling_sums import SiblingTables
+from dynet_vdgi.rivals.sibling_sums import SiblingTables
+from dynet_vdgi.teachers.dmv import DmvModel, Packed
 
 N_TAGS = 3
 

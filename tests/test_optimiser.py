@@ -9,9 +9,9 @@ import dynet as dy
 import numpy as np
 import pytest
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model.layers import Parameters
+from dynet_vdgi.neural_settings import TrainSettings
 from dynet_vdgi.variational.optimiser import AdaGrad
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]

@@ -24,8 +24,8 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 

@@ -21,7 +21,6 @@ from shell import ROOT, Vdgi
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import jit, model_file
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -33,7 +32,7 @@ from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, decision_memory, perceptron
 from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.students.perceptron import PerceptronModel, train
+from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 SMALL = PerceptronSettings(log2_buckets=12)

@@ -16,10 +16,13 @@ from shell import Vdgi, last_line
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, Settings, without_effect
+from dynet_vdgi.config import Settings, without_effect
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.presets import DEFAULT_PRESET, from_toml, load_settings, merge, parse_assignment, preset_names
+from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.rivals.ensemble import EnsembleSettings
+from dynet_vdgi.teachers.dmv import DmvSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -28,7 +28,6 @@ from tiny import Run, same_arrays
 
 from dynet_vdgi import config, model_file
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
@@ -37,6 +36,7 @@ from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.model_file import Provenance
+from dynet_vdgi.neural_settings import FinetuneSettings, PosteriorSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
@@ -370,7 +370,7 @@ def test_fine_tuning_is_kept_only_if_the_teacher_expects_more(
 def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path: Path) -> None:
     """Of the greedy trees of all sentences at every evaluation; the teacher's own trees expect the most."""
     trainer = in_parts(tmp_path, {**TAUGHT, "train": {"updates": 2, "select": "teacher"}})
-    heads = Arena(trainer._present(), trainer.settings.model).parse(trainer.encoded[:12])
+    heads = Arena(trainer._present(), trainer.settings.parser).parse(trainer.encoded[:12])
     assert trainer._scores() == {"expected_dda": expected_dda(trainer.data.marginals, heads)}
     most = expected_dda(trainer.data.marginals, [tree.heads or () for tree in trainer.data.taught])
     trainer.train()

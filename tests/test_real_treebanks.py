@@ -26,7 +26,7 @@ def model(tmp_path_factory):
     settings = load_settings("paper", changes={"parser": {"hidden_dim": 16, "tag_dim": 8}})
     known = "ADJ ADP ADV AUX CONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ VERB X"
     vocabulary = Vocabulary(tuple(known.split()))
-    network = Network(vocabulary, settings.model, np.random.default_rng(1))
+    network = Network(vocabulary, settings.parser, np.random.default_rng(1))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path_factory.mktemp("model") / "model.vdgi"
     model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))

@@ -573,7 +573,7 @@ def test_the_size_of_the_word_vectors_is_that_of_the_model(vdgi: Vdgi, folder: P
     Path("vectors.txt").write_text("det0 1 2 3\nnoun0 4 5 6\n", encoding="utf-8")
     vectors = ["--set", "words.vectors=vectors.txt", "--set", "words.min_freq=1"]
     vdgi.good("train", "--train", "train.conllu", *tiny.SMALL_OPTIONS, *LEXICALISED, *vectors, "--out", "old")
-    assert model_file.load("old/model.vdgi").settings.model.vector_dim == 3
+    assert model_file.load("old/model.vdgi").settings.parser.vector_dim == 3
     result = vdgi(*init_arguments(Path("old/model.vdgi"), *LEXICALISED))
     assert result.status == 0, result.err
-    assert model_file.load("run/model.vdgi").settings.model.vector_dim == 3
+    assert model_file.load("run/model.vdgi").settings.parser.vector_dim == 3

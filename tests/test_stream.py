@@ -17,7 +17,6 @@ import tiny
 import dynet_vdgi as vdgi
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.conllu import sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
@@ -30,6 +29,7 @@ from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows

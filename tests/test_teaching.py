@@ -11,7 +11,7 @@ from shell import Vdgi, last_line
 
 from dynet_vdgi import model_file
 from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import ConvexMstSettings, DmvSettings, EnsembleSettings, TeacherSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -21,9 +21,11 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.material import Material
+from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.training.teaching import teach, teacher_of_kind
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")

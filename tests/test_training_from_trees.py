@@ -14,17 +14,17 @@ from shell import Vdgi, names_in
 from tiny import same_arrays
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.material import Material
+from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph
 from dynet_vdgi.model_file import Provenance
+from dynet_vdgi.neural_settings import TrainSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.phases import Supervised
@@ -104,7 +104,7 @@ def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: b
     vocabulary = build_vocabulary([*sentences, *gold], lexicalised=False)
     settings = tiny.settings(changes or SUPERVISED)
     chosen = gold if dev else []
-    material = Material({"": sentences}, vocabulary, data.rules, gold, chosen)
+    material = NeuralMaterial({"": sentences}, vocabulary, data.rules, gold, chosen)
     return Trainer(settings, material, Provenance(), folder)
 
 
@@ -113,7 +113,7 @@ def test_trees_are_learnt(tmp_path: Path, engine: str) -> None:
     changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
-    heads = Arena(run._parameters(), run.settings.model).parse(run.encoded)
+    heads = Arena(run._parameters(), run.settings.parser).parse(run.encoded)
     assert score(run.data.trees, heads).dda > 0.9
     rows = run.log.rows()
     assert len(rows) == 2

@@ -14,11 +14,11 @@ from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.material import Material
+from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 from dynet_vdgi.variational.trainer import Trainer
 
 Changes = Mapping[str, Mapping[str, Any]]
@@ -91,12 +91,12 @@ def settings(changes: Changes | None = None) -> Settings:
     return presets.merge(presets.load_settings("paper", changes=SMALL), changes or {})
 
 
-def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> Material:
+def data(folder: Path, n_sentences: int = 12, *, dev: bool = False) -> NeuralMaterial:
     """What a trainer needs, punctuation kept."""
     sentences: list[Sentence] = list(read(write(folder / "tiny.conllu", n_sentences)))
     vocabulary = build_vocabulary(sentences, lexicalised=False)
     rules = load_rules(rules_path("ud"))
-    return Material({"": sentences}, vocabulary, rules, dev=sentences[:6] if dev else [])
+    return NeuralMaterial({"": sentences}, vocabulary, rules, dev=sentences[:6] if dev else [])
 
 
 def trainer(

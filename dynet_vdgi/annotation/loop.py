@@ -26,8 +26,8 @@ from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
+from dynet_vdgi.recipes.silver import LONGEST_TEXT, LONGEST_TREE, SHORTEST, FewTrees
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.training.few_trees import LONGEST_TEXT, LONGEST_TREE, SHORTEST, FewTrees
 
 Floats = NDArray[np.float64]
 

@@ -105,11 +105,11 @@ def treebank_files(language: str | None, folders: list[str]) -> TreebankFiles:
 
 def trained(treebank: TreebankFiles, preset: str, seed: int, folder: Path) -> None:
     """Leaves a finished run in the folder."""
-    from dynet_vdgi.training.inputs import Given, Inputs
-    from dynet_vdgi.training.run import run as train
+    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.run import run as train
 
     settings = load_settings(preset, changes={"seed": seed})
-    chooses = settings.is_neural and settings.train.select == "dev"
+    chooses = settings.chooses_on_dev
     dev = treebank.dev if chooses else []
     words = ["--train", *treebank.train, *(["--dev", *dev] if dev else []), "--preset", preset]
     train(

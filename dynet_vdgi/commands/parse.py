@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> None:
     how = How(arguments.exact, arguments.confidence, arguments.keep_heads)
     labels = named_table(arguments.labels)
     with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
-        if _says_sampling(arguments) and not stream.is_neural:
+        if _says_sampling(arguments) and not stream.draws_trees:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:

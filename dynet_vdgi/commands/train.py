@@ -113,9 +113,9 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
+    from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.recipes.run import run as train
     from dynet_vdgi.run_folder import model_path
-    from dynet_vdgi.training.inputs import Given, Inputs
-    from dynet_vdgi.training.run import run as train
 
     files.check_named(arguments.out)
     if arguments.jobs < 1:

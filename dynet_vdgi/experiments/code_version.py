@@ -18,19 +18,22 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
-def code_version(start: str) -> str:
-    """Checksum of the package's version and of the sources that can be reached from a module."""
+def code_version(*starts: str) -> str:
+    """Checksum of the package's version and of the sources that can be reached from some modules."""
     digest = hashlib.sha256(__version__.encode())
-    for name, path in sorted(reachable(start).items()):
+    for name, path in sorted(reachable(*starts).items()):
         digest.update(f"\n{name}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def reachable(start: str) -> dict[str, Path]:
-    """The package's modules that a module imports, at any place and through others; their files by name."""
+def reachable(*starts: str) -> dict[str, Path]:
+    """The package's modules that these import, at any place and through others; their files by name.
+
+    What a registry imports by name is not seen: name the modules that a run takes from there.
+    """
     found: dict[str, Path] = {}
-    waiting = [start]
+    waiting = [*starts]
     while waiting:
         name = waiting.pop()
         path = _file_of(name)

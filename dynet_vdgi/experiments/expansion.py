@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import ParserSettings, Settings, leaves
+from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.plan import Plan, System, Treebank, learnt_from
@@ -34,16 +34,16 @@ def expand(
     """
     found: list[Task] = []
     keys: dict[tuple[str, str, int], str] = {}
-    parsers: dict[tuple[str, str], ParserSettings] = {}
+    recipes: dict[tuple[str, str], str] = {}
     scored: dict[str, Task] = {}
     for treebank, system in chosen:
         where = f"treebank '{treebank.name}', system '{system.name}'"
         try:
             settings = _settings(treebank, system, folders)
             run = _run(treebank, system, settings, learnt_from(plan, treebank, system), folders, out)
-            parsers[treebank.name, system.name] = parser = settings.parser
-            if system.after and type(parser) is not type(parsers[treebank.name, system.after]):
-                raise ConfigError(f"it comes after '{system.after}', which is another kind of parser")
+            recipes[treebank.name, system.name] = settings.recipe
+            if system.after and settings.recipe != recipes[treebank.name, system.after]:
+                raise ConfigError(f"it comes after '{system.after}', which is of another recipe")
             for seed in plan.seeds:
                 task = replace(run, seed=seed)
                 start_key = keys.get((treebank.name, system.after, seed), "")
@@ -104,8 +104,8 @@ def _run(
     names = Counter(tasks.parsed_path(Task(out, treebank.name), name).name for name in test)
     if max(names.values()) > 1:
         raise ConfigError(f"two test files have one name: {', '.join(test)}")
-    chooses = settings.train.select == "dev"
-    counts = settings.posterior.expectations == "trees" and any(each.expectations for each in learnt)
+    chooses = settings.chooses_on_dev
+    counts = settings.counts_in_trees and any(each.expectations for each in learnt)
     more = [key for key, wanted in (("dev", chooses), ("expectations", counts)) if wanted]
     of_each = {each.name: folders.treebank(each, *more) for each in learnt}
     if chooses and not all(each.dev for each in of_each.values()):

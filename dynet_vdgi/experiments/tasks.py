@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import Settings
+from dynet_vdgi.config import Settings, TeacherSettings
 from dynet_vdgi.data import files
 from dynet_vdgi.experiments import code_version
 from dynet_vdgi.presets import DEFAULT_PRESET, load_settings
+from dynet_vdgi.registry import RECIPES, TEACHERS
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
 
@@ -140,6 +141,13 @@ def _sha256_at(path: str, _changed: int, _size: int) -> str:
     return files.sha256(path)
 
 
+def _registered(settings: Settings) -> list[str]:
+    """The modules that a run with these settings takes from registries."""
+    teacher = getattr(settings, "teacher", None)
+    teachers = [TEACHERS.module_of(teacher.kind)] if isinstance(teacher, TeacherSettings) else []
+    return [RECIPES.module_of(settings.recipe), *teachers]
+
+
 def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
     """The checksums of a task, by what they are of; `start_key` is of the model that it starts from.
 
@@ -162,7 +170,7 @@ def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
         seed=task.seed,
         data=[_sums(task.train), task.languages, _sums(task.dev)],
         rules=[*rules, *_sums(task.expectations)],
-        code=code_version.code_version("dynet_vdgi.training.run"),
+        code=code_version.code_version("dynet_vdgi.recipes.run", *_registered(settings)),
         start=start_key,
         scoring=scoring,
     )

@@ -22,9 +22,9 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import parse_files
 from dynet_vdgi.presets import merge
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
 
 RULES_NAME = "rules.txt"
 
@@ -73,7 +73,7 @@ def perform(task: Task) -> None:
 def _settings(task: Task) -> tuple[Settings, list[str]]:
     """The settings of the run, expectations of rules counted if asked for; and what trees that took."""
     settings = task.settings()
-    if settings.posterior.expectations != "trees" or not task.expectations:
+    if not settings.counts_in_trees or not task.expectations:
         return settings, []
     rules = load_rules(rules_path(settings.rules))
     path = task.folder / RULES_NAME

@@ -13,8 +13,8 @@ import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.model.layers import Array, Expression, Parameters
+from dynet_vdgi.neural_settings import TrainSettings
 
 KINDS = VALUE, SQUARE, AVERAGE = "value", "square", "average"
 """What is kept of a weight: itself, the sum of its squared gradients, its moving average."""

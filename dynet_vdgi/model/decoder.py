@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import dynet as dy
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded, Vocabulary
 from dynet_vdgi.grammar.transitions import Action, State
@@ -25,6 +24,7 @@ from dynet_vdgi.model.layers import (
     TokenEmbedding,
     action_logits,
 )
+from dynet_vdgi.neural_settings import ModelSettings
 
 
 class WordSoftmax:

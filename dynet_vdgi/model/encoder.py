@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dynet as dy
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.layers import (
@@ -22,6 +21,7 @@ from dynet_vdgi.model.layers import (
     TokenEmbedding,
     action_logits,
 )
+from dynet_vdgi.neural_settings import ModelSettings
 
 
 class Encoder:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.model.layers import Expression, Lstm, Parameters
+from dynet_vdgi.neural_settings import ModelSettings
 
 N_LAYERS = 2
 

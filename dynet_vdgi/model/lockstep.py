@@ -28,7 +28,6 @@ from functools import partial
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.grammar.transitions import Action
 from dynet_vdgi.model.decoder import Decoder, WordSoftmax
@@ -46,6 +45,7 @@ from dynet_vdgi.model.layers import (
 from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
+from dynet_vdgi.neural_settings import TrainSettings
 
 
 # ------------------------------------------------------------------------ expressions: layers and both passes

@@ -8,13 +8,13 @@ import dynet as dy
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.model.decoder import Decoder
 from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import Parameters
 from dynet_vdgi.model.samples import Floats
+from dynet_vdgi.neural_settings import ModelSettings
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
 """(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""

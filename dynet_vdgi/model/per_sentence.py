@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar.transitions import Action, State
 from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
 from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.samples import Floats, Phase, Samples
+from dynet_vdgi.neural_settings import TrainSettings
 
 
 @dataclass

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import ModelSettings
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
 from dynet_vdgi.parsing.row_stacks import (

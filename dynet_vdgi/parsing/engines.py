@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,8 +13,10 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.registry import RECIPES
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
 
@@ -56,7 +58,8 @@ class NeuralEngine:
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.parsing.arena import Arena
 
-        self._arena = Arena(model.parameters, model.settings.model)
+        assert isinstance(model.settings, NeuralSettings)
+        self._arena = Arena(model.parameters, model.settings.parser)
         self._vocabulary = model.vocabulary
         self._try_out()
 
@@ -114,7 +117,7 @@ class SymbolEngine:
 
 
 class WordEngine:
-    """The parser of words, FEATS and punctuation that `training.few_trees` learns."""
+    """The parser of words, FEATS and punctuation that the recipe `few_trees` learns."""
 
     is_lean = False
 
@@ -143,7 +146,8 @@ class Engines:
 
     def __init__(self, model: ModelFile) -> None:
         self._model = model
-        self.linear: Engine = ENGINES[model.provenance.kind](model)
+        self._recipe = RECIPES.named(model.settings.recipe)
+        self.linear: Engine = self._recipe.engine(model)
 
     @property
     def neural(self) -> NeuralEngine | None:
@@ -157,17 +161,7 @@ class Engines:
         Raises:
             UsageError: the model knows of none.
         """
-        base = None if self.neural else self._model.base
-        if base is None:
-            raise UsageError(
-                "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
-                "perceptron, need one that this version trained with the text of one language or with --trees"
-            )
-        from dynet_vdgi.teachers.arc_crf import ArcCrf  # needs numba, which neural models do without
-
-        if self._model.provenance.kind == "words":
-            return ArcCrf.from_arrays(self._model.parameters, base)
-        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base)
+        return self._recipe.exact(self._model)
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -184,11 +178,3 @@ class Engines:
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
         raise UsageError(f"this model cannot say how sure it is, since it {why}")
-
-
-ENGINES: dict[str, Callable[[ModelFile], Engine]] = {
-    "neural": NeuralEngine,
-    "perceptron": SymbolEngine,
-    "words": WordEngine,
-}
-"""By the kind of the model."""

@@ -107,7 +107,7 @@ class Parser:
         """Tags the model has never seen, with how many words had them so far."""
 
     @property
-    def is_neural(self) -> bool:
+    def draws_trees(self) -> bool:
         """If trees are drawn from a neural model."""
         return self._engines.neural is not None
 
@@ -228,11 +228,11 @@ class Parser:
             _ = self._engines.calibration
         if how.exact:
             _ = self._engines.exact
-        if how.keep_heads and self.is_neural:
+        if how.keep_heads and self.draws_trees:
             raise UsageError(
                 "a neural model cannot keep given heads: train a perceptron, as --preset best does"
             )
-        if sampling is not None and not self.is_neural:
+        if sampling is not None and not self.draws_trees:
             if not sampling.n_best:
                 raise UsageError(
                     "this model is a perceptron, which draws no trees: --probs and --mbr need a neural "

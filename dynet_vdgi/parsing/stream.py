@@ -210,9 +210,9 @@ class Stream:
             self._resources.callback(pool.close)
 
     @property
-    def is_neural(self) -> bool:
+    def draws_trees(self) -> bool:
         """If the model draws trees."""
-        return self._parser.is_neural
+        return self._parser.draws_trees
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.students.codes import LEVELS, Codes
-from dynet_vdgi.students.perceptron import PerceptronModel, train
+from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
 
 Floats = NDArray[np.float64]
 

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi import memory, side_by_side
-from dynet_vdgi.config import PerceptronSettings
+from dynet_vdgi.config import Section
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.machine_code import PLENTY, Kernel
@@ -44,6 +45,24 @@ _NOTHING: Ints = np.zeros(0, np.int64)
 _NO_MARGINS: Floats = np.zeros(0)
 _PARSE = Kernel(arc_hybrid.parse_all, "the perceptron")
 _TRAIN = Kernel(arc_hybrid.train_epoch, "the perceptron")
+
+
+class PerceptronSettings(Section, frozen=True):
+    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
+
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
+    explore_from: Annotated[
+        int,
+        Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
+    ] = 3
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
+    ] = 21
+    unknown: Annotated[float, Meta(ge=0, le=1, description="share of words whose tag is hidden")] = 0.03
+    orders: Annotated[
+        int,
+        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+    ] = 3
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import progress, side_by_side
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
@@ -65,6 +66,13 @@ class Teacher(ABC):
         """The sentences with these trees; their own are not used."""
         given = list(sentences)
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
+
+
+class TeacherKind(NamedTuple):
+    """What the registry of teachers holds: a type of settings, and what makes a teacher of it and a seed."""
+
+    settings: type[TeacherSettings]
+    make: Callable[[Any, int], Teacher]
 
 
 def is_voter(sentence: Sentence) -> bool:

@@ -26,13 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi import progress, side_by_side
-from dynet_vdgi.config import DmvSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
@@ -41,6 +42,7 @@ from dynet_vdgi.teachers.common import (
     Heads,
     SymbolTeacher,
     SymbolText,
+    TeacherKind,
     best_trees,
     is_voter,
     symbol_ids,
@@ -62,6 +64,26 @@ _NOTHING: Floats = np.zeros(0)
 LOWEST = -50.0
 """How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
 is no tree without them."""
+
+
+class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
+    """EM of the dependency model with valence, see `teachers.dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
+    valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
+    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = (
+        100.0
+    )
+
+    def idle(self, longest: int | None = None) -> dict[str, str]:
+        found = super().idle(longest)
+        if not self.valence_iterations:
+            found["backoff"] = "there is no second stage: valence_iterations is 0"
+            if not self.iterations:
+                found["smoothing"] = "there are no iterations of EM"
+        return found
 
 
 class Counts(NamedTuple):
@@ -356,3 +378,6 @@ def _heads_and_votes(
     marginals = teacher.marginals(sentences)
     said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
     return best_trees(marginals), said[:n_votes]
+
+
+KIND = TeacherKind(DmvSettings, lambda settings, seed: Dmv(settings))

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from dynet_vdgi.config import NEURAL_SECTIONS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.material import Material
+from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.variational.trainer import Trainer
+
+_SECTIONS = set(NeuralSettings.__struct_fields__) - {"seed", "rules", "data", "teacher", "parser"}
 
 
 class Neural:
@@ -29,10 +31,12 @@ class Neural:
     """
 
     def __init__(self, *, seed: int = 1, **numbers: Any) -> None:
-        sections = {name: value for name, value in numbers.items() if name in NEURAL_SECTIONS}
-        shape = {name: value for name, value in numbers.items() if name not in NEURAL_SECTIONS}
+        sections = {name: value for name, value in numbers.items() if name in _SECTIONS}
+        shape = {name: value for name, value in numbers.items() if name not in _SECTIONS}
         changes: dict[str, Any] = {"seed": seed, **sections, **({"parser": shape} if shape else {})}
-        self.settings = load_settings("paper", changes=changes)
+        settings = load_settings("paper", changes=changes)
+        assert isinstance(settings, NeuralSettings)
+        self.settings = settings
         self._model: ModelFile | None = None
 
     @property
@@ -53,9 +57,9 @@ class Neural:
     ) -> Neural:
         """Learns from the tags of a text without punctuation, under the rules, and from gold trees."""
         sentences, gold = list(text), list(trees)
-        lexicalised = self.settings.model.word_dim > 0
+        lexicalised = self.settings.parser.word_dim > 0
         vocabulary = vocabulary or build_vocabulary([*sentences, *gold], lexicalised=lexicalised)
-        material = Material({"": sentences}, vocabulary, rules, gold, start=start or {})
+        material = NeuralMaterial({"": sentences}, vocabulary, rules, gold, start=start or {})
         trainer = Trainer(self.settings, material, Provenance.now(seed=self.settings.seed))
         trainer.train()
         self._model = trainer.model_file(complete=True)
@@ -64,7 +68,7 @@ class Neural:
     def heads(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
         """The greedy tree of each sentence: projective, with one root."""
         model = self.model
-        arena = Arena(model.parameters, model.settings.model)
+        arena = Arena(model.parameters, self.settings.parser)
         return arena.parse([model.vocabulary.encode(s.forms, s.tags) for s in sentences])
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:

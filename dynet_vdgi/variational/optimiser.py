@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import TrainSettings
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model.adagrad import AVERAGE, KINDS, SQUARE, TINY, VALUE, NetworkAdaGrad, part
 from dynet_vdgi.model.layers import Array, Parameters
+from dynet_vdgi.neural_settings import TrainSettings
 
 
 class AdaGrad:

@@ -21,12 +21,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import PosteriorSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.neural_settings import PosteriorSettings
 
 Floats = NDArray[np.float64]
 

@@ -20,18 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi import model_file
-from dynet_vdgi.config import LOG_NAME, MODEL_NAME, FinetuneSettings, Settings, TrainSettings
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.material import Material
+from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.model_archive import Arrays
 from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.progress import Bar
 from dynet_vdgi.runlog import RunLog, console_row, heading
@@ -74,9 +75,9 @@ class Stage:
     origin: int = 0
 
 
-def stages(settings: Settings, per_epoch: Mapping[str, int]) -> list[Stage]:
+def stages(settings: NeuralSettings, per_epoch: Mapping[str, int]) -> list[Stage]:
     """The stages of a run, in their order, given the number of batches in an epoch of each source."""
-    first_source = TEACHER if settings.has_teacher else TEXT
+    first_source = TEACHER if settings.teacher.teaches else TEXT
     parts: tuple[tuple[str, str, TrainSettings | FinetuneSettings], ...] = (
         ("pretrain", first_source, settings.train),
         ("finetune", TEXT, settings.finetune),
@@ -107,16 +108,19 @@ class Trainer:
     """State of a run: networks, the stage with its phase and optimiser, how many updates have been made."""
 
     def __init__(
-        self, settings: Settings, data: Material, provenance: Provenance, run_dir: Path | None = None
+        self,
+        settings: NeuralSettings,
+        data: NeuralMaterial,
+        provenance: Provenance,
+        run_dir: Path | None = None,
     ) -> None:
         self.settings, self.data, self.run_dir = settings, data, run_dir
         self.provenance = provenance.with_(
-            kind=settings.kind,
             dynet=metadata.version("dyNET38"),
             gold_trees=(*provenance.gold_trees, *_gold_trees(settings, data)),
         )
         rng = np.random.default_rng([settings.seed, _START])
-        self.network = Network(data.vocabulary, settings.model, rng, data.vectors)
+        self.network = Network(data.vocabulary, settings.parser, rng, data.vectors)
         if data.start:
             self.network.parameters.load(dict(data.start))
         parts = (data.sentences, data.taught, data.trees)
@@ -335,7 +339,7 @@ class Trainer:
     def _scores(self) -> dict[str, float]:
         """DDA of the present weights; they are kept if it is the best so far and the choice goes by it."""
         candidate = self._present()
-        arena = Arena(candidate, self.settings.model)
+        arena = Arena(candidate, self.settings.parser)
         scores = {}
         if self.dev:
             scores["dev_dda"] = score(self.data.dev, arena.parse(self.dev)).dda
@@ -349,7 +353,7 @@ class Trainer:
         return scores
 
 
-def _features(settings: Settings, data: Material) -> Features:
+def _features(settings: NeuralSettings, data: NeuralMaterial) -> Features:
     """What posterior regularisation counts."""
     tags = data.vocabulary.tags
     if settings.posterior.features == "counts":
@@ -358,7 +362,7 @@ def _features(settings: Settings, data: Material) -> Features:
     return Potentials(Prior.of_text(data.rules, data.sentences, facts), tags)
 
 
-def _gold_trees(settings: Settings, data: Material) -> list[str]:
+def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
     """What this learner uses gold trees for."""
     used = [f"training: {len(data.trees)} trees learnt from"] if data.trees else []
     if data.dev:

@@ -9,8 +9,8 @@ import tiny
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.config import MODEL_NAME
 from dynet_vdgi.presets import load_settings
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import run
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 
 
 def small_models(folder: Path) -> list[bytes]:

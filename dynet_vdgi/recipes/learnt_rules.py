@@ -96,7 +96,7 @@ def learnt_page(
 
     Raises: DataError, a file is malformed, or none of the sentences has a tree.
     """
-    from dynet_vdgi.training.few_trees import LONGEST_TREE, SHORTEST
+    from dynet_vdgi.recipes.silver import LONGEST_TREE, SHORTEST
 
     given = (s for name in tree_names for s in conllu.read(name, heads="partial", tags=tags))
     found = prepare(given, STANDARD, LONGEST_TREE, SHORTEST).sentences

@@ -24,16 +24,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import ConvexMstSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, TeacherKind
 
 LONGEST = 6
 """Distances from here on are one."""
@@ -45,6 +46,15 @@ NO_ARC = 0
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="convex-mst"):
+    """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
+    ridge: Annotated[float, Meta(gt=0, description="penalty on the weights, their lambda")] = 0.001
+    iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
 
 
 class DescentIteration(NamedTuple):
@@ -309,3 +319,6 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Objective and gap of each iteration."""
         return [iteration._asdict() for iteration in self.model.log]
+
+
+KIND = TeacherKind(ConvexMstSettings, lambda settings, seed: ConvexMst(settings))

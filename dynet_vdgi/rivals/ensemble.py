@@ -6,9 +6,26 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.teachers.common import Floats, Teacher
+from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
+from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+
+
+class EnsembleSettings(TeacherSettings, frozen=True, tag_field="kind", tag="ensemble"):
+    """A DMV and Convex-MST with equal votes."""
+
+    dmv: DmvSettings = DmvSettings()
+    convex_mst: ConvexMstSettings = ConvexMstSettings()
+
+    def idle(self, longest: int | None = None) -> dict[str, str]:
+        return {
+            f"{name}.{key}": why
+            for name, member in (("dmv", self.dmv), ("convex_mst", self.convex_mst))
+            for key, why in member.idle(longest).items()
+        }
 
 
 class Ensemble(Teacher):
@@ -40,3 +57,8 @@ class Ensemble(Teacher):
     def log_rows(self) -> list[dict[str, float]]:
         """The rows of all members, one after the other."""
         return [row for member in self.members for row in member.log_rows()]
+
+
+KIND = TeacherKind(
+    EnsembleSettings, lambda settings, seed: Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
+)

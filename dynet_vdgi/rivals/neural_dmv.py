@@ -29,19 +29,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi import progress
-from dynet_vdgi.config import NeuralDmvSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.rivals.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
 from dynet_vdgi.teachers import dmv
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv import DmvModel, Packed
-from dynet_vdgi.teachers.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
 
 EMBEDDING, HIDDEN = 32, 64
 """D and H."""
@@ -57,6 +58,17 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 Floats = NDArray[np.float64]
 Parameters = dict[str, Floats]
+
+
+class NeuralDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="ndmv"):
+    """Neural DMV: a DMV whose probabilities a network computes, see `teachers.neural_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True
+    start: Annotated[Literal["harmonic", "dmv"], Meta(description="whose trees it starts from")] = "harmonic"
+    potentials: Annotated[Literal["all", "start"], Meta(description="where the rules count")] = "all"
+    epochs: Annotated[int, Meta(ge=0, description="passes over the text")] = 10
+    lr: Annotated[float, Meta(gt=0, description="learning rate of Adam")] = 0.001
 
 
 class Layers(NamedTuple):
@@ -308,3 +320,6 @@ class NeuralDmv(SymbolTeacher[NeuralDmvModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Log-likelihood of each epoch, in nats."""
         return [epoch._asdict() for epoch in self.model.log]
+
+
+KIND = TeacherKind(NeuralDmvSettings, lambda settings, seed: NeuralDmv(settings, seed=seed))

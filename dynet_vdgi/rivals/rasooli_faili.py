@@ -16,20 +16,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 from dynet_vdgi import progress
-from dynet_vdgi.config import RfSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.teachers.beam_search import Ints, Tables, count_all, expect, search
-from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
+from dynet_vdgi.rivals.beam_search import Ints, Tables, count_all, expect, search
+from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv import Packed, normalised
 
 RANDOMNESS = 1.0
 """Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution alike."""
+
+
+class RfSettings(TeacherSettings, frozen=True, tag_field="kind", tag="rf"):
+    """RF: a parser that counts in its own parses, see `teachers.rasooli_faili`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
+    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-counts from the shorter context")] = 1.0
 
 
 class BabyStep(NamedTuple):
@@ -138,3 +148,6 @@ class RasooliFaili(SymbolTeacher[RfModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Longest sentence and log-likelihood of each step, in nats."""
         return [step._asdict() for step in self.model.log]
+
+
+KIND = TeacherKind(RfSettings, lambda settings, seed: RasooliFaili(settings, seed=seed))

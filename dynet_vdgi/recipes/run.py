@@ -1,4 +1,4 @@
-"""A training run: inputs, material, teacher, learner, model file; called by `vdgi train` and by Python."""
+"""A training run, whatever its recipe: checks, folder, lock, resume; called by `vdgi train` and by Python."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dynet_vdgi import side_by_side
-from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings, without_effect
+from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.locks import TakenError, locked_folder
-from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.parsing.worker_pool import WorkerPool
-from dynet_vdgi.presets import refuse
+from dynet_vdgi.presets import in_recipe, refuse
+from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.registry import RECIPES
 from dynet_vdgi.runlog import RunLog
-from dynet_vdgi.training.inputs import Inputs, Preparation, prepare
-from dynet_vdgi.training.learners import LEARNERS
-from dynet_vdgi.training.teaching import teach
 
 logger = logging.getLogger("dynet_vdgi")
 
-CALIBRATION_SENTENCES = 500
-"""Confidence is learnt from so many, see `parsing.confidence`."""
-
 FEW = 50
 """Training on fewer sentences is warned of."""
+
+AnyRecipe = Recipe[Any, Any]
+AnyPrepared = Prepared[Any, Any]
 
 
 def run(
@@ -62,42 +61,36 @@ def run(
         ConfigError: settings, rules, or something said that has no effect on these inputs.
         ModelError: the model in the folder is of another run, or the one to start from does not fit.
     """
-    inputs.check(settings)
-    refuse(said, inputs.without_effect(settings))
+    inputs.check()
+    recipe: AnyRecipe = RECIPES.named(settings.recipe)
+    if successor := recipe.successor(inputs, settings):
+        settings = in_recipe(successor, settings, said)
+        recipe = RECIPES.named(successor)
+        logger.info("recipe: %s, because there are gold trees", successor)
+    recipe.check(inputs, settings, jobs)
+    refuse(said, recipe.idle(inputs, settings))
     if out:
         _check_folder(out, resume)
-    if jobs > 1 and settings.is_neural and not settings.has_teacher:
-        raise UsageError(f"--jobs {jobs} would have no effect: without a teacher, one processor does it all")
     with _at_work(jobs):
-        return _prepared_and_learnt(inputs, settings, out, resume, dry_run, preset, command, said)
-
-
-def _prepared_and_learnt(
-    inputs: Inputs,
-    settings: Settings,
-    out: Path | None,
-    resume: bool,
-    dry_run: bool,
-    preset: str,
-    command: Sequence[str],
-    said: Collection[str],
-) -> ModelFile | None:
-    prepared = prepare(inputs, settings)
-    settings = prepared.settings
-    refuse(said, inputs.without_effect(settings, has_text=bool(prepared.material.sentences)))
-    _warn(prepared)
-    provenance = prepared.provenance(inputs, preset, command)
-    if dry_run:
-        logger.info("dry run: nothing trained, nothing written")
-        return None
-    if not out:
-        return _learnt(prepared, provenance, None, resume)
-    try:
-        with locked_folder(_made(out)):
-            _check_folder(out, resume)  # again: another process may have been at work in it until now
-            return _learnt(prepared, provenance, out, resume)
-    except TakenError as error:
-        raise UsageError(f"{out}: {error} is at work in it; wait for it, or choose another --out") from None
+        prepared: AnyPrepared = recipe.prepare(inputs, settings)
+        has_text = bool(prepared.material.sentences)
+        idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
+        refuse(said, idle)
+        _warn(prepared, idle)
+        provenance = prepared.provenance(inputs, preset, command)
+        if dry_run:
+            logger.info("dry run: nothing trained, nothing written")
+            return None
+        if not out:
+            return _learnt(recipe, prepared, provenance, None, resume)
+        try:
+            with locked_folder(_made(out)):
+                _check_folder(out, resume)  # again: another process may have been at work in it until now
+                return _learnt(recipe, prepared, provenance, out, resume)
+        except TakenError as error:
+            raise UsageError(
+                f"{out}: {error} is at work in it; wait for it, or choose another --out"
+            ) from None
 
 
 @contextmanager
@@ -121,7 +114,9 @@ def _import_what_is_needed() -> None:
     import dynet_vdgi.teachers.dmv  # noqa: F401
 
 
-def _learnt(prepared: Preparation, provenance: Provenance, out: Path | None, resume: bool) -> ModelFile:
+def _learnt(
+    recipe: AnyRecipe, prepared: AnyPrepared, provenance: Provenance, out: Path | None, resume: bool
+) -> ModelFile:
     """The model, trained unless the folder has a finished one of the same run."""
     settings = prepared.settings
     checkpoint = _checkpoint(out, prepared, provenance.data) if out and resume else None
@@ -135,49 +130,26 @@ def _learnt(prepared: Preparation, provenance: Provenance, out: Path | None, res
             with files.atomic_writer(out / SETTINGS_NAME) as handle:
                 handle.write(settings.to_toml())
     # A resumed run has the rows of its teacher already.
-    material = _taught(prepared, RunLog() if checkpoint else log)
-    model = LEARNERS[prepared.kind](material, settings, provenance, out, checkpoint)
+    place = Workplace(RunLog() if checkpoint else log, out, checkpoint)
+    model = recipe.learn(prepared, provenance, place)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
         logger.info("model: %s", out / MODEL_NAME)
     return model
 
 
-def _taught(prepared: Preparation, log: RunLog) -> Material:
-    """The material with what its teacher, if there is one, makes of the text for this kind of parser."""
-    material, settings = prepared.material, prepared.settings
-    if not settings.has_teacher or not material.sentences:
-        return material
-    chooses = settings.is_neural and settings.train.select == "teacher"
-    mixes = prepared.kind == "words"
-    taught = teach(
-        material,
-        settings.teacher,
-        seed=settings.seed,
-        with_trees=not mixes,
-        with_marginals=chooses or mixes,
-        n_votes=CALIBRATION_SENTENCES if prepared.kind == "perceptron" else 0,
-        log=log,
-    )
-    if prepared.kind != "perceptron":
-        return taught
-    prepared.material = replace(material, texts={})  # which nobody looks at any more
-    return replace(taught, texts={})
-
-
-def _warn(prepared: Preparation) -> None:
-    material, settings = prepared.material, prepared.settings
+def _warn(prepared: AnyPrepared, idle: dict[str, str]) -> None:
+    material = prepared.material
     n_sentences = len(material.sentences) + len(material.trees)
     if n_sentences < FEW:
         message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
         logger.warning(message, n_sentences)
-    few_trees, text = prepared.kind == "words", material.sentences or material.trees
-    if "rules" in without_effect(settings, has_text=bool(material.sentences), few_trees=few_trees):
+    if "rules" in idle:
         return
-    counts = Counter(tag for sentence in text for tag in sentence.tags)
+    counts = Counter(tag for s in material.sentences or material.trees for tag in s.tags)
     for line in (*tag_warnings(counts, material.rules), *unknown_tags(material.rules, counts)):
         logger.warning("%s", line)
-    if settings.is_neural and settings.learns_from_text:
+    if prepared.settings.counts_rules:
         for rule in material.rules.unused(material.vocabulary.tags):
             logger.warning("rule %s cannot apply: the training text lacks one of its tags", rule)
 
@@ -198,7 +170,7 @@ def _made(out: Path) -> Path:
     return out
 
 
-def _checkpoint(out: Path, prepared: Preparation, data: tuple[DataFile, ...]) -> ModelFile | None:
+def _checkpoint(out: Path, prepared: AnyPrepared, data: tuple[DataFile, ...]) -> ModelFile | None:
     """The model in the folder. Raises: ModelError, it is of another run or cannot be read."""
     path = out / MODEL_NAME
     if not path.exists():

@@ -34,21 +34,22 @@ import logging
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from dynet_vdgi import progress
-from dynet_vdgi.config import HdpDmvSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv import Packed
-from dynet_vdgi.teachers.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0
 """Of GEM, of the DPs, of every other Dirichlet."""
@@ -73,6 +74,19 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 logger = logging.getLogger("dynet_vdgi")
+
+
+class HdpDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-dmv"):
+    """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
+    iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
+    subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
+    share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
+
+    @property
+    def reads_forms(self) -> bool:
+        return True
 
 
 class EmittedWords(NamedTuple):
@@ -400,3 +414,6 @@ class HdpDmv(SymbolTeacher[HdpModel]):
 
 def _words(sentence: Sentence) -> list[str]:
     return [form.lower() for form in sentence.forms]
+
+
+KIND = TeacherKind(HdpDmvSettings, lambda settings, seed: HdpDmv(settings, seed=seed))

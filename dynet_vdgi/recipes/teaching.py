@@ -5,25 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dynet_vdgi import memory
-from dynet_vdgi.config import (
-    ConvexMstSettings,
-    DmvSettings,
-    EnsembleSettings,
-    HdpDmvSettings,
-    LcDmvSettings,
-    NeuralDmvSettings,
-    RfSettings,
-    TeacherSettings,
-)
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Floats, Material
+from dynet_vdgi.registry import TEACHERS
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.teachers.common import Teacher
 
@@ -32,29 +23,21 @@ logger = logging.getLogger("dynet_vdgi")
 
 def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
-    from dynet_vdgi.teachers.convex_mst import ConvexMst
-    from dynet_vdgi.teachers.dmv import Dmv
-    from dynet_vdgi.teachers.ensemble import Ensemble
-    from dynet_vdgi.teachers.hdp_dmv import HdpDmv
-    from dynet_vdgi.teachers.lc_dmv import LcDmv
-    from dynet_vdgi.teachers.neural_dmv import NeuralDmv
-    from dynet_vdgi.teachers.rasooli_faili import RasooliFaili
+    return TEACHERS.named(settings.kind).make(settings, seed)
 
-    if isinstance(settings, DmvSettings):
-        return Dmv(settings)
-    if isinstance(settings, ConvexMstSettings):
-        return ConvexMst(settings)
-    if isinstance(settings, LcDmvSettings):
-        return LcDmv(settings)
-    if isinstance(settings, HdpDmvSettings):
-        return HdpDmv(settings, seed=seed)
-    if isinstance(settings, NeuralDmvSettings):
-        return NeuralDmv(settings, seed=seed)
-    if isinstance(settings, RfSettings):
-        return RasooliFaili(settings, seed=seed)
-    if isinstance(settings, EnsembleSettings):
-        return Ensemble(Dmv(settings.dmv), ConvexMst(settings.convex_mst))
-    raise ConfigError("config: 'teacher.kind' is none")
+
+@dataclass(frozen=True)
+class Lesson:
+    """What the teachers of all texts say.
+
+    `trees` of the texts, all languages balanced; `marginals` (n + 1, n) of every sentence, and `votes`, some
+    sentences with theirs, as far as they were asked for; `prior`, the teacher's, where it is the only one.
+    """
+
+    trees: list[Sentence] = field(default_factory=list)
+    marginals: list[Floats] = field(default_factory=list)
+    prior: Prior | None = None
+    votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
 
 
 def teach(
@@ -63,15 +46,14 @@ def teach(
     *,
     seed: int,
     with_trees: bool = True,
-    with_marginals: bool,
+    with_marginals: bool = False,
     n_votes: int = 0,
     log: RunLog,
-) -> Material:
-    """The material with trees of all its texts, and what the teachers think of every arc if that is wanted.
+) -> Lesson:
+    """What teachers of this kind learn from the texts, each under its own statistics.
 
-    `n_votes`: of so many sentences of all texts together that are voters they say it besides the trees.
-
-    The log says what was measured in each text and how its teacher learnt.
+    `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
+    log says what was measured in each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
     priors: list[Prior] = []
@@ -104,8 +86,7 @@ def teach(
         message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, len(text), seconds)
     memory.give_back()
-    only = priors[0] if len(priors) == 1 else None
-    return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)
+    return Lesson(balanced(trees), marginals, priors[0] if len(priors) == 1 else None, votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class FewTrees:
     student: WordPerceptron = field(default_factory=WordPerceptron)
     trust: float = 20.0  # gold words that count as much as the unsupervised teacher
     longest_text: int = LONGEST_TEXT  # words of sentences that silver trees are put on
+    longest_tree: int = LONGEST_TREE
     share: float = 1.0  # of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
 
@@ -65,7 +66,7 @@ class FewTrees:
         """
         if unsupervised and len(unsupervised) != len(text):
             raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
-        gold = [tree for tree in trees if SHORTEST <= len(tree) <= LONGEST_TREE]
+        gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.longest_tree]
         places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text]
         if not gold and not places:
             raise VdgiError("neither text nor trees to learn from")

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import LcDmvSettings
+from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.teachers import left_corner
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
+from dynet_vdgi.rivals import left_corner
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
@@ -38,6 +39,26 @@ N_SIDES = 2
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"):
+    """LC-DMV: a DMV with features, over trees that need no deep stack, see `teachers.lc_dmv`."""
+
+    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    iterations: Annotated[int, Meta(ge=0, description="iterations of L-BFGS")] = 100
+    depth: Annotated[int, Meta(ge=0, le=9, description="things on the left-corner stack; 0: any")] = 1
+    chunk: Annotated[
+        int, Meta(ge=1, description="longest embedded chunk that counts for nothing, in words")
+    ] = 3
+    penalty: Annotated[float, Meta(ge=0, description="L2 penalty on the weights of features")] = 0.0
+
+    def idle(self, longest: int | None = None) -> dict[str, str]:
+        found = super().idle(longest)
+        if not self.depth:
+            found["chunk"] = "there is no bound: depth is 0"
+        if not self.iterations:
+            found["penalty"] = "there are no iterations of L-BFGS"
+        return found
 
 
 # ---------------------------------------------------------------------------------------------- features
@@ -209,3 +230,6 @@ class LcDmv(SymbolTeacher[LcDmvModel]):
     def log_rows(self) -> list[dict[str, float]]:
         """Log-likelihood of each evaluation, in nats."""
         return [step._asdict() for step in self.model.log]
+
+
+KIND = TeacherKind(LcDmvSettings, lambda settings, seed: LcDmv(settings))

@@ -1,0 +1,262 @@
+"""Settings of the neural parser: the shape of its networks, and how they are trained."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dynet_vdgi.config import ONLY_TREES, NoTeacher, Section, Settings, TeacherSettings
+from dynet_vdgi.errors import ConfigError
+
+
+class ModelSettings(Section, frozen=True):
+    """Shape of the neural parser's encoder and decoder."""
+
+    word_dim: Annotated[
+        int, Meta(ge=0, description="size of the projected word vector; 0: the parser sees tags only")
+    ] = 0
+    vector_dim: Annotated[int, Meta(ge=1, description="size of word vectors; words.vectors sets it")] = 300
+    tag_dim: Annotated[int, Meta(ge=1, description="size of the tag embeddings")] = 80
+    hidden_dim: Annotated[int, Meta(ge=1, description="size of word embeddings, LSTMs and state layer")] = 64
+    forget_bias: Annotated[float, Meta(description="initial forget bias of the LSTMs")] = 0.0
+    mask_illegal: Annotated[
+        bool, Meta(description="give illegal actions no probability, so that q sums to one")
+    ] = True
+    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the encoder")] = 0.5
+    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the decoder")] = 0.5
+
+
+class WordSettings(Section, frozen=True):
+    """What a parser with parser.word_dim above 0 knows of words."""
+
+    min_freq: Annotated[int, Meta(ge=1, description="rarer words count as unknown")] = 2
+    lowercase: Annotated[bool, Meta(description="lower-case all words")] = True
+    vectors: Annotated[str, Meta(description="file of word vectors; empty: random ones")] = ""
+    clusters: Annotated[str, Meta(description="file of word clusters; empty: classes by frequency")] = ""
+
+
+class PosteriorSettings(Section, frozen=True):
+    """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
+
+    features: Annotated[
+        Literal["counts", "potentials"],
+        Meta(description="count each rule, or sum the arc potentials of the whole table"),
+    ] = "counts"
+    expectations: Annotated[
+        Literal["rules", "trees"], Meta(description="read from the rule file, or counted in gold trees")
+    ] = "rules"
+    dynamics: Annotated[
+        Literal["fixed", "released", "off"], Meta(description="lambda is fixed, moves, or is 0")
+    ] = "fixed"
+    strength: Annotated[
+        float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5, or of the potentials")
+    ] = 2.0
+    epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
+    lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.1
+    momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
+
+
+class TrainSettings(Section, frozen=True):
+    """How the networks are trained; updates, epochs, lr and clip are those of the first stage.
+
+    The first stage is pretraining, in the paper's words, and what learns from trees. Without updates and
+    epochs it is left out. A preset or an assignment that sets one of the two sets the other to 0.
+    """
+
+    updates: Annotated[int, Meta(ge=0, description="updates of the first stage")] = 400
+    epochs: Annotated[int, Meta(ge=0, description="epochs of the first stage, instead of updates")] = 0
+    lr: Annotated[float, Meta(ge=0, description="learning rate of the first stage")] = 0.01
+    clip: Annotated[
+        float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")
+    ] = 0.5
+    batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 16
+    samples: Annotated[int, Meta(ge=2, description="samples per sentence; M in the paper")] = 20
+    exponent: Annotated[float, Meta(ge=0.01, le=100, description="draw samples from q to this power")] = 1.0
+    l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights")] = 1e-4
+    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = (
+        0.997
+    )
+    engine: Annotated[
+        Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
+    ] = "lockstep"
+    select: Annotated[
+        Literal["last", "dev", "teacher"],
+        Meta(description="keep the last weights, the best on gold dev trees, or the teacher's choice"),
+    ] = "last"
+    evaluate_every: Annotated[int, Meta(ge=1, description="updates between evaluations")] = 50
+    dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
+
+
+class FinetuneSettings(Section, frozen=True):
+    """The second stage, variational inference with a score function; without updates and epochs, none."""
+
+    updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
+    epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
+    score: Annotated[
+        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc", "loo"], Meta(description="score function")
+    ] = "rl-pc"
+    form: Annotated[
+        Literal["paper", "released"], Meta(description="of the paper, or of the released code")
+    ] = "paper"
+    objective: Annotated[Literal["elbo", "rules"], Meta(description="rules: add lambda times counts")] = (
+        "elbo"
+    )
+    decoder: Annotated[
+        Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
+    ] = "plain"
+    lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
+    clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
+
+
+class LanguageModelSettings(Section, frozen=True):
+    """The language model whose log p(x) is the baseline of the score rl-bl."""
+
+    hidden_dim: Annotated[int, Meta(ge=1, description="size of the LSTM")] = 100
+    epochs: Annotated[int, Meta(ge=1, description="passes over the text")] = 20
+    batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 64
+    lr: Annotated[float, Meta(ge=0, description="learning rate")] = 0.01
+    clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
+    dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout")] = 0.2
+
+
+class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
+    """The paper's parser, trained on the text itself, on a teacher's trees, or on gold trees."""
+
+    teacher: TeacherSettings = NoTeacher()
+    parser: ModelSettings = ModelSettings()
+    words: WordSettings = WordSettings()
+    posterior: PosteriorSettings = PosteriorSettings()
+    train: TrainSettings = TrainSettings()
+    finetune: FinetuneSettings = FinetuneSettings()
+    language_model: LanguageModelSettings = LanguageModelSettings()
+
+    @property
+    def pretrains(self) -> bool:
+        """If there is a first stage."""
+        return bool(self.train.updates or self.train.epochs)
+
+    @property
+    def finetunes(self) -> bool:
+        """If there is a second stage."""
+        return bool(self.finetune.updates or self.finetune.epochs)
+
+    @property
+    def learns_from_text(self) -> bool:
+        """If a stage learns from the text itself, under posterior regularisation."""
+        return self.finetunes or (self.pretrains and not self.teacher.teaches)
+
+    @property
+    def sums_potentials(self) -> bool:
+        """If posterior regularisation sums the arc potentials of the whole rule table."""
+        return self.learns_from_text and self.posterior.features == "potentials"
+
+    @property
+    def chooses_on_dev(self) -> bool:
+        return self.train.select == "dev"
+
+    @property
+    def counts_in_trees(self) -> bool:
+        return self.posterior.expectations == "trees"
+
+    @property
+    def counts_rules(self) -> bool:
+        return self.learns_from_text
+
+    def check_together(self) -> None:
+        if not self.pretrains and not self.finetunes:
+            raise ConfigError(
+                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
+                "or epochs: nothing would be trained"
+            )
+        if not self.pretrains and self.teacher.teaches:
+            raise ConfigError(
+                "config: 'train.updates' and 'train.epochs' cannot both be 0 with a teacher: nothing would "
+                "learn from its trees; set teacher.kind=none"
+            )
+        if self.train.select == "teacher" and not self.teacher.teaches:
+            raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
+        if self.posterior.features == "potentials":
+            for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
+                if getattr(self.posterior, key) == value:
+                    raise ConfigError(
+                        f"config: 'posterior.{key}' = {value} is for counts of rules; set "
+                        f"posterior.{key}={other}, or posterior.features=counts"
+                    )
+
+    def without_effect(
+        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
+    ) -> dict[str, str]:
+        idle = super().without_effect(in_a_run=in_a_run)
+        idle.update(self._idle_words(has_init, in_a_run))
+        idle.update(self._idle_stages(has_text))
+        regularisation = self._idle_regularisation()
+        if "posterior" in idle:  # as a whole
+            regularisation = {name: why for name, why in regularisation.items() if "posterior." not in name}
+        idle.update(regularisation)
+        if not has_dev:
+            idle["train.dev_max_len"] = "there are no gold dev trees; name them with --dev"
+        if not has_text:
+            if self.teacher.teaches:  # to say that there is none is right
+                idle["teacher"] = ONLY_TREES
+            parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
+            idle.update(dict.fromkeys(["rules", "language_model", *parts], ONLY_TREES))
+            if self.train.select == "teacher":
+                idle["train.select"] = ONLY_TREES
+        return idle
+
+    def _idle_words(self, has_init: bool, in_a_run: bool) -> dict[str, str]:
+        if not self.parser.word_dim:
+            why = "the parser sees tags only; set parser.word_dim, to 80 for example"
+            return {"words": why, "parser.vector_dim": why}
+        if has_init:
+            names = ("words.min_freq", "words.lowercase", "parser.vector_dim")
+            return dict.fromkeys(names, "the model to start from has words of its own")
+        if in_a_run and self.words.vectors:
+            return {"parser.vector_dim": "words.vectors says how long vectors are"}
+        return {}
+
+    def _idle_stages(self, has_text: bool) -> dict[str, str]:
+        idle: dict[str, str] = {}
+
+        def say(reason: str, *names: str) -> None:
+            idle.update(dict.fromkeys(names, reason))
+
+        if not self.pretrains:
+            say("there is no first stage: train.updates and train.epochs are 0", "train.lr", "train.clip")
+        if not self.finetunes:
+            keys = set(FinetuneSettings.__struct_fields__) - {"updates", "epochs"}
+            say("there is no fine-tuning; set finetune.updates", *(f"finetune.{key}" for key in keys))
+        if not self.finetunes or self.finetune.score != "rl-bl":
+            say("it is for finetune.score=rl-bl", "language_model")
+        if self.finetune.score == "loo":
+            say("finetune.score=loo has one form", "finetune.form")
+        if not (has_text and self.learns_from_text):
+            reason = "the parser learns from trees, not from the text itself"
+            say(reason, "posterior", "train.samples", "train.exponent")
+        return idle
+
+    def _idle_regularisation(self) -> dict[str, str]:
+        """What is about the rules and lambda."""
+        idle: dict[str, str] = {}
+        dynamics = self.posterior.dynamics
+        why = f"posterior.dynamics={dynamics} does without it"
+        if dynamics != "released":
+            idle.update(dict.fromkeys(("posterior.epsilon", "posterior.lr", "posterior.momentum"), why))
+        elif not self.pretrains:
+            idle.update(
+                dict.fromkeys(("posterior.lr", "posterior.momentum"), "lambda is moved by finetune.lr")
+            )
+        if dynamics != "fixed":
+            idle["posterior.strength"] = why
+        if dynamics == "off":
+            idle["posterior.expectations"] = why
+            idle["finetune.objective"] = why
+            counts = self.finetunes and self.finetune.score in ("rl-c", "rl-pc")
+            if not counts:
+                idle["posterior.features"] = why
+                if not self.teacher.teaches:
+                    idle["rules"] = why
+        elif not self.teacher.teaches and not self.learns_from_text:
+            idle["rules"] = "nothing learns under them"
+        return idle

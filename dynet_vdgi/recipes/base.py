@@ -1,0 +1,158 @@
+"""What a recipe is: the settings, checks, reading, learning and engine of one kind of parser.
+
+To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `registry.RECIPES`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.config import Settings
+from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_file import Amount, ModelFile, Provenance
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.registry import RECIPES
+from dynet_vdgi.runlog import RunLog
+
+if TYPE_CHECKING:
+    from dynet_vdgi.parsing.engines import Engine
+    from dynet_vdgi.teachers.arc_crf import ArcCrf
+
+SomeSettings = TypeVar("SomeSettings", bound=Settings)
+SomeMaterial = TypeVar("SomeMaterial", bound=Material)
+
+CALIBRATION_SENTENCES = 500
+"""Confidence is learnt from so many, see `parsing.confidence`."""
+
+
+@dataclass
+class Prepared(Generic[SomeSettings, SomeMaterial]):
+    """What comes of inputs: the material, the settings with what follows from files, and what was done."""
+
+    settings: SomeSettings
+    material: SomeMaterial
+    reading: Reading
+    files: Mapping[str, str]  # that settings name, by their role
+
+    def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
+        """How the model is made, as far as it is known before learning."""
+        material, settings = self.material, self.settings
+        protocol = protocol_named(settings.data.protocol)
+        return Provenance.now(
+            command=tuple(command),
+            preset=preset,
+            seed=settings.seed,
+            recipe=settings.recipe,
+            protocol=f"{protocol.name}: {protocol.description}",
+            gold_trees=tuple(dict.fromkeys(self.reading.gold_trees)),
+            data=inputs.files(self.files),
+            trained_on=_amount([*material.sentences, *material.trees]),
+            dropped=tuple(self.reading.dropped),
+            languages={label: _amount(text) for label, text in material.texts.items() if label},
+            facts=tuple(
+                f"{label}: {name} = {fact}".removeprefix(": ")
+                for label, facts in material.facts.items()
+                for name, fact in facts.items()
+            ),
+        )
+
+
+def _amount(sentences: Sequence[Sentence]) -> Amount:
+    return Amount(len(sentences), sum(map(len, sentences)))
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where a recipe learns: its log; the run's folder, if there is one; an unfinished model of this run."""
+
+    log: RunLog
+    folder: Path | None = None
+    checkpoint: ModelFile | None = None
+
+
+class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
+    """One way from texts and trees to a model file, and from the model file to a parser."""
+
+    settings: type[SomeSettings]
+
+    def successor(self, inputs: Inputs, settings: SomeSettings) -> str:
+        """The name of the recipe that learns from these inputs in place of this one; "" for this one."""
+        return ""
+
+    @abstractmethod
+    def check(self, inputs: Inputs, settings: SomeSettings, jobs: int) -> None:
+        """Raises: UsageError, the inputs are not what this recipe learns from, or not with these settings."""
+
+    def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:
+        """Settings that change nothing in a run on these inputs, and why.
+
+        `has_text`, where it is known already: a file of trees may hold sentences without.
+        """
+        return settings.without_effect(
+            has_text=inputs.has_text if has_text is None else has_text,
+            has_dev=bool(inputs.dev),
+            has_init=bool(inputs.init),
+            in_a_run=True,
+        )
+
+    @abstractmethod
+    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Prepared[SomeSettings, SomeMaterial]:
+        """Reads everything a run needs.
+
+        Raises:
+            DataError: a file is malformed, or nothing in it can be trained on.
+            ConfigError, ModelError: rules, vectors, clusters or the model to start from are at fault.
+        """
+
+    @abstractmethod
+    def learn(
+        self, prepared: Prepared[SomeSettings, SomeMaterial], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
+        """The finished model, which is also in the folder, if there is one."""
+
+    @abstractmethod
+    def engine(self, model: ModelFile) -> Engine:
+        """What parses with the model. Raises: ModelError, its parameters do not fit."""
+
+    def exact(self, model: ModelFile) -> ArcCrf:
+        """The distribution over trees that the parser learnt from. Raises: UsageError, there is none."""
+        raise UsageError(NO_DISTRIBUTION)
+
+
+NO_DISTRIBUTION = (
+    "this model has no distribution that can be searched exactly: --exact, and --nbest of a "
+    "perceptron, need one that this version trained with the text of one language or with --trees"
+)
+
+
+def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
+    """The rule table of a run, without the parts that are to be left out."""
+    rules = inputs.rules or load_rules(rules_path(settings.rules))
+    return rules.without(*inputs.without) if inputs.without else rules
+
+
+def check_ignored(settings: Settings, *, has_effect: bool) -> None:
+    """Raises: ConfigError, something is to be hidden and nobody looks at it, or it holds the tags."""
+    ignored = settings.data.ignore
+    if "xpos" in ignored and settings.data.tags == "xpos":
+        raise ConfigError("config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there")
+    if ignored and not has_effect:
+        raise ConfigError(
+            "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
+            "tags; leave it out, or set rules=best, for example"
+        )
+
+
+def recipe_of(model: ModelFile) -> Recipe[Settings, Material]:
+    """The recipe that a model was made by."""
+    return RECIPES.named(model.settings.recipe)

@@ -1,0 +1,294 @@
+"""The recipe for a few trees: a CRF that starts as the rule table, and a parser of words with silver trees.
+
+Gold trees, of which single heads may be missing, a start from other languages' trees, or both; and text.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from dynet_vdgi.config import MODEL_NAME, ONLY_TREES, Section, Settings
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.facts import load_facts
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.material import TreesMaterial
+from dynet_vdgi.model_file import ModelFile, OtherTreebank, Provenance
+from dynet_vdgi.model_file import save as save_model
+from dynet_vdgi.names import count
+from dynet_vdgi.parsing.engines import Engine, WordEngine
+from dynet_vdgi.recipes.base import NO_DISTRIBUTION, Prepared, Recipe, Workplace, check_ignored, chosen_rules
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.relations import label_arrays
+from dynet_vdgi.recipes.silver import FewTrees
+from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.transfer import shares, start_weights, trigrams
+
+logger = logging.getLogger("dynet_vdgi")
+
+Floats = NDArray[np.float64]
+
+
+class CrfSettings(Section, frozen=True):
+    """The CRF that starts as the rule table and learns from the trees, see `teachers.arc_crf`."""
+
+    max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
+    epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
+    rate: Annotated[float, Meta(ge=0, description="learning rate of AdaGrad")] = 0.1
+    ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
+    ] = 20
+    trust: Annotated[
+        float,
+        Meta(gt=0, description="gold heads after which the table has lost half of what it will lose"),
+    ] = 500.0
+
+
+class WordParserSettings(Section, frozen=True):
+    """The parser in linear time, which sees words and features, see `students.word_perceptron`."""
+
+    epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
+    explore_from: Annotated[
+        int,
+        Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions"),
+    ] = 2
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
+    ] = 20
+    orders: Annotated[
+        int,
+        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+    ] = 3
+
+
+class SilverSettings(Section, frozen=True):
+    """The silver trees of the text, made by the CRF and the teacher together."""
+
+    trust: Annotated[
+        float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")
+    ] = 20.0
+
+
+class TransferSettings(Section, frozen=True):
+    """A start from treebanks of other languages, see `teachers.transfer`."""
+
+    trees: Annotated[
+        int, Meta(ge=0, description="most trees of each treebank of another language; 0: no such treebanks")
+    ] = 0
+    max_len: Annotated[int, Meta(ge=2, description="longest of these trees, in words")] = 40
+
+
+class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees"):
+    """A CRF learnt from trees, and a parser of words that learns its trees and the gold ones."""
+
+    teacher: DmvSettings = DmvSettings()
+    crf: CrfSettings = CrfSettings()
+    parser: WordParserSettings = WordParserSettings()
+    silver: SilverSettings = SilverSettings()
+    transfer: TransferSettings = TransferSettings()
+
+    def without_effect(
+        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
+    ) -> dict[str, str]:
+        idle = super().without_effect(in_a_run=in_a_run)
+        if not has_text:
+            idle |= dict.fromkeys(("teacher", "silver", "data.max_len"), ONLY_TREES)
+        if not self.transfer.trees:
+            idle["transfer.max_len"] = "there are no treebanks of other languages: transfer.trees is 0"
+        return idle
+
+    def learner(self) -> FewTrees:
+        """What learns with these numbers."""
+        crf, parser = self.crf, self.parser
+        return FewTrees(
+            ArcCrf(
+                epochs=crf.epochs,
+                rate=crf.rate,
+                ridge=crf.ridge,
+                longest=crf.max_len,
+                log2_buckets=crf.log2_buckets,
+                seed=self.seed,
+                trust=crf.trust,
+            ),
+            WordPerceptron(
+                epochs=parser.epochs,
+                explore_from=parser.explore_from,
+                log2_buckets=parser.log2_buckets,
+                seeds=tuple(range(self.seed, self.seed + parser.orders)),
+            ),
+            trust=self.silver.trust,
+            longest_text=self.data.max_len,
+            longest_tree=crf.max_len,
+        )
+
+
+FewTreesPrepared = Prepared[FewTreesSettings, TreesMaterial]
+
+
+class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
+    settings = FewTreesSettings
+
+    def check(self, inputs: Inputs, settings: FewTreesSettings, jobs: int) -> None:
+        number = settings.transfer.trees
+        if inputs.init:
+            raise UsageError(
+                f"--init {inputs.init}: a perceptron cannot be trained further; start from a neural model, "
+                "such as --preset best-neural makes"
+            )
+        if not inputs.trees and not inputs.treebanks and not number:
+            raise UsageError(
+                "the recipe few-trees learns from trees: name them with --trees FILE, or leave the recipe out"
+            )
+        if inputs.treebanks and not number:
+            raise UsageError(
+                "--treebank starts from trees of other languages, and the model says so: "
+                "add --preset transfer (or --set transfer.trees=400)"
+            )
+        if number and not inputs.treebanks:
+            raise UsageError(
+                f"transfer.trees={number}, as in the preset transfer, starts from treebanks of other "
+                "languages: name each with --treebank LABEL FILE"
+            )
+        if len(inputs.texts) > 1:
+            if inputs.treebanks:
+                raise UsageError("--treebank starts a parser of one language: name its text with --train")
+            raise UsageError(
+                "--trees are of one language, and which of several would not be known: "
+                "name its text with --train, and train a parser for each language that has trees"
+            )
+        if inputs.facts or inputs.without:
+            inputs.check_facts(self.idle(inputs, settings, has_text=True).get("rules"))
+
+    def idle(
+        self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None
+    ) -> dict[str, str]:
+        # Until the files are read: those of trees may hold sentences without.
+        return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
+
+    def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> FewTreesPrepared:
+        reading = Reading(settings.data)
+        rules = chosen_rules(inputs, settings)
+        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
+        texts, trees = reading.texts(inputs), list[Sentence]()
+        if inputs.trees:
+            trees, treeless = reading.partial_trees(inputs.trees, settings.crf.max_len)
+            if not texts and treeless:
+                texts[""] = [s for s in (*trees, *treeless) if len(s) <= settings.data.max_len]
+                logger.info("training: %d sentences, all those of --trees", len(texts[""]))
+        treebanks = {label: reading.other_language(given, label) for label, given in inputs.treebanks.items()}
+        dev = reading.dev(inputs.dev)
+        check_ignored(settings, has_effect=True)
+        every = [*(sentence for text in texts.values() for sentence in text), *trees]
+        vocabulary = build_vocabulary(every, lexicalised=False)
+        material = TreesMaterial(texts, vocabulary, rules, trees, dev, facts, treebanks)
+        return Prepared(settings, material, reading, {})
+
+    def learn(self, prepared: FewTreesPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
+        settings, material = prepared.settings, prepared.material
+        lesson = Lesson()
+        if material.sentences:
+            lesson = teach(
+                material,
+                settings.teacher,
+                seed=settings.seed,
+                with_trees=False,
+                with_marginals=True,
+                log=place.log,
+            )
+        clock = time.process_time()
+        base = lesson.prior or Prior.of_text(material.rules, material.trees)
+        start, sources = started(material, settings) if material.treebanks else (None, {})
+        learner = settings.learner().fit(material.sentences, material.trees, base, lesson.marginals, start)
+        seconds = time.process_time() - clock
+        trees, text = count(len(material.trees), "tree"), count(len(material.sentences), "sentence")
+        logger.info("parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds)
+        gold_trees = [*provenance.gold_trees, *told_of_trees(material.trees, sources)]
+        dev_dda = None
+        if material.dev:
+            dev_dda = score(material.dev, [tree.heads or () for tree in learner.predict(material.dev)]).dda
+            gold_trees.append("dev: progress figures only")
+            logger.info("dev DDA %.3f", dev_dda)
+        row: dict[str, Any] = {"phase": "student", "trees": len(material.trees), "agreement": None}
+        row |= {"dev_dda": dev_dda, "share_of_teacher": round(learner.share, 4), "cpu_s": round(seconds, 2)}
+        place.log.append(row)
+        calibration = learner.calibration.arrays() if learner.calibration else {}
+        model = ModelFile(
+            provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda, treebanks=sources),
+            settings,
+            material.vocabulary,
+            material.rules,
+            {
+                **learner.student.arrays(),
+                **learner.crf.arrays(),
+                **calibration,
+                **label_arrays(material.trees, base),
+            },
+            text=base.text.to_json(),
+        )
+        if place.folder:
+            save_model(place.folder / MODEL_NAME, model)
+        return model
+
+    def engine(self, model: ModelFile) -> Engine:
+        return WordEngine(model)
+
+    def exact(self, model: ModelFile) -> ArcCrf:
+        """The CRF that the parser learnt from."""
+        if model.base is None:
+            raise UsageError(NO_DISTRIBUTION)
+        return ArcCrf.from_arrays(model.parameters, model.base)
+
+
+def started(material: TreesMaterial, settings: FewTreesSettings) -> tuple[Floats, dict[str, OtherTreebank]]:
+    """Weights (B,) to start from, and what they are made of."""
+    known, weights, numbers = [], [], []
+    for label, treebank in material.treebanks.items():
+        rng = np.random.default_rng(settings.seed)
+        trees = [treebank[k] for k in rng.permutation(len(treebank))[: settings.transfer.trees]]
+        prior = Prior.of_text(material.rules, treebank)
+        crf = ArcCrf(words=False, longest=settings.transfer.max_len, seed=settings.seed).fit(trees, prior)
+        assert crf.weights is not None
+        known.append(trigrams(treebank))
+        weights.append(crf.weights)
+        numbers.append(len(trees))
+        logger.info("start: %s of %s learnt", count(len(trees), "tree"), label)
+    target = trigrams(material.sentences or material.trees)
+    start = start_weights(target, list(zip(known, weights)))
+    sources = {
+        label: OtherTreebank(number, round(float(share), 4))
+        for label, number, share in zip(material.treebanks, numbers, shares(target, known))
+    }
+    return start.astype(np.float32).astype(np.float64), sources  # as a model file has them
+
+
+def told_of_trees(trees: Sequence[Sentence], sources: Mapping[str, OtherTreebank]) -> list[str]:
+    """What gold trees were used for, line by line."""
+    lines = []
+    if trees:
+        n_words = sum(map(len, trees))
+        n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
+        free = f", {n_free} of {count(n_words, 'head')} free" if n_free else ""
+        lines.append(f"training: {count(len(trees), 'tree')} learnt from{free}")
+    if sources:
+        listed = ", ".join(f"{s.trees} of {label} ({100 * s.share:.0f} %)" for label, s in sources.items())
+        lines.append(f"start: trees of other languages, {listed}")
+        if not trees:
+            lines.append("no tree of this language")
+    return lines
+
+
+RECIPE = FewTreesRecipe()

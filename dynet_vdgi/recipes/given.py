@@ -1,0 +1,133 @@
+"""What a run is given: files, or sentences in memory."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dynet_vdgi.data import conllu, file_checks, files
+from dynet_vdgi.data.column_sentences import LeanReader
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.model_file import DataFile
+from dynet_vdgi.names import did_you_mean
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Files, or sentences in memory."""
+
+    names: tuple[str, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.sentences)
+
+    def read(self, tags: str, heads: conllu.Heads, *, is_lean: bool = False) -> Iterable[Sentence]:
+        """The sentences, one after the other; lean ones may lack lemmas, relations, and lines of the file."""
+        for name in self.names:
+            if is_lean:
+                read = LeanReader(heads, tags)
+                for found in conllu.read_windows(name, read, heads=heads, tags=tags):
+                    yield from [found] if isinstance(found, Sentence) else found
+            else:
+                yield from conllu.read(name, heads=heads, tags=tags)
+        for sentence in self.sentences:
+            if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
+                raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
+            yield _in_memory(sentence, tags)
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or "<memory>"
+
+
+def _in_memory(sentence: Sentence, tags: str) -> Sentence:
+    """With tags of this column. Raises: DataError, it has none."""
+    if tags == "upos" or sentence.upos:
+        return sentence
+    if not sentence.xpos:
+        raise DataError("<memory>", None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+    return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Texts by label of their language, empty for a text of one; gold trees; what to start from.
+
+    `facts` are files of what is known of the languages, by their labels; `without` are parts of the rule
+    table that are left out. `treebanks`, by label, are trees of other languages.
+    """
+
+    texts: Mapping[str, Given]
+    trees: Given = Given()
+    dev: Given = Given()
+    init: str | None = None
+    rules: RuleSet | None = None  # instead of the setting's
+    facts: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    treebanks: Mapping[str, Given] = field(default_factory=dict)
+
+    @property
+    def has_text(self) -> bool:
+        return any(self.texts.values())
+
+    @property
+    def text_names(self) -> list[str]:
+        """The files of all texts."""
+        return [name for given in self.texts.values() for name in given.names]
+
+    def check(self) -> None:
+        """Raises: UsageError, there is nothing to learn from, or a file cannot be read more than once."""
+        others = [name for given in self.treebanks.values() for name in given.names]
+        names = (*self.text_names, *self.trees.names, *self.dev.names, *others, *self.facts.values())
+        file_checks.check_read_again(names, "training reads its files more than once")
+        if not self.has_text and not self.trees:
+            raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+        for name, times in Counter(self.text_names).items():
+            if times > 1:
+                logger.warning("%s is text of %d languages: its sentences count for each", name, times)
+
+    def warn_of_trees_that_count_twice(self) -> None:
+        """For recipes that learn the trees besides those of the text."""
+        for name in set(self.text_names) & set(self.trees.names):
+            logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
+
+    def check_facts(self, idle: str | None) -> None:
+        """Raises: UsageError, facts or parts of rules are for nothing (`idle`: why), or of no text."""
+        for option, given in (("--without", self.without), ("--language-facts", self.facts)):
+            if given and idle:
+                raise UsageError(f"{option} would have no effect: {idle}")
+        with_text = [label for label, given in self.texts.items() if given]
+        for label in self.facts:
+            if label in with_text:
+                continue
+            if "" in with_text or not with_text:
+                text = "the text has no label" if with_text else "there is no text (--train)"
+                raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
+            which = (
+                f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
+            )
+            raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
+
+    def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
+        """Role, name and checksum of each file, for the model file; `others` are files that settings name."""
+        by_role: dict[str, tuple[str, ...]] = {
+            **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
+            "trees": self.trees.names,
+            **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
+            "dev": self.dev.names,
+            "init": (self.init,) if self.init else (),
+            **{role: (name,) for role, name in others.items() if name},
+            **{f"facts {label}".rstrip(): (name,) for label, name in self.facts.items()},
+        }
+        return tuple(
+            DataFile(role, Path(name).name, files.sha256(name))
+            for role, names in by_role.items()
+            for name in names
+        )

@@ -1,0 +1,213 @@
+"""The recipe of the paper's neural parser: from the text itself, a teacher's trees, or gold trees."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dynet_vdgi.data.embeddings import Embeddings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
+from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
+from dynet_vdgi.grammar.estimated_rules import estimated_in
+from dynet_vdgi.grammar.facts import load_facts
+from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.material import NeuralMaterial
+from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.neural_settings import NeuralSettings
+from dynet_vdgi.parsing.engines import Engine, NeuralEngine
+from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace, check_ignored, chosen_rules
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.teaching import teach
+
+logger = logging.getLogger("dynet_vdgi")
+
+NeuralPrepared = Prepared[NeuralSettings, NeuralMaterial]
+
+
+class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
+    settings = NeuralSettings
+
+    def check(self, inputs: Inputs, settings: NeuralSettings, jobs: int) -> None:
+        inputs.warn_of_trees_that_count_twice()
+        if inputs.treebanks:
+            raise UsageError(
+                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+            )
+        if settings.chooses_on_dev and not inputs.dev:
+            raise UsageError(
+                "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
+            )
+        if jobs > 1 and not settings.teacher.teaches:
+            raise UsageError(
+                f"--jobs {jobs} would have no effect: without a teacher, one processor does it all"
+            )
+        if inputs.facts or inputs.without:
+            inputs.check_facts(self.idle(inputs, settings).get("rules"))
+        if not inputs.facts:
+            return
+        if settings.sums_potentials and len([given for given in inputs.texts.values() if given]) > 1:
+            raise UsageError(
+                "--language-facts: with posterior.features=potentials all texts are learnt from under one "
+                "prior, so there can be no facts about one of the languages"
+            )
+        if not settings.teacher.teaches and not settings.sums_potentials:
+            raise UsageError(
+                "--language-facts would have no effect: without a teacher, rules are only counted; "
+                "choose a preset with a teacher, such as best"
+            )
+
+    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> NeuralPrepared:
+        reading = Reading(settings.data)
+        rules = _rules(inputs, settings, reading)
+        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
+        texts = reading.texts(inputs)
+        trees = reading.trees(inputs.trees)
+        dev = reading.dev(inputs.dev, settings.train.dev_max_len)
+        every = [*(sentence for text in texts.values() for sentence in text), *trees]
+        start: Mapping[str, Any] = {}
+        vectors: Embeddings | None = None
+        if inputs.init:
+            vocabulary, start, settings = _initial(inputs.init, settings, every)
+        else:
+            vocabulary, vectors = _vocabulary(every, settings)
+            settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
+        has_table = rules.table is not None and bool(rules.table.settings)
+        by_table = (settings.teacher.teaches or settings.sums_potentials) and has_table
+        reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
+        check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
+        material = NeuralMaterial(texts, vocabulary, rules, trees, dev, facts, vectors, start)
+        words = settings.words if settings.parser.word_dim else None
+        files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
+        return Prepared(settings, material, reading, files)
+
+    def learn(self, prepared: NeuralPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
+        """Trains the networks, by all of their stages. Raises: VdgiError, DyNet is missing."""
+        try:
+            from dynet_vdgi.variational.trainer import Trainer
+        except ImportError as error:
+            raise VdgiError(
+                f"the neural parser is trained with DyNet, which cannot be imported ({error}); "
+                "pip install dyNET38, or train a perceptron, as --preset best does"
+            ) from error
+
+        settings, material = prepared.settings, prepared.material
+        if settings.teacher.teaches and material.sentences:
+            chooses = settings.train.select == "teacher"
+            lesson = teach(
+                material, settings.teacher, seed=settings.seed, with_marginals=chooses, log=place.log
+            )
+            material = replace(material, taught=lesson.trees, marginals=lesson.marginals)
+        trainer = Trainer(settings, material, provenance, place.folder)
+        if place.checkpoint:
+            trainer.resume(place.checkpoint)
+            logger.info("resuming after update %d", trainer.updates)
+        try:
+            trainer.train()
+        except KeyboardInterrupt:
+            has_saved = trainer.path is not None and trainer.path.exists()
+            told = (
+                f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
+            )
+            raise KeyboardInterrupt(told) from None
+        return trainer.model_file(complete=True)
+
+    def engine(self, model: ModelFile) -> Engine:
+        return NeuralEngine(model)
+
+
+def _rules(inputs: Inputs, settings: NeuralSettings, reading: Reading) -> RuleSet:
+    """The rules, their expectations counted in the training text's trees if the settings say so."""
+    rules = chosen_rules(inputs, settings)
+    if not settings.learns_from_text:
+        return rules
+    posterior = settings.posterior
+    if posterior.features == "potentials" and rules.table is None:
+        raise ConfigError(
+            "config: 'posterior.features' = potentials needs a rule table with parts, and "
+            f"{settings.rules!r} has none; set rules=best, for example"
+        )
+    if posterior.features == "counts" and posterior.dynamics != "off" and not len(rules):
+        raise ConfigError(
+            f"config: 'posterior.features' = counts has nothing to count: {settings.rules!r} has no rules, "
+            "only exceptions; set posterior.features=potentials, for example"
+        )
+    if posterior.expectations == "rules" or posterior.dynamics == "off":
+        return rules
+    given = [part for part in inputs.texts.values() if part] or [inputs.trees]
+    tags = settings.data.tags
+    sentences = (sentence for part in given for sentence in part.read(tags, "required"))
+    names = [Path(name).name for part in given for name in part.names] or ["<memory>"]
+    reading.gold_trees.append("training: expectations of the rules counted in its trees")
+    return estimated_in(sentences, rules, settings.data.max_len, names, ", ".join(map(str, given)))
+
+
+def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
+    """Tags; in lexicalised models words, their classes, and their pretrained vectors."""
+    from dynet_vdgi.data import brown, embeddings
+
+    if not settings.parser.word_dim:
+        return build_vocabulary(sentences, lexicalised=False), None
+    words = settings.words
+    vocabulary = build_vocabulary(
+        sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase
+    )
+    vectors = None
+    if words.vectors:
+        vectors = embeddings.load(words.vectors, vocabulary.words)
+        for note in vectors.notes:
+            logger.info("%s", note)
+    if words.clusters:
+        clusters = brown.read(words.clusters)
+        vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
+        known = sum(word in clusters.paths for word in vocabulary.words)
+        n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
+        logger.info("clusters: %d of %d words, %d classes with that of the rest", known, n_words, n_classes)
+    return vocabulary, vectors
+
+
+def _initial(
+    path: str, settings: NeuralSettings, sentences: list[Sentence]
+) -> tuple[Vocabulary, Mapping[str, Any], NeuralSettings]:
+    """Vocabulary and weights of a model to start from, and the settings with its vectors' size.
+
+    Raises:
+        ModelError: it has another shape, or lacks a tag of the training text.
+        UsageError: vectors or clusters are named, which are the model's own; it is of another recipe.
+    """
+    for key in ("vectors", "clusters"):
+        if getattr(settings.words, key):
+            raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
+    model = load_model(path)
+    if not isinstance(model.settings, NeuralSettings):
+        raise UsageError(
+            f"--init {path}: a perceptron cannot be trained further; start from a neural model, "
+            "such as --preset best-neural makes"
+        )
+    if model.settings.data.tags != settings.data.tags:
+        column = model.settings.data.tags
+        raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")
+    theirs, ours = msgspec.structs.asdict(model.settings.parser), msgspec.structs.asdict(settings.parser)
+    for name, value in ours.items():
+        if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
+            raise ModelError(f"{path}: its parser.{name} is {theirs[name]}, not {value} as asked for")
+    lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
+    if lacking:
+        raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
+    dim = model.settings.parser.vector_dim
+    return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
+
+
+def _with_vector_dim(settings: NeuralSettings, dim: int) -> NeuralSettings:
+    parser = msgspec.structs.replace(settings.parser, vector_dim=dim)
+    return msgspec.structs.replace(settings, parser=parser)
+
+
+RECIPE = NeuralRecipe()

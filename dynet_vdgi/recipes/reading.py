@@ -1,0 +1,135 @@
+"""Sentences of a run by protocol and lengths; a record of what was left out and which trees were used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from dynet_vdgi import progress
+from dynet_vdgi.config import DataSettings
+from dynet_vdgi.data import conllu, treebank
+from dynet_vdgi.data.protocols import protocol_named
+from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.recipes.given import Given, Inputs
+
+logger = logging.getLogger("dynet_vdgi")
+
+DEV_MAX_LEN = 15
+"""Words of the longest dev sentence that is scored while training, where no setting says otherwise."""
+
+
+@dataclass
+class Reading:
+    """Reads under these settings; `dropped` and `gold_trees` are for the model file."""
+
+    data: DataSettings
+    dropped: list[str] = field(default_factory=list)
+    gold_trees: list[str] = field(default_factory=list)
+
+    def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
+        """The sentences of each text, of two words and more, since shorter ones have one derivation."""
+        texts: dict[str, list[Sentence]] = {}
+        protocol = protocol_named(self.data.protocol)
+        for label, given in inputs.texts.items():
+            if not given:
+                continue
+            role = f"{label} training" if label else "training"
+            part = self._read(given, self.data.max_len, min_len=2, role=role, is_lean=is_lean)
+            texts[label] = part.sentences
+            self.dropped += [f"{label}: {item}" if label else str(item) for item in part.dropped]
+            if protocol.projective_only and any(s.heads is not None for s in part.sentences):
+                self.gold_trees.append("training: sentences with crossing arcs left out")
+        return texts
+
+    def trees(self, given: Given) -> list[Sentence]:
+        """Gold trees, projective ones, since only they have derivations."""
+        if not given:
+            return []
+        part = self._read(given, self.data.max_len, min_len=2, role="tree", is_gold=True)
+        self.dropped += map(str, part.dropped)
+        return part.sentences
+
+    def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
+        """The trees, of which heads may be FREE, and the sentences that have no head at all; says how many.
+
+        Raises: DataError, no sentence has a head.
+        """
+        found = self._read(given, longest, min_len=2, role="tree", heads="partial")
+        has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
+        trees = [s for s, has in zip(found.sentences, has_tree) if has]
+        treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
+        n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
+        if n_free:
+            logger.info("  %d words of these trees have no head: it is not learnt from", n_free)
+        if treeless:
+            logger.info("  %d sentences have no tree", len(treeless))
+        if not trees:
+            raise DataError(
+                str(given),
+                None,
+                "no sentence has a tree",
+                "give heads to some, or name the file with --train",
+            )
+        self.dropped += map(str, found.dropped)
+        return trees, treeless
+
+    def other_language(self, given: Given, label: str) -> list[Sentence]:
+        """Trees of another language."""
+        return self._read(given, None, min_len=1, role=f"{label} treebank", heads="required").sentences
+
+    def dev(self, given: Given, longest: int = DEV_MAX_LEN) -> list[Sentence]:
+        """Gold trees to score while training."""
+        return self._read(given, longest, min_len=1, role="dev", heads="required").sentences if given else []
+
+    def _read(
+        self,
+        given: Given,
+        max_len: int | None,
+        *,
+        min_len: int,
+        role: str,
+        heads: conllu.Heads = "optional",
+        is_gold: bool = False,
+        is_lean: bool = False,
+    ) -> treebank.Prepared:
+        """What protocol and lengths leave of the sentences; says what was dropped.
+
+        `is_gold`: projective only. `is_lean`: see `_sharing`.
+        """
+        protocol = protocol_named(self.data.protocol)
+        if is_gold:
+            protocol, heads = replace(protocol, projective_only=True), "required"
+        read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
+        sentences = progress.over(read, "sentences")
+        shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
+        prepared = treebank.prepare(shared, protocol, max_len, min_len)
+        if ignored := self.data.ignore:
+            prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
+        n_sentences, n_words = len(prepared.sentences), prepared.n_words
+        logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
+        for dropped in prepared.dropped:
+            logger.info("  dropped %s", dropped)
+        for note in prepared.notes:
+            logger.info("  %s", note)
+        if not prepared.sentences:
+            hint = "see what was dropped, and data.max_len"
+            raise DataError(str(given), None, f"no {role} sentence is left", hint)
+        return prepared
+
+
+def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) -> Iterator[Sentence]:
+    """The sentences, in which equal forms and lemmas are one object, which saves memory.
+
+    Lean ones have no more than teachers and perceptrons look at: no lemmas, relations, and lines of the file,
+    and heads only if these are asked for.
+    """
+    known: dict[str, str] = {}
+    for s in sentences:
+        forms = tuple([known.setdefault(form, form) for form in s.forms])
+        if is_lean:
+            heads = s.heads if with_heads else None
+            yield replace(s, forms=forms, heads=heads, lemmas=(), deprels=(), source=None)
+        else:
+            yield replace(s, forms=forms, lemmas=tuple([known.setdefault(text, text) for text in s.lemmas]))

@@ -1,0 +1,178 @@
+"""The default recipe: an exact teacher parses the text under a rule table, a perceptron learns its trees."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from dynet_vdgi.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.evaluation.attachment import score
+from dynet_vdgi.grammar.facts import load_facts
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_archive import Arrays
+from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.model_file import save as save_model
+from dynet_vdgi.parsing.engines import Engine, SymbolEngine
+from dynet_vdgi.recipes.base import (
+    CALIBRATION_SENTENCES,
+    NO_DISTRIBUTION,
+    Prepared,
+    Recipe,
+    Workplace,
+    check_ignored,
+    chosen_rules,
+)
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.relations import label_arrays
+from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.students.linear_student import Perceptron
+from dynet_vdgi.students.perceptron import PerceptronSettings
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.teachers.dmv import DmvSettings
+
+logger = logging.getLogger("dynet_vdgi")
+
+
+class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
+    """A teacher, and a perceptron that learns its trees and parses in linear time."""
+
+    teacher: TeacherSettings = DmvSettings()
+    parser: PerceptronSettings = PerceptronSettings()
+
+    def without_effect(
+        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
+    ) -> dict[str, str]:
+        idle = super().without_effect(in_a_run=in_a_run)
+        if not self.teacher.teaches:
+            idle["rules"] = "there is no teacher to go by rules"
+        elif not has_text:  # to say that there is no teacher is right
+            idle |= {"teacher": ONLY_TREES, "rules": ONLY_TREES}
+        return idle
+
+
+class Taught(Recipe[TaughtSettings, Material]):
+    settings = TaughtSettings
+
+    def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
+        """Gold trees are worth more to few-trees than among the teacher's trees; its teacher is a DMV, too."""
+        has_trees = bool(inputs.trees or inputs.treebanks)
+        return "few-trees" if has_trees and isinstance(settings.teacher, DmvSettings) else ""
+
+    def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
+        inputs.warn_of_trees_that_count_twice()
+        if inputs.init:
+            raise UsageError(
+                f"--init {inputs.init}: a perceptron cannot be trained further; start from a neural model, "
+                "such as --preset best-neural makes"
+            )
+        if inputs.treebanks:
+            raise UsageError(
+                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+            )
+        if not settings.teacher.teaches and not inputs.trees:
+            raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+        if inputs.facts or inputs.without:
+            inputs.check_facts(self.idle(inputs, settings).get("rules"))
+
+    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Prepared[TaughtSettings, Material]:
+        reading = Reading(settings.data)
+        rules = chosen_rules(inputs, settings)
+        facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
+        texts = reading.texts(inputs, is_lean=True)
+        trees = reading.trees(inputs.trees)
+        dev = reading.dev(inputs.dev)
+        every = [*(sentence for text in texts.values() for sentence in text), *trees]
+        vocabulary = build_vocabulary(every, lexicalised=False)
+        by_table = settings.teacher.teaches and rules.table is not None and bool(rules.table.settings)
+        check_ignored(
+            settings,
+            has_effect=by_table or (settings.teacher.reads_forms and "forms" in settings.data.ignore),
+        )
+        return Prepared(settings, Material(texts, vocabulary, rules, trees, dev, facts), reading, {})
+
+    def learn(
+        self, prepared: Prepared[TaughtSettings, Material], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
+        settings, material = prepared.settings, prepared.material
+        lesson = Lesson()
+        if settings.teacher.teaches and material.sentences:
+            lesson = teach(
+                material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log
+            )
+        prepared.material = Material({}, material.vocabulary, material.rules, material.trees, material.dev)
+        del material  # its texts, which nobody looks at any more
+        return _learnt(prepared, lesson, provenance, place)
+
+    def engine(self, model: ModelFile) -> Engine:
+        return SymbolEngine(model)
+
+    def exact(self, model: ModelFile) -> ArcCrf:
+        """The rule table's own distribution."""
+        if model.base is None:
+            raise UsageError(NO_DISTRIBUTION)
+        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], model.base)
+
+
+def _learnt(
+    prepared: Prepared[TaughtSettings, Material], lesson: Lesson, provenance: Provenance, place: Workplace
+) -> ModelFile:
+    """The perceptron of the taught trees and the gold ones."""
+    settings, material = prepared.settings, prepared.material
+    start = time.process_time()
+    trees = [*lesson.trees, *material.trees]
+    student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, lesson.prior)
+    seconds = time.process_time() - start
+    logger.info("perceptron: %d trees, %.1f CPU s with compiling", len(trees), seconds)
+    gold_trees = list(provenance.gold_trees)
+    if material.trees:
+        gold_trees.append(f"training: {len(material.trees)} trees learnt from")
+    dev_dda = None
+    if material.dev:
+        dev_dda = score(material.dev, student.heads(material.dev)).dda
+        gold_trees.append("dev: progress figures only")
+        logger.info("dev DDA %.3f", dev_dda)
+    agreement = _agreement(lesson.trees, student)
+    row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
+    place.log.append({**row, "cpu_s": round(seconds, 2)})
+    model = ModelFile(
+        provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
+        settings,
+        material.vocabulary,
+        material.rules,
+        {
+            **student.model.arrays(),
+            **_calibration(lesson, student),
+            **label_arrays(material.trees, lesson.prior),
+        },
+        symbols=student.codes.to_json() if student.codes else None,
+        text=lesson.prior.text.to_json() if lesson.prior and not student.codes else None,
+    )
+    if place.folder:
+        save_model(place.folder / MODEL_NAME, model)
+    return model
+
+
+def _calibration(lesson: Lesson, student: Perceptron) -> Arrays:
+    """What makes margins probabilities, for the model file; nothing where no teacher voted."""
+    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
+
+    if not lesson.votes:
+        return {}
+    sentences, marginals = zip(*lesson.votes)
+    return Calibration.of_parses(student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES).arrays()
+
+
+def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
+    """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such trees."""
+    if not taught:
+        return None
+    agreement = score(taught, student.heads(taught)).dda
+    logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs", 100 * agreement)
+    return round(agreement, 4)
+
+
+RECIPE = Taught()

@@ -1,0 +1,79 @@
+"""What a setting can name: recipes and teachers, each with the module that it is in.
+
+A module is imported when its name is first asked for, so that parsing needs no teacher and `--help` needs
+nothing. Packages outside this one add theirs with `register`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.names import did_you_mean
+
+if TYPE_CHECKING:
+    from dynet_vdgi.recipes.base import Recipe
+    from dynet_vdgi.teachers.common import TeacherKind
+
+Item = TypeVar("Item")
+
+
+class Registry(Generic[Item]):
+    """Things by their names: each is `module:attribute` until it is asked for."""
+
+    def __init__(self, setting: str, places: dict[str, str]) -> None:
+        self.setting = setting
+        self._places: dict[str, str] = places
+        self._found: dict[str, Item] = {}
+
+    def names(self) -> list[str]:
+        """All names, in the order in which they were registered."""
+        return [*self._places]
+
+    def register(self, name: str, place: str) -> None:
+        """Adds a name, or replaces it; `place` is `module:attribute`."""
+        self._places[name] = place
+        self._found.pop(name, None)
+
+    def module_of(self, name: str) -> str:
+        """The module that a name is in."""
+        return self._places[name].partition(":")[0]
+
+    def named(self, name: str) -> Item:
+        """The thing of this name. Raises: ConfigError, there is none."""
+        if name not in self._places:
+            raise ConfigError(
+                f"config: '{self.setting}' must be one of {', '.join(self._places)}, not {name!r}"
+                + did_you_mean(str(name), self._places)
+            )
+        if name not in self._found:
+            module, _, attribute = self._places[name].partition(":")
+            self._found[name] = cast(Item, getattr(importlib.import_module(module), attribute))
+        return self._found[name]
+
+
+RECIPES: Registry[Recipe[Any, Any]] = Registry(
+    "recipe",
+    {
+        "taught": "dynet_vdgi.recipes.taught:RECIPE",
+        "few-trees": "dynet_vdgi.recipes.few_trees:RECIPE",
+        "neural": "dynet_vdgi.recipes.neural:RECIPE",
+    },
+)
+"""By the setting `recipe`."""
+
+TEACHERS: Registry[TeacherKind] = Registry(
+    "teacher.kind",
+    {
+        "none": "dynet_vdgi.teachers.none:KIND",
+        "dmv": "dynet_vdgi.teachers.dmv:KIND",
+        "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
+        "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
+        "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
+        "ndmv": "dynet_vdgi.rivals.neural_dmv:KIND",
+        "rf": "dynet_vdgi.rivals.rasooli_faili:KIND",
+        "ensemble": "dynet_vdgi.rivals.ensemble:KIND",
+    },
+)
+"""By the setting `teacher.kind`."""

@@ -1,0 +1,16 @@
+"""The setting `teacher.kind = "none"`."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from dynet_vdgi.config import NoTeacher
+from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.teachers.common import TeacherKind
+
+
+def _make(settings: NoTeacher, seed: int) -> NoReturn:
+    raise ConfigError("config: 'teacher.kind' is none")
+
+
+KIND = TeacherKind(NoTeacher, _make)

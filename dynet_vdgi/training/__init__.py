@@ -1,1 +1,0 @@
-"""From texts and trees to a model file: reading, teaching, learning, saving."""
