@@ -77,6 +77,7 @@ setup(
         "dynet_vdgi": ["py.typed"],
         "dynet_vdgi.annotation": ["page/*"],
         "dynet_vdgi.reports": ["*.j2"],
+        "dynet_vdgi.rivals": ["presets/*.toml", "rules/*.txt"],
         "dynet_vdgi.resources": [
             *("*.csv", "rules/*.txt", "heads/*.txt", "presets/*.toml", "experiments/*.toml", "demo/*"),
             "labels/*.txt",

@@ -37,11 +37,11 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
+from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.teachers.transfer import start_weights, trigrams
-from dynet_vdgi.recipes.silver import FewTrees
 
 LIMITS = (15, 40)
 TEACHER_LIMIT = 15

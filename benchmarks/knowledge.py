@@ -36,10 +36,10 @@ from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.recipes.teaching import balanced
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.recipes.teaching import balanced
 
 LIMITS = (15, 40)
 DELEXICALISED, N_TREES = "delexicalised", 400

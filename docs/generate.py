@@ -27,7 +27,8 @@ import msgspec
 
 import dynet_vdgi
 from dynet_vdgi import cli, config, config_checks, presets
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.bundled import bundled
+from dynet_vdgi.registry import RECIPES
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
@@ -188,24 +189,29 @@ as_released`. Without `--preset`, `vdgi train` takes `best`.
 """.strip().split("\n")
 
 
-def _sections() -> list[tuple[str, list[type[config.Section]]]]:
-    found: dict[str, list[type[config.Section]]] = {}
-    for section, _, kind in config_checks.every_setting():
-        kinds = found.setdefault(section, [])
-        if kind not in kinds:
-            kinds.append(kind)
-    for section, kind in (("teacher", config.NoTeacher),):  # it has no numbers
-        found[section].insert(0, kind)
+Kinds = dict[type[config.Section], tuple[str, ...]]
+"""The types of a section, with the recipes that have it."""
+
+
+def _sections() -> list[tuple[str, Kinds]]:
+    found: dict[str, Kinds] = {}
+    for recipes, section, _, kind in config_checks.every_setting():
+        found.setdefault(section, {})[kind] = recipes
+    found["teacher"] = {config.NoTeacher: (), **found["teacher"]}  # it has no numbers
     return list(found.items())
 
 
-def _section(section: str, kinds: Sequence[type[config.Section]]) -> list[str]:
+def _section(section: str, kinds: Kinds) -> list[str]:
     title = f"### `{section}`" if section else "### Without a section"
     lines = [title, ""]
-    for kind in kinds:
+    if section:
+        lines += [_of_recipes(recipes) for recipes in {*kinds.values()} - {()} if len(kinds) == 1]
+    for kind, recipes in kinds.items():
         tag = kind.__struct_config__.tag
-        if tag:
+        if section == "teacher":
             lines += [f'#### `{section}.kind = "{tag}"`', ""]
+        elif len(kinds) > 1:
+            lines += [f"#### `{section}`, recipe {' or '.join(recipes)}", ""]
         if section:
             lines += [*_sentences(kind), ""]
         rows = [_setting(section, item) for item in msgspec.structs.fields(kind) if _is_leaf(section, item)]
@@ -214,12 +220,18 @@ def _section(section: str, kinds: Sequence[type[config.Section]]) -> list[str]:
     return lines
 
 
+def _of_recipes(recipes: Sequence[str]) -> str:
+    every = len(recipes) == len(RECIPES.names())
+    named = " and ".join(f"`{name}`" for name in recipes)
+    return f"{'All recipes' if every else f'Recipe {named}'}.\n"
+
+
 def _sentences(kind: type) -> list[str]:
     return [*(inspect.getdoc(kind) or "").replace("``", "`").split("\n")]
 
 
 def _is_leaf(section: str, item: msgspec.structs.FieldInfo) -> bool:
-    return bool(section) or item.name in ("seed", "rules")
+    return bool(section) or not isinstance(item.default, config.Section)
 
 
 def _setting(section: str, item: msgspec.structs.FieldInfo) -> tuple[str, str, str, str]:
@@ -266,7 +278,7 @@ def _toml(value: Any) -> str:
 
 
 def _preset(name: str) -> list[str]:
-    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (bundled("presets")[name]).read_text(encoding="utf-8")
     comment, _, rest = text.partition("\n\n")
     about = [line.removeprefix("#").strip() for line in comment.splitlines()]
     return [f"### `{name}`", "", *about, "", "```toml", *rest.strip().splitlines(), "```", ""]
@@ -275,7 +287,7 @@ def _preset(name: str) -> list[str]:
 # ------------------------------------------------------------------------------------------- Python
 FUNCTIONS = ("read", "write", "train", "load", "evaluate", "draw", "rules", "from_conllu", "to_conllu")
 CLASSES = ("Sentence", "Corpus", "Parser", "Parse", "How", "Evaluation", "VdgiError", "Settings")
-RESEARCH = ("RuleSet", "Prior", "Dmv", "ConvexMst", "Ensemble", "Perceptron", "Neural")
+RESEARCH = ("RuleSet", "Prior", "Dmv", "Perceptron", "Neural")
 
 
 def api() -> str:

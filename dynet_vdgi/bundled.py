@@ -15,6 +15,12 @@ def resources() -> Path:
     return inside if inside.is_dir() else package.parent / "resources"
 
 
+def bundled(what: str) -> dict[str, Path]:
+    """The "rules" or "presets" that come with the package, by their names; those of the rivals are beside them."""
+    folders = (resources() / what, Path(__file__).resolve().parent / "rivals" / what)
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.*"))}
+
+
 def rules_path(name: str) -> Path:
     """The file that the setting `rules` names: one of resources/rules, without its ending, or else a path.
 
@@ -23,10 +29,10 @@ def rules_path(name: str) -> Path:
     Raises:
         ConfigError: there are no such rules.
     """
-    bundled = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
-    if name in bundled:
-        return bundled[name]
+    known = bundled("rules")
+    if name in known:
+        return known[name]
     if not Path(name).suffix and not Path(name).exists():
-        there_are = f"(there are: {', '.join(sorted(bundled))})"
-        raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, bundled)} {there_are}")
+        there_are = f"(there are: {', '.join(sorted(known))})"
+        raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, known)} {there_are}")
     return Path(name)

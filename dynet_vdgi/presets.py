@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.bundled import bundled
 from dynet_vdgi.config import DEFAULT_RECIPE, Settings, leaves
 from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict, hints_of
 from dynet_vdgi.errors import ConfigError
@@ -38,7 +38,7 @@ _FORMER = {"default": "paper"}
 
 def preset_names() -> list[str]:
     """Names of the presets that come with the package."""
-    return sorted(path.stem for path in (resources() / "presets").glob("*.toml"))
+    return sorted(bundled("presets"))
 
 
 # ------------------------------------------------------------------------------------------- layers
@@ -232,7 +232,7 @@ def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
 
 
 def parse_assignment(text: str) -> Values:
-    """An assignment, `section.key=value` or `seed=3`, as nested values; the value in TOML, quotes optional."""
+    """An assignment, `section.key=value` or `seed=3`, as nested values; TOML, in which quotes are optional."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
     if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("recipe", "seed", "rules")):
@@ -278,7 +278,7 @@ def _preset_path(preset: str, folder: Path) -> Path:
     if preset not in names:
         new = f"; it is called '{_FORMER[preset]}' now" if preset in _FORMER else did_you_mean(preset, names)
         raise ConfigError(f"config: no preset '{preset}'{new} (there are: {', '.join(names)})")
-    return resources() / "presets" / f"{preset}.toml"
+    return bundled("presets")[preset]
 
 
 def _read(path: Path) -> Values:

@@ -7,14 +7,10 @@ nothing. Packages outside this one add theirs with `register`.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.names import did_you_mean
-
-if TYPE_CHECKING:
-    from dynet_vdgi.recipes.base import Recipe
-    from dynet_vdgi.teachers.common import TeacherKind
 
 Item = TypeVar("Item")
 
@@ -53,7 +49,7 @@ class Registry(Generic[Item]):
         return self._found[name]
 
 
-RECIPES: Registry[Recipe[Any, Any]] = Registry(
+RECIPES: Registry[Any] = Registry(
     "recipe",
     {
         "taught": "dynet_vdgi.recipes.taught:RECIPE",
@@ -61,9 +57,9 @@ RECIPES: Registry[Recipe[Any, Any]] = Registry(
         "neural": "dynet_vdgi.recipes.neural:RECIPE",
     },
 )
-"""By the setting `recipe`."""
+"""By the setting `recipe`, each a `recipes.base.Recipe`."""
 
-TEACHERS: Registry[TeacherKind] = Registry(
+TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
     {
         "none": "dynet_vdgi.teachers.none:KIND",
@@ -76,4 +72,4 @@ TEACHERS: Registry[TeacherKind] = Registry(
         "ensemble": "dynet_vdgi.rivals.ensemble:KIND",
     },
 )
-"""By the setting `teacher.kind`."""
+"""By the setting `teacher.kind`, each a `teachers.common.TeacherKind`."""

@@ -33,9 +33,9 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
+from dynet_vdgi.recipes.given import Given
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
-from dynet_vdgi.recipes.given import Given
 
 
 @pytest.fixture(scope="module")

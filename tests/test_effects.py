@@ -17,16 +17,17 @@ import pytest
 import tiny
 
 from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import Settings, leaves, without_effect
+from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.config_checks import every_setting, from_dict
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.model_file import Arrays
 from dynet_vdgi.presets import from_toml, load_settings, merge
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
+from dynet_vdgi.runlog import RunLog
 
 Values = dict[str, Any]
 
@@ -73,6 +74,19 @@ CASES: dict[str, tuple[str, Values]] = {
             "rules": "ud",
             "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}},
             "parser": {"log2_buckets": 10},
+        },
+    ),
+    "few-trees": (
+        "few-trees",
+        {"rules": "ud", "parser": {"log2_buckets": 10}, "crf": {"log2_buckets": 10}},
+    ),
+    "transfer": (
+        "transfer",
+        {
+            "rules": "ud",
+            "parser": {"log2_buckets": 10},
+            "crf": {"log2_buckets": 20},
+            "transfer": {"trees": 5},
         },
     ),
     "paper": ("paper", SMALL),
@@ -137,8 +151,16 @@ OTHER: dict[str, Any] = {
     "teacher.convex_mst.prior_weight": 1e-4,
     "teacher.convex_mst.ridge": 10.0,
     "teacher.convex_mst.iterations": 1,
+    "crf.max_len": 5,
+    "crf.epochs": 1,
+    "crf.rate": 0.5,
+    "crf.ridge": 0.5,
+    "crf.log2_buckets": 9,
+    "crf.trust": 5.0,
+    "silver.trust": 2000.0,
     "transfer.trees": 3,
-    "parser.kind": "neural",
+    "transfer.max_len": 5,
+    "recipe": "neural",
     "parser.epochs": 2,
     "parser.explore_from": 1,
     "parser.log2_buckets": 8,
@@ -194,14 +216,15 @@ OTHER: dict[str, Any] = {
 """Another legal value of every setting, wherever it is not `OTHERWISE`."""
 
 NO_TEACHER = {"teacher": {"kind": "none"}}
-TO_NEURAL = {"parser": {"kind": "neural", "hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
-TO_PERCEPTRON = {"parser": {"kind": "perceptron"}, "teacher": {"kind": "dmv"}}
+TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
+TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
 PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
+OF_TREES = ("few-trees", "transfer")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
-    **{(case, "parser.kind"): TO_NEURAL for case in PERCEPTRONS},
-    **{(case, "parser.kind"): TO_PERCEPTRON for case in CASES if case not in PERCEPTRONS},
+    **{(case, "recipe"): TO_NEURAL for case in PERCEPTRONS},
+    **{(case, "recipe"): TO_PERCEPTRON for case in CASES if case not in (*PERCEPTRONS, *OF_TREES)},
     **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},
     ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
@@ -215,6 +238,9 @@ OTHERWISE: dict[tuple[str, str], Values] = {
 }
 """Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
 
+ALONE = {(case, name) for case in OF_TREES for name in ("recipe", "teacher.kind")}
+"""Settings of a case that have one value."""
+
 LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 """Of those that only say what is logged; unless the model is chosen by it."""
 
@@ -223,7 +249,11 @@ TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more
 FOR_COUNTS = "is for counts of rules; set posterior"
 
 REFUSED: dict[tuple[str, str], str] = {
-    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case not in ("lexicalised", "hdp-dmv")},
+    **{
+        (case, "data.ignore"): TAGS_ONLY
+        for case in CASES
+        if case not in ("lexicalised", "hdp-dmv", *OF_TREES)
+    },
     ("paper", "posterior.features"): NO_TABLE,
     ("rl-bl", "posterior.features"): NO_TABLE,
     ("lexicalised", "posterior.features"): NO_TABLE,
@@ -279,9 +309,12 @@ class Outcome(NamedTuple):
 
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
-    text = MANY if settings.has_teacher else FEW
-    other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
-    inputs = Inputs({"": Given(sentences=text)}, dev=Given(sentences=FEW[:6]), treebanks=other)
+    text = MANY if settings.teacher.teaches else FEW
+    other, trees = {}, Given()
+    if isinstance(settings, FewTreesSettings):
+        other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
+        trees = Given(sentences=FEW)
+    inputs = Inputs({"": Given(sentences=text)}, trees, Given(sentences=FEW[:6]), treebanks=other)
     model = run(inputs, settings, out=folder, said=said)
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
@@ -307,6 +340,7 @@ PAIRS = [
     for case in CASES
     for name in own(case)
     if case != "released" or name.startswith(("posterior.", "finetune."))  # the rest is as in rl-bl
+    if (case, name) not in ALONE
 ]
 
 
@@ -346,8 +380,8 @@ def test_a_run_is_repeated_exactly(tmp_path: Path, usual: Mapping[str, Outcome])
 
 
 def test_the_cases_have_every_setting() -> None:
-    every = {f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()}
-    kinds, members = {"teacher.kind", "parser.kind"}, {"teacher.dmv", "teacher.convex_mst"}
+    every = {f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()}
+    kinds, members = {"teacher.kind", "recipe"}, {"teacher.dmv", "teacher.convex_mst"}
     found = {name for case in CASES for name in own(case)}
     inside = {name for name in found if name.rpartition(".")[0] in members}
     assert {name.rpartition(".")[0] for name in inside} == members
@@ -363,7 +397,6 @@ ONLY_TREES = "there is no text to learn from, only trees"
     [
         ("best", "teacher.iterations", TREES, ONLY_TREES),
         ("best", "data.max_len", TREES, ONLY_TREES),
-        ("best", "parser.epochs", TREES, "the parser that learns from a few trees has fixed numbers"),
         ("paper", "train.samples", TREES, "the parser learns from trees, not from the text itself"),
         ("rl-bl", "finetune.score", TREES, ONLY_TREES),
         ("rl-bl", "language_model.lr", TREES, ONLY_TREES),
@@ -397,7 +430,7 @@ def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
         (
             "best",
             {"teacher": {"valence_iterations": 0, "backoff": 3.0}},
-            "'teacher.backoff' would have no effect: there is no second stage: teacher.valence_iter",
+            "'teacher.backoff' would have no effect: there is no second stage: valence_iter",
         ),
         (
             "best",
@@ -407,7 +440,7 @@ def test_files_of_vectors_say_how_long_they_are(folder: Path) -> None:
         (
             "ensemble",
             {"teacher": {"dmv": {"valence_iterations": 0, "backoff": 3.0}}},
-            "'teacher.dmv.backoff' would have no effect: there is no second stage: teacher.dmv.valence_iter",
+            "'teacher.dmv.backoff' would have no effect: there is no second stage: valence_iter",
         ),
     ],
 )
@@ -434,7 +467,7 @@ def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int)
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
     settings = settings_of(case)
-    idle = without_effect(settings)
+    idle = settings.without_effect()
     names = [f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()]
     for name in names:
         if name in own(case) or name not in OTHER:

@@ -21,6 +21,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.recipes.teaching import teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import Ensemble, EnsembleSettings
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
@@ -29,7 +30,6 @@ from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.rivals.rasooli_faili import RfSettings
 from dynet_vdgi.teachers.common import Floats, Teacher
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
-from dynet_vdgi.recipes.teaching import teacher_of_kind
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
 

@@ -13,8 +13,7 @@ import tiny
 from shell import Vdgi, last_line
 
 from dynet_vdgi import config, model_file
-from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import without_effect
+from dynet_vdgi.bundled import bundled, resources
 from dynet_vdgi.data import conllu
 from dynet_vdgi.presets import load_settings, preset_names
 from dynet_vdgi.runlog import RunLog
@@ -71,7 +70,7 @@ PENN = {"ADJ": "JJ", "ADV": "RB", "AUX": "MD", "DET": "DT", "NOUN": "NN", "NUM":
 def sizes(*presets: str, has_text: bool = True) -> list[str]:
     """Those of SIZES that mean something to these presets."""
     settings = load_settings(presets)
-    idle = without_effect(settings, has_text=has_text)
+    idle = settings.without_effect(has_text=has_text)
     names = [(size, size.partition("=")[0]) for size in SIZES]
     kept = [(size, name) for size, name in names if not {name, name.partition(".")[0]} & set(idle)]
     own = msgspec.structs.asdict(settings.parser)
@@ -121,7 +120,7 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     assert trees >= 5
     assert model.meta["gold_trees"] == [line.format(trees=trees) for line in gold_trees]
     rows = RunLog(Path("run/log.jsonl")).rows()
-    told = ["text", "teacher", "taught"] if settings.has_teacher else []
+    told = ["text", "teacher", "taught"] if settings.teacher.teaches else []
     last = phases if settings.is_neural else ["student"]
     assert list(dict.fromkeys(row["phase"] for row in rows)) == [*told, *last]
     assert all(np.isfinite(array).all() for array in model.parameters.values())
@@ -138,7 +137,7 @@ def has_stage(settings: config.Settings, phase: str) -> bool:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_says_what_it_is(preset: str) -> None:
-    path = resources() / "presets" / f"{preset}.toml"
+    path = bundled("presets")[preset]
     lines = path.read_text(encoding="utf-8").splitlines()
     comment = []
     for line in lines:

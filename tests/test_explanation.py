@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi.bundled import bundled, resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -18,7 +18,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
-TABLES = sorted(path.stem for path in (resources() / "rules").glob("*.txt"))
+TABLES = sorted(bundled("rules"))
 
 
 def demo(count: int = 60) -> list[Sentence]:

@@ -26,13 +26,13 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.presets import load_settings
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
+from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
-from dynet_vdgi.recipes.silver import FewTrees
-from dynet_vdgi.recipes.given import Given, Inputs
-from dynet_vdgi.recipes.run import run
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

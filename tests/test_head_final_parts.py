@@ -14,8 +14,9 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.presets import load_settings
-from dynet_vdgi.teachers.dmv import DmvSettings
 from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.registry import RECIPES
+from dynet_vdgi.teachers.dmv import DmvSettings
 
 NAMES = [
     *("called = NN NNS ; as noun common", "called = NNP ; as noun name", "called = NNS ; as plural"),

@@ -220,7 +220,6 @@ def test_faults():
 
 
 def test_settings_without_effect_are_named():
-    from dynet_vdgi.config import without_effect
 
-    assert "teacher.chunk" in without_effect(load_settings("lc-dmv", ["teacher.depth=0"]))
-    assert "teacher.chunk" not in without_effect(load_settings("lc-dmv"))
+    assert "teacher.chunk" in load_settings("lc-dmv", ["teacher.depth=0"]).without_effect()
+    assert "teacher.chunk" not in load_settings("lc-dmv").without_effect()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dynet_vdgi import limits
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, penn, vector_rows
 from dynet_vdgi.data.files import open_text
 from dynet_vdgi.errors import ConfigError, DataError
@@ -16,6 +15,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.presets import read_toml
 from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.taught import RECIPE, TaughtSettings
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 

@@ -21,11 +21,11 @@ from shell import Vdgi, training_arguments
 from tiny import same_arrays
 
 from dynet_vdgi import model_archive, model_file
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model_file import Amount, DataFile, ModelFile, Provenance
+from dynet_vdgi.recipes.taught import TaughtSettings
 
 MEMBERS = (
     "meta.json",
@@ -183,7 +183,7 @@ def test_no_arrays_is_possible(saved: Path) -> None:
 
 def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
     assert model_file.load(rewritten(saved, settings_toml=b"[train]\nlr = 0.5\n")).settings.train.epochs == (
-        Settings().train.epochs
+        TaughtSettings().train.epochs
     )
 
 

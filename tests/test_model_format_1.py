@@ -17,11 +17,11 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.presets import load_settings
+from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.recipes.run import run
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import DmvSettings
-from dynet_vdgi.recipes.given import Given, Inputs
-from dynet_vdgi.recipes.run import run
 
 DATA = """\
 [data]

@@ -31,10 +31,10 @@ from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.material import Material
+from dynet_vdgi.recipes.teaching import balanced, teach
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv
-from dynet_vdgi.recipes.teaching import balanced, teach
 
 DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))

@@ -756,16 +756,15 @@ def test_probabilities_are_refused(vdgi: Vdgi, small_model: Path, folder: Path, 
 def test_info(vdgi: Vdgi, small_model: Path) -> None:
     out = vdgi.good("info", small_model).out
     n_weights = model_file.load(small_model).parameters["linear/weights"].size
-    assert "kind          perceptron\n" in out
-    assert f'weights       {n_weights:,}\n\nseed = 1\nrules = "best"\n\n[data]\n' in out
-    assert '\n[parser]\nkind = "perceptron"\n' in out
+    assert "recipe        taught\n" in out
+    assert f'weights       {n_weights:,}\n\nrecipe = "taught"\nseed = 1\nrules = "best"\n\n[data]\n' in out
     assert "hidden_dim" not in out
     assert '"hidden_dim"' not in vdgi.good("info", small_model, "--json").out
 
 
 def test_models_of_other_kinds_and_misfits_are_named(small_model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"changed\.vdgi: the model is of an unknown kind, 'cubic'; update"):
-        vdgi_package.load(changed(small_model, tmp_path, provenance=Provenance(kind="cubic")))
+    with pytest.raises(ModelError, match=r"changed\.vdgi: the model is of an unknown recipe, 'cubic'"):
+        vdgi_package.load(changed(small_model, tmp_path, provenance=Provenance(recipe="cubic")))
     with pytest.raises(ModelError, match=r"changed\.vdgi: no perceptron: missing linear/shape"):
         vdgi_package.load(changed(small_model, tmp_path, parameters={}))
     misfit = changed(small_model, tmp_path, parameters=student().arrays())

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from shell import Vdgi, last_line
 
 from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import Settings, without_effect
+from dynet_vdgi.bundled import bundled, resources, rules_path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.presets import DEFAULT_PRESET, from_toml, load_settings, merge, parse_assignment, preset_names
+from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.teachers.dmv import DmvSettings
@@ -46,7 +46,7 @@ def written(folder: Path, name: str, content: str) -> str:
 # ------------------------------------------------------------------------------------------- bundled ones
 def test_the_default_preset_is_the_defaults() -> None:
     assert DEFAULT_PRESET == "best"
-    assert load_settings() == load_settings("best") == load_settings([]) == Settings()
+    assert load_settings() == load_settings("best") == load_settings([]) == TaughtSettings()
 
 
 def test_presets_there_are() -> None:
@@ -55,7 +55,7 @@ def test_presets_there_are() -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_load_and_change_what_they_say(name: str) -> None:
-    text = (resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (bundled("presets")[name]).read_text(encoding="utf-8")
     got = load_settings(name).to_dict()
     said = tomllib.loads(text)
     assert said.pop("base", "paper") in preset_names()
@@ -68,8 +68,8 @@ def test_presets_load_and_change_what_they_say(name: str) -> None:
 def test_presets_survive_toml(name: str) -> None:
     settings = load_settings(name)
     again = from_toml(settings.to_toml(), "settings.toml")
-    assert again.to_dict() == settings.to_dict() == merge(Settings(), settings.to_dict()).to_dict()
-    assert again == settings or "rules" in without_effect(settings)
+    assert again.to_dict() == settings.to_dict() == merge(TaughtSettings(), settings.to_dict()).to_dict()
+    assert again == settings or "rules" in settings.without_effect()
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -77,7 +77,7 @@ def test_what_a_run_writes_is_a_preset_that_gives_it_back(tmp_path: Path, name: 
     settings = load_settings(name)
     again = load_settings(written(tmp_path, "settings", settings.to_toml()))
     assert again.to_dict() == settings.to_dict()
-    assert again == settings or "rules" in without_effect(settings)
+    assert again == settings or "rules" in settings.without_effect()
 
 
 def test_a_run_on_shorter_sentences_than_its_teachers_gives_a_preset(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_presets_name_rules_that_load(name: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_presets_stand_on_their_base_and_say_nothing_twice(name: str) -> None:
     """What a preset sets differs from what it would be without it."""
-    values = tomllib.loads((resources() / "presets" / f"{name}.toml").read_text(encoding="utf-8"))
+    values = tomllib.loads((bundled("presets")[name]).read_text(encoding="utf-8"))
     if "base" not in values or name in (
         "ud-universal",
         "pretraining",
@@ -134,14 +134,11 @@ def test_preset_from_a_file(tmp_path: Path) -> None:
         (None, "cannot read the preset: No such file"),
         (b"lr = ", "not a TOML file: "),
         (b"\xff\xfe", "cannot read the preset: not UTF-8 text"),
-        (b"train = 3", "config: 'train' is a section, not a key; write 'train.NAME'"),
+        (b"data = 3", "config: 'data' is a section, not a key; write 'data.NAME'"),
         (b"[trane]\nlr = 1", "config: no section 'trane'; did you mean 'train'?"),
-        (b"[train]\nlr = [1]", r"config: 'train.lr' must be a number, not \[1\]"),
-        (b"[[train]]\nlr = 1", "config: 'train' is a section, not a key"),
-        (
-            b"[train]\nlr = 1",
-            "config: 'train.lr' would have no effect: it is for the neural parser; set pars",
-        ),
+        (b"[parser]\nunknown = [1]", r"config: 'parser.unknown' must be a number, not \[1\]"),
+        (b"[[data]]\nmax_len = 1", "config: 'data' is a section, not a key"),
+        (b"[train]\nlr = 1", "config: 'train.lr' is for recipe=neural, and recipe is taught"),
         (b"base = 3", "base must be the name of a preset, not 3"),
         (b"[model]\nhidden_dim = 3", "config: 'model.hidden_dim' is called 'parser.hidden_dim' now"),
     ],
@@ -166,7 +163,7 @@ def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None
 
 def test_without_a_base_a_preset_stands_on_the_defaults(tmp_path: Path) -> None:
     path = written(tmp_path, "mine", "[teacher]\niterations = 3\n")
-    assert load_settings(path) == merge(Settings(), {"teacher": {"iterations": 3}})
+    assert load_settings(path) == merge(TaughtSettings(), {"teacher": {"iterations": 3}})
 
 
 def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,10 +260,10 @@ def test_a_new_kind_of_teacher_drops_what_was_said_of_the_old_one() -> None:
 
 def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
     linear = load_settings("best", ["parser.epochs=5"])
-    neural = merge(linear, {"parser": {"kind": "neural"}})
-    assert neural == load_settings("best", ["parser.kind=neural"])
+    neural = merge(linear, {"recipe": "neural"})
+    assert neural == load_settings("best", ["recipe=neural"])
     sized = merge(neural, {"parser": {"hidden_dim": 9}, "train": {"lr": 0.5}})
-    assert merge(sized, {"parser": {"kind": "perceptron"}}).to_dict() == load_settings("best").to_dict()
+    assert merge(sized, {"recipe": "taught"}).to_dict() == load_settings("best").to_dict()
 
 
 def test_a_layer_cannot_set_numbers_of_another_kind() -> None:
@@ -280,10 +277,6 @@ def test_a_layer_cannot_set_numbers_of_another_kind() -> None:
 @pytest.mark.parametrize(
     ("preset", "assignment", "reason"),
     [
-        ("best", "train.lr=1", "it is for the neural parser; set parser.kind=neural"),
-        ("best", "posterior.expectations=trees", "it is for the neural parser; set parser.kind=neural"),
-        ("best", "train.select=dev", "it is for the neural parser; set parser.kind=neural"),
-        ("best", "language_model.epochs=2", "it is for the neural parser; set parser.kind=neural"),
         ("best-neural", "posterior.strength=3", "the parser learns from trees, not from the text itself"),
         ("paper", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
         ("paper", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
@@ -310,7 +303,7 @@ def test_what_would_have_no_effect_is_refused(
 
 
 def test_what_has_an_effect_together_is_not_refused() -> None:
-    settings = load_settings("best", ["parser.kind=neural", "train.lr=1"])
+    settings = load_settings("best", ["recipe=neural", "train.lr=1"])
     assert settings.train.lr == 1.0
     assert load_settings("paper", ["finetune.updates=3", "finetune.lr=1"]).finetune.lr == 1.0
 
@@ -352,7 +345,7 @@ def test_the_last_assignment_holds() -> None:
 def test_any_assignment_is_taken_or_refused(key: str, value: str) -> None:
     for name in (key, "train.lr", "rules", "parser.mask_illegal", "teacher.dmv", f"teacher.{key}"):
         with suppress(ConfigError):
-            merge(Settings(), parse_assignment(f"{name}={value}"))
+            merge(TaughtSettings(), parse_assignment(f"{name}={value}"))
 
 
 # ------------------------------------------------------------------------------------------- rules
@@ -407,9 +400,7 @@ def test_a_setting_without_effect_is_refused_with_a_hint(vdgi: Vdgi, folder: Pat
     options = ["train", "--train", "train.conllu", "--set", "train.lr=1", "--out", "run"]
     status, out, err = vdgi(*options)
     assert (status, out) == (4, "")
-    assert err == (
-        "config: 'train.lr' would have no effect: it is for the neural parser; set parser.kind=neural\n"
-    )
+    assert err == ("config: 'train.lr' is for recipe=neural, and recipe is taught\n")
     assert not Path("run").exists()
 
 

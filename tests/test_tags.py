@@ -20,6 +20,7 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.parsing.parser import load
 from dynet_vdgi.presets import from_toml
+from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.reports.scored_runs import score_runs
 
 XPOS = ["--set", "data.tags=xpos"]
@@ -199,9 +200,9 @@ def test_punctuation_that_is_kept_has_its_own_tag(vdgi: Vdgi, files: Path) -> No
 
 
 def test_models_from_before_read_upos(files: Path) -> None:
-    text = config.Settings().to_toml()
+    text = TaughtSettings().to_toml()
     assert 'tags = "upos"\n' in text
-    assert from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == config.Settings()
+    assert from_toml(text.replace('tags = "upos"\n', ""), "settings.toml") == TaughtSettings()
 
 
 def test_from_python_and_in_reports(vdgi: Vdgi, files: Path) -> None:

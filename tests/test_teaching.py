@@ -21,11 +21,11 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.material import Material
+from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
-from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")

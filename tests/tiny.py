@@ -16,9 +16,9 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model_file import Arrays, ModelFile, Provenance
-from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
+from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.variational.trainer import Trainer
 
 Changes = Mapping[str, Mapping[str, Any]]
@@ -37,7 +37,8 @@ NINE_COLUMNS = "1\tword\t_\tNOUN\t_\t_\t_\t_\t_\n\n"
 """A malformed sentence."""
 
 SMALL: Changes = {
-    "parser": {"kind": "neural", "hidden_dim": 6, "tag_dim": 6},
+    "recipe": "neural",
+    "parser": {"hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
 """Settings of the smallest runs, on top of the preset `paper`, as `presets.merge` takes them."""

@@ -15,10 +15,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules list`."""
-    from dynet_vdgi.bundled import resources
+    from dynet_vdgi.bundled import bundled
     from dynet_vdgi.grammar.findings import table_line
     from dynet_vdgi.grammar.rules import load_rules
 
-    by_name = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
+    by_name = bundled("rules")
     for name in sorted(by_name):
         print(table_line(name, load_rules(by_name[name])))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.bundled import bundled
 from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
@@ -151,12 +151,11 @@ def _of_rules(assignments: Sequence[str]) -> list[str]:
 
 def _found_files(settings: Settings, folders: PlanFolders) -> tuple[str, ...]:
     """Assignments that give the settings' files the paths under which they were found."""
-    bundled = {path.stem for path in (resources() / "rules").glob("*.txt")}
     found = []
     values = dict(leaves(settings.to_dict()))
     for name in _FILES:
         value = values.get(name)
-        if not value or (name == "rules" and value in bundled):
+        if not value or (name == "rules" and value in bundled("rules")):
             continue
         path = folders.find(value)
         if path != value and os.path.exists(path):
