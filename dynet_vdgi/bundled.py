@@ -16,7 +16,7 @@ def resources() -> Path:
 
 
 def bundled(what: str) -> dict[str, Path]:
-    """The "rules" or "presets" that come with the package, by their names; those of the rivals are beside them."""
+    """The "rules" or "presets" that come with the package, by their names, those of `rivals` too."""
     folders = (resources() / what, Path(__file__).resolve().parent / "rivals" / what)
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.*"))}
 

@@ -232,7 +232,7 @@ def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
 
 
 def parse_assignment(text: str) -> Values:
-    """An assignment, `section.key=value` or `seed=3`, as nested values; TOML, in which quotes are optional."""
+    """An assignment, `section.key=value` or `seed=3`, as nested values; TOML, but without quotes, too."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
     if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("recipe", "seed", "rules")):

@@ -37,7 +37,6 @@ NINE_COLUMNS = "1\tword\t_\tNOUN\t_\t_\t_\t_\t_\n\n"
 """A malformed sentence."""
 
 SMALL: Changes = {
-    "recipe": "neural",
     "parser": {"hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }

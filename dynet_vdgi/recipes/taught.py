@@ -58,7 +58,7 @@ class Taught(Recipe[TaughtSettings, Material]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
-        """Gold trees are worth more to few-trees, whose teacher is a DMV, too, than among a teacher's trees."""
+        """Gold trees are worth more to few-trees, whose teacher is a DMV too, than among a teacher's trees."""
         has_trees = bool(inputs.trees or inputs.treebanks)
         return "few-trees" if has_trees and isinstance(settings.teacher, DmvSettings) else ""
 
