@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.corpus import Corpus
@@ -16,9 +16,6 @@ from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
 from dynet_vdgi.run_folder import model_path
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
-
-if TYPE_CHECKING:
-    pass
 
 AnyPath = str | os.PathLike[str]
 Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
