@@ -216,8 +216,8 @@ def announced(what: str, waited: float = 0.0) -> Iterator[None]:
 
     def say() -> None:
         how_often = (
-            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours)"
-            if _without_cache
+            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder only you can write)"
+            if _without_cache or code_cache.writable_folder() is None
             else "once for this computer"
         )
         logger.info("compiling %s, %s; it may take ten seconds", what, how_often)

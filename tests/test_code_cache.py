@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,15 @@ def test_numba_keeps_its_code_in_a_folder_of_the_users_too(tmp_path, monkeypatch
     assert Compiled(total)(np.arange(4)) == 6
     assert not list(shared.iterdir())
     assert jit._without_cache == ["total"]
+
+
+def test_the_user_is_told_that_nothing_can_be_kept(monkeypatch, caplog):
+    monkeypatch.setattr(code_cache, "folders", lambda: iter(()))
+    told = threading.Event()
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example", waited=jit.PATIENCE):
+        while not caplog.messages:
+            told.wait(0.01)
+    assert "compiling an example, at every start, since no cache can be written" in caplog.text
 
 
 def total(numbers):
