@@ -216,7 +216,7 @@ def announced(what: str, waited: float = 0.0) -> Iterator[None]:
 
     def say() -> None:
         how_often = (
-            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder only you can write)"
+            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours alone)"
             if _without_cache or code_cache.writable_folder() is None
             else "once for this computer"
         )
