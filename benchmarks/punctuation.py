@@ -109,7 +109,7 @@ def row(bank: dict[str, str], data: Path) -> dict[str, object]:
 
 
 def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
-    """A Markdown table: a line for each treebank, and the means of each set and of all."""
+    """A Markdown table: treebanks and means, before / after; of gold heads only where there are marks."""
     yield "| treebank | punctuation | gold heads | crossing | UAS | LAS |"
     yield "|---" * 6 + "|"
     sets = dict.fromkeys(r["set"] for r in rows)
@@ -119,9 +119,13 @@ def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
     for name, group in groups:
         cells = [f"{sum(int(r['marks']) for r in group):,}"]
         for figure in FIGURES:
-            each = [[float(r[f"{rule} {figure}"]) for r in group] for rule in RULES]
+            with_figure = [r for r in group if figure != "gold heads" or int(r["marks"])]
+            each = [[float(r[f"{rule} {figure}"]) for r in with_figure] for rule in RULES]
+            if not with_figure:
+                cells.append("-")
+                continue
             numbers = [np.sum(e) if figure == "crossing" else np.mean(e) for e in each]
-            cells.append(" → ".join(f"{x:,.0f}" if figure == "crossing" else f"{x:.1f}" for x in numbers))
+            cells.append(" / ".join(f"{x:,.0f}" if figure == "crossing" else f"{x:.1f}" for x in numbers))
         yield f"| {name} ({len(group)}) | {' | '.join(cells)} |".replace(" (1)", "", len(group) == 1)
 
 
