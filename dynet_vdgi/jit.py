@@ -139,6 +139,12 @@ def compiled(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function)))
 
 
+def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function as Python, see `Compiled.plain`: for little work, on lists instead of arrays."""
+    assert isinstance(function, Compiled)
+    return function.plain
+
+
 def compiled_floats(function: Function) -> Function:
     """As `compiled`, for loops over floats that are to be done several elements at a time.
 

@@ -142,11 +142,11 @@ def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None
     version = marked.version
     marked.put(chain(3))
     assert marked.arcs[0] == (4, "obl", "anna", "anna")
-    assert marked.heads == (4, 4, 4, 0)
+    assert marked.heads == (4, 1, 4, 0)
     assert marked.confirmed().deprels == ("obl", "_", "_")
     assert marked.version == version
     marked.put(chain(3)._replace(heads=(2, 0, 2)))
-    assert marked.heads == (4, 4, 0, 3)
+    assert marked.heads == (4, 1, 0, 3)
     assert marked.version == version + 1
 
 
@@ -188,3 +188,19 @@ def test_marked_heads_that_are_no_tree_are_told_with_their_line(folder: Path) ->
         read_marked(written(Path("a.conllu"), circle))
     with pytest.raises(DataError, match=r"a.conllu:2: HEAD '7' is no word"):
         read_marked(written(Path("a.conllu"), circle.replace("\t1\tdep", "\t7\tdep")))
+
+
+def test_a_sentence_of_punctuation_has_a_tree_whatever_the_file_says(tmp_path: Path) -> None:
+    rows = "".join(f"{k}\t!\t_\tPUNCT\t_\t_\t{{{k - 1}}}\t_\t_\n" for k in (1, 2, 3))
+    for columns, expected in (
+        (["_\t_"] * 3, [(0, "root"), (1, "punct"), (1, "punct")]),
+        (["2\tdep", "_\t_", "_\t_"], [(0, "root"), (1, "punct"), (1, "punct")]),
+        (["2\tdep", "3\tdep", "0\troot"], [(2, "dep"), (3, "dep"), (0, "root")]),
+    ):
+        path = tmp_path / "a.conllu"
+        path.write_text(rows.format(*columns) + "\n")
+        (marked,) = read_marked(path)
+        assert [arc[:2] for arc in marked.arcs] == expected
+        write_marked([marked], path, marks=False)
+        (again,) = read_marked(path)
+        assert [arc[:2] for arc in again.arcs] == expected

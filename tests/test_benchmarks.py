@@ -72,6 +72,13 @@ RUNS = {
         ],
         ["| xx |", "Level 3 by kind"],
     ),
+    "punctuation": (
+        [
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
+            *("--out", "rows.csv"),
+        ],
+        ["| treebank | punctuation | gold heads |", "| xx | ", "| **all** (2) | "],
+    ),
     "annotate": (
         ["--language", "xx", DEV, "--sentences", "4", "--every", "2", "--rows", "rows.jsonl"],
         ["| this program |", "| never learns | 100.0 | 100.0 |", "| labels, this program |", "order: choose"],

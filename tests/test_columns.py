@@ -24,7 +24,7 @@ from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
-from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation
+from dynet_vdgi.data.punctuation import FAMILIES, heads_without, is_projective, restore_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation import quick_scores
 from dynet_vdgi.evaluation.attachment import evaluate
@@ -123,16 +123,19 @@ def test_texts_are_numbered_as_they_come_and_forgotten_when_too_many(monkeypatch
 
 def test_punctuation_of_many_sentences_is_restored_as_of_one():
     rng = np.random.default_rng(4)
-    kept, removed, expected = [], [], []
+    kept, removed, marks, expected = [], [], [], []
     for _ in range(300):
         flags = rng.random(int(rng.integers(1, 12))) < 0.4
+        forms = rng.choice(["(", ")", "[", '"', "»", ",", "w"], len(flags)).tolist()
         places = (np.flatnonzero(~flags) + 1).tolist()
         heads = projective(rng, 1, len(places))
         kept.append(heads)
         removed.append(flags)
-        expected.append(restore_punctuation(heads, places, len(flags)))
+        marks += [FAMILIES.get(form, 0) for form in forms]
+        expected.append(restore_punctuation(heads, places, forms))
     first = np.cumsum([0, *map(len, removed)])
-    found = restored(np.array(list(chain(*kept)), np.int64), np.concatenate(removed), first)
+    all_heads = np.array(list(chain(*kept)), np.int64)
+    found = restored(all_heads, np.concatenate(removed), np.array(marks), first)
     assert found.tolist() == list(chain(*expected))
 
 

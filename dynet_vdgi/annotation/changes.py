@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
 from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.data.punctuation import heads_without
 from dynet_vdgi.errors import VdgiError
 
 Arcs = list[MarkedArc]
@@ -31,31 +32,31 @@ def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by:
     if what != "done" and not 1 <= word <= len(marked.arcs):
         raise ChangeError(f"there is no word {word}")
     try:
-        return settled(CHANGES[what](marked, word, value, by), marked.positions)
+        return settled(CHANGES[what](marked, word, value, by), marked.positions, marked.sentence.forms)
     except mending.CircleError as error:
         raise ChangeError(str(error)) from None
 
 
-def settled(arcs: Sequence[MarkedArc], positions: Sequence[int]) -> Arcs:
+def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """Arcs that form a tree, with punctuation where it belongs; what is confirmed stays.
 
     Raises:
         CircleError: confirmed arcs form a circle.
     """
     tree = mending.mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
-    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions)
+    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions, forms)
 
 
-def _followed(arcs: Arcs, positions: Sequence[int]) -> Arcs:
+def _followed(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """The arcs with punctuation where it belongs, but for what is confirmed."""
     heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
-    bare = mending.without_punctuation_heads(heads, positions)
+    bare = heads_without(heads, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
     places = set(positions)
     kept = [f or place in places for place, f in enumerate(fixed, 1)]
     try:
-        tree = mending.with_punctuation(bare, positions, heads, kept)
+        tree = mending.with_punctuation(bare, positions, heads, kept, forms)
     except (ValueError, mending.CircleError):  # the root is punctuation, or words hang from it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]

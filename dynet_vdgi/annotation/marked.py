@@ -16,7 +16,7 @@ from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.punctuation import without_punctuation
+from dynet_vdgi.data.punctuation import heads_without, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 
@@ -89,7 +89,7 @@ class MarkedSentence:
 
     def confirmed(self) -> Sentence:
         """The words without punctuation; heads are UNSET and relations "_" where nobody confirmed them."""
-        whole = mending.without_punctuation_heads(self.heads, self.positions)
+        whole = heads_without(self.heads, self.positions)
         arcs = [self.arcs[p - 1] for p in self.positions]
         heads = tuple([h if arc.head_by else UNSET for h, arc in zip(whole, arcs)])
         labels = tuple([arc.label if arc.label_by else NO_LABEL for arc in arcs])
@@ -97,12 +97,12 @@ class MarkedSentence:
 
     def shown(self) -> tuple[int, ...]:
         """The heads of the words that are no punctuation, as they stand."""
-        return mending.without_punctuation_heads(self.heads, self.positions)
+        return heads_without(self.heads, self.positions)
 
     def put(self, guess: Guess) -> None:
         """Takes over a guess for everything that is not confirmed."""
         fixed = self.fixed
-        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed)
+        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed, self.sentence.forms)
         labels = ["punct"] * len(heads)
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
@@ -134,6 +134,8 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
         marked = MarkedSentence.of(sentence, [_arc(sentence, k) for k in range(len(sentence))])
         if sentence.heads is None or UNSET in sentence.heads:  # else they are a tree
             _check(marked, sentence)
+            if not marked.positions:  # nobody else gives it a tree
+                marked.put(Guess((), (), ()))
         found.append(marked)
     return found
 

@@ -146,7 +146,7 @@ class Session:
         for marked in self.sentences:
             if marked.edits:
                 try:
-                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
                 except CircleError as error:
                     raise DataError(str(self.journal.path), None, str(error), HINT) from None
         return in_file
@@ -226,7 +226,7 @@ class Session:
             record["arcs"], record["was"] = record["was"], record["arcs"]
         self._add(last["s"], what, record)
         marked = self.sentences[last["s"]]
-        marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+        marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
         return int(last["s"])
 
     def _add(self, index: int, what: str, record: Record) -> None:

@@ -18,6 +18,7 @@ from dynet_vdgi.data import column_kernels, tree_kernels
 from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Hashes, Ints, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.data.numbering import Known
+from dynet_vdgi.data.tree_kernels import MarkRoom
 from dynet_vdgi.limits import limit
 from dynet_vdgi.machine_code import PLENTY, Kernel
 
@@ -219,13 +220,15 @@ class Names:
         self.longest = max(map(len, encoded), default=0)
 
 
-def restored(kept_heads: Ints, is_removed: Flags, first: Ints) -> Ints:
+def restored(kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints) -> Ints:
     """Heads (N,) of all words, given those of the words that are not removed; of many sentences at once.
 
-    The reference is `punctuation.restore_punctuation`.
+    families (N,) as in `punctuation.FAMILIES`. The reference is `punctuation.restore_punctuation`.
     """
     heads, longest = np.zeros(len(is_removed), np.int64), int(np.diff(first).max(initial=0))
-    _RESTORE(kept_heads, is_removed, first, np.zeros(longest, np.int64), heads, work=QUICK)
+    size = tree_kernels.room_size(longest)
+    room = MarkRoom._make(np.zeros(size, np.int64) for _ in MarkRoom._fields)
+    _RESTORE(kept_heads, is_removed, families, first, room, heads, work=QUICK)
     return heads
 
 

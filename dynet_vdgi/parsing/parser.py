@@ -184,7 +184,7 @@ class Parser:
         if how == GREEDY:
             trees = self._engines.linear.parse(bare)
             return [
-                Parse(restore_punctuation(heads, places, len(sentence)))
+                Parse(restore_punctuation(heads, places, sentence.forms))
                 for sentence, places, heads in zip(sentences, positions, trees)
             ]
         if how.keep_heads:
@@ -261,7 +261,7 @@ class Parser:
         samples = neural.draw(bare, sampling.n_samples, rng)
         greedy = [()] * len(bare) if sampling.mbr or sampling.n_best else neural.parse(bare)
         return [
-            _sampled(len(sentence), places, drawn, heads, sampling)
+            _sampled(sentence.forms, places, drawn, heads, sampling)
             for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy)
         ]
 
@@ -314,7 +314,7 @@ class Parser:
         self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
     ) -> Parse:
         """The tree of a whole sentence; takes the probabilities of its words."""
-        heads = restore_punctuation(tree, places, len(sentence))
+        heads = restore_punctuation(tree, places, sentence.forms)
         given = sentence.heads if how.keep_heads else None
         if given:
             heads = keep.nearest(heads, given)
@@ -337,21 +337,21 @@ class Parser:
             sure: list[float | None] = [None] * len(sentence)
             for k, place in enumerate(places):
                 sure[place - 1] = float(arcs[tree[k], k])
-            heads = restore_punctuation(tree, places, len(sentence))
+            heads = restore_punctuation(tree, places, sentence.forms)
             result.append(Parse(heads, tuple(sure), math.exp(score - log_z)))
         return result
 
 
 def _sampled(
-    n_words: int, places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
+    forms: Sequence[str], places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
 ) -> list[Parse]:
-    """The trees that were asked for, of a sentence of so many words, given samples of its kept ones."""
+    """The trees that were asked for, of a sentence with these forms, given samples of its kept words."""
     times = Counter(map(tuple, drawn.heads.tolist()))
     if sampling.n_best:
         trees = _ranked(times, drawn)[: sampling.n_best]
     else:
         trees = [_most_probable_heads(drawn.heads) if sampling.mbr else greedy]
-    full = {tree: restore_punctuation(tree, places, n_words) for tree in {*times, *trees}}
+    full = {tree: restore_punctuation(tree, places, forms) for tree in {*times, *trees}}
     all_heads = np.array([full[tree] for tree in times])
     weights = np.array(list(times.values())) / sampling.n_samples
     return [

@@ -30,6 +30,7 @@ from dynet_vdgi.data.columns import (
     restored,
     with_trees,
 )
+from dynet_vdgi.data.punctuation import FAMILIES
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
 from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
 from dynet_vdgi.parsing.parser import How, Parser
@@ -65,6 +66,7 @@ class QuickParser:
         data = parser.model.settings.data
         self._ignored = data.ignore
         self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
+        self._marks = Texts(FORM)  # of words that the protocol removes
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
         self._codes = self._atoms = None
         if isinstance(engine, WordEngine):
@@ -99,7 +101,10 @@ class QuickParser:
             known = Names([f"{NOTE}={sure:.2f}" for sure in calibration.levels.tolist()])
             notes = np.full(len(types), -1)
             notes[kept] = calibration.level_of(margins)
-        heads = restored(bare, is_removed, columns.first)
+        marks, families = np.flatnonzero(is_removed), np.zeros(len(types), np.int64)
+        numbers = self._marks.numbers(columns, marks)
+        families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
+        heads = restored(bare, is_removed, families, columns.first)
         relations = np.where(heads == 0, _ROOT, _OTHER)
         if self._labeller is not None:
             relations = self._relations(columns, types, heads, verb_final)
