@@ -8,6 +8,7 @@ Letters: r rules, q conditions of all rules.
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,8 @@ from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.limits import read_table
 from dynet_vdgi.names import count, did_you_mean
+
+logger = logging.getLogger("dynet_vdgi")
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -192,13 +195,18 @@ class LabelTable:
         return (condition.values for condition in every if condition.kind in kinds)
 
 
+def bundled_tables() -> dict[str, Path]:
+    """The tables in resources/labels, by name."""
+    return {path.stem: path for path in (resources() / "labels").glob("*.txt")}
+
+
 def load(name: str = "ud2") -> LabelTable:
     """The table of this name in resources/labels, or in a file.
 
     Raises:
         ConfigError: there is none, or a line is wrong.
     """
-    bundled = {path.stem: path for path in (resources() / "labels").glob("*.txt")}
+    bundled = bundled_tables()
     if name not in bundled and not Path(name).exists():
         there_are = f"there are: {', '.join(sorted(bundled))}"
         raise ConfigError(f"no table of labels '{name}'{did_you_mean(name, bundled)} ({there_are})")
@@ -216,8 +224,16 @@ def warnings_of(table: LabelTable, name: str) -> list[str]:
 
 
 def named_table(name: str) -> LabelTable | None:
-    """The table that a user has named; None for "none". Raises: as `load`."""
-    return None if name == "none" else load(name)
+    """The table that a user has named; None for "none". Warns of labels that UD 2 does not have.
+
+    Raises: as `load`.
+    """
+    if name == "none":
+        return None
+    table = load(name)
+    for warning in warnings_of(table, name):
+        logger.warning("%s", warning)
+    return table
 
 
 def _tag_bits(tags: Iterable[str]) -> int:
