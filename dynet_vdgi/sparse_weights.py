@@ -30,7 +30,7 @@ def to_arrays(prefix: str, version: int, weights: NDArray[Any], options: Sequenc
     }
 
 
-class Rows(NamedTuple):
+class StoredRows(NamedTuple):
     """Weights as a model file has them."""
 
     log2_buckets: int
@@ -65,7 +65,7 @@ def rows_from_arrays(
     version: int,
     columns: tuple[int, ...] = (),
     n_options: int = 0,
-) -> Rows:
+) -> StoredRows:
     """The rows that are not zero, and further numbers, from these arrays; others are ignored.
 
     Raises:
@@ -91,4 +91,4 @@ def rows_from_arrays(
         raise ModelError(f"no {what}: a bucket is outside 0..{(1 << log2_buckets) - 1}")
     if rows.dtype != np.float32 or not np.isfinite(rows).all():
         raise ModelError(f"no {what}: weights are not finite float32 numbers")
-    return Rows(log2_buckets, buckets, rows, options)
+    return StoredRows(log2_buckets, buckets, rows, options)

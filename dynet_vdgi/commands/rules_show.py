@@ -2,7 +2,7 @@
 
 The table is printed as it stands in its file. With --text, what it measures in a text is printed instead: on
 which sides of their heads words stand, measures, and what its parts find, such as copulas and markers. ud2 is
-the table of labels, the relations that vdgi parse writes: copy it, change the copy, and name that with --labels.
+the table of labels, by which vdgi parse writes relations: change a copy, and name that with --labels.
 
   vdgi rules show best
   vdgi rules show my-rules.txt --without "following conjunct"
