@@ -35,6 +35,7 @@ class Material:
     `votes` are some sentences of all texts with what their teachers think of every arc, for a perceptron's
     confidence.
     `treebanks` are other languages' trees by label, to start from.
+    `punctuation` is the relation of punctuation in `trees`, which have none any more.
 
     `trees` may be partial only for the learner `training.few_trees`.
     """
@@ -52,6 +53,7 @@ class Material:
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
     treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)
+    punctuation: str = "punct"
 
     @property
     def sentences(self) -> list[Sentence]:

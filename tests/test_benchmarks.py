@@ -56,6 +56,8 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "label_table": ([*LISTED, "--tables", "ud2"], ["|  | verbs | ud2 | ud2, nsubj | ud2, obj |", "| xx |"]),
+    "own_relations": ([*LISTED, "--trees", "5"], ["|  | UD | universal part | upper case |", "| xx |"]),
     "whole_program": (
         [DEV, "--words", "3000", "--repeats", "1"],
         ["| parse, best, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],

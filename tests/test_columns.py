@@ -193,14 +193,14 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     rng, n_quick = random.Random(which), 0
     for k in range(60):
         how = How(confidence=k % 2 == 1)
-        wanted = stream.Wanted(how, None, verb_final=rng.random() < 0.5)
+        wanted = stream.Wanted(how, None, verb_order=rng.random() < 0.5)
         text = Passage("a.conllu", 7, changed(rng, sentences).encode())
         if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
             continue
         reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))
         assert repr(stream._parse_window(engine, wanted, text, 0)) == reference
         quick = engine.quick_for(wanted, 0)
-        n_quick += quick.parse(text.content, how, wanted.verb_final) is not None
+        n_quick += quick.parse(text.content, how, wanted.verb_order) is not None
     assert n_quick > 10
 
 

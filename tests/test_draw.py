@@ -812,3 +812,18 @@ def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) ->
     compared = draw(tree, gold=tree).svg()
     assert "vdgi-right" in compared
     assert "80 % sure" not in compared
+
+
+def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
+    words, heads = ("a", "b", "c", "."), (2, 0, 2, 2)
+    gold = Sentence(
+        words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct")
+    )
+    parsed = replace(gold, heads=(2, 0, 1, 2), deprels=("obj", "root", "nsubj", "punct"))
+    drawn = str(draw(parsed, gold))
+    assert "obj/nsubj" in drawn
+    assert "nsubj/obj" not in drawn  # its head is wrong, so its relation says nothing
+    assert "2 of 3 heads right, 1 with their relations (protocol standard" in drawn
+    subtype = replace(gold, deprels=("nsubj:pass", "root", "obj", "punct"))
+    assert "3 of 3 heads right (protocol" in str(draw(subtype, gold))
+    assert "/" not in str(draw(replace(gold, deprels=()), gold)).replace("\n", "")

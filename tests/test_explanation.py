@@ -16,6 +16,7 @@ from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.findings import table_line
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.labels.label_table import LabelTable, load
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 TABLES = sorted(path.stem for path in (resources() / "rules").glob("*.txt"))
@@ -147,6 +148,15 @@ def test_list_has_a_line_for_each_table(vdgi):
     assert f"best: {len(best.parts)} parts, 1 (a), " in table_line("best", best)
     assert "nouns-before-verbs" in table_line("best", best)
     assert "without parts" in table_line("ud", load_rules(rules_path("ud")))
+
+
+def test_the_table_of_labels_is_shown_so_that_it_can_be_copied(vdgi):
+    shown = vdgi.good("rules", "show", "ud2").out
+    assert LabelTable.of_text(shown).rules == load().rules
+    assert (
+        "ud2 is a table of labels: it is shown without options"
+        in vdgi("rules", "show", "ud2", "--without", "agreement").err
+    )
 
 
 def test_show_prints_a_table(vdgi):

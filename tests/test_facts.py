@@ -292,3 +292,14 @@ def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):
         inputs.check(load_settings("best-variational"))
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "found"), [("VERB NOUN", "no", "OTHER"), ("NOUN VERB", "yes", "INITIAL")]
+)
+def test_a_fact_says_whether_relations_are_those_of_a_verb_initial_text(words, value, found):
+    rules = load_rules(rules_path("best"))
+    text = text_of(f"{words} X", times=30)
+    assert Prior.of_text(rules, text).text.verb_order.name != found
+    facts = parse_facts(f"verb-initial = {value}; cases 9999", rules)
+    assert Prior.of_text(rules, text, facts).text.verb_order.name == found

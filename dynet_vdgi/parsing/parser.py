@@ -144,12 +144,12 @@ class Parser:
         may do without) there are no relations.
         """
         windows = iter(sentences)
-        verb_final = None
+        verb_order = None
         while window := list(islice(windows, PIPE_WINDOW)):
-            if verb_final is None:
-                verb_final = self._labeller.verb_final_in(s.upos or s.tags for s in window)
+            if verb_order is None:
+                verb_order = self._labeller.verb_order_in(s.upos or s.tags for s in window)
             heads = [parse.heads for parse in self.parse_all(window)]
-            yield from self._labeller.labelled(window, heads, verb_final)
+            yield from self._labeller.labelled(window, heads, verb_order)
 
     @cached_property
     def _labeller(self) -> ModelLabeller:

@@ -154,8 +154,8 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) 
             count,
         )
     labeller = ModelLabeller(model, load_labels())
-    verb_final = labeller.verb_final_in(sentence.upos or sentence.tags for sentence in sentences)
-    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_final)
+    verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in sentences)
+    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_order)
 
 
 def _published(dataset: str) -> list[PublishedRow]:

@@ -28,6 +28,7 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, DataFile, Provenance
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.training import tree_checks
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -262,6 +263,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
     facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
     protocol = protocol_named(settings.data.protocol)
     texts, trees, dev = dict[str, list[Sentence]](), NOTHING, NOTHING
+    marks = tree_checks.Punctuation()
     max_len = settings.data.max_len
     is_lean = not settings.is_neural and not inputs.has_few_trees(settings)
     for label, given in inputs.texts.items():
@@ -273,18 +275,21 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
             if protocol.projective_only and any(s.heads is not None for s in part.sentences):
                 gold_trees.append("training: sentences with crossing arcs left out")
     if inputs.trees and inputs.has_few_trees(settings):
-        trees, treeless = _partial_trees(inputs.trees, settings)
+        trees, treeless = _partial_trees(inputs.trees, settings, marks)
         dropped += map(str, trees.dropped)
         if not texts and treeless:
             texts[""] = [s for s in (*trees.sentences, *treeless) if len(s) <= max_len]
             logger.info("training: %d sentences, all those of --trees", len(texts[""]))
     elif inputs.trees:  # only projective trees have derivations
-        trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True)
+        trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True, marks=marks)
         dropped += map(str, trees.dropped)
     treebanks = {
         label: _read(given, settings, None, min_len=1, role=f"{label} treebank", heads="required").sentences
         for label, given in inputs.treebanks.items()
     }
+    if inputs.trees:
+        tree_checks.tell_of_relations(trees.sentences)
+        tree_checks.tell_of_tags(trees.sentences, [s for text in texts.values() for s in text])
     if inputs.dev:
         longest = settings.train.dev_max_len
         dev = _read(inputs.dev, settings, longest, min_len=1, role="dev", heads="required")
@@ -297,7 +302,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
         vocabulary, vectors = _vocabulary(sentences, settings)
         settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
     material = Material(texts, vocabulary, rules, trees.sentences, dev.sentences, vectors, start, facts=facts)
-    material = replace(material, treebanks=treebanks)
+    material = replace(material, treebanks=treebanks, punctuation=marks.relation)
     kind = "words" if inputs.has_few_trees(settings) else settings.kind
     _check_ignored(settings, rules, kind)
     return Preparation(material, settings, dropped, list(dict.fromkeys(gold_trees)), kind)
@@ -323,14 +328,16 @@ def _check_ignored(settings: Settings, rules: RuleSet, kind: str) -> None:
     )
 
 
-def _partial_trees(given: Given, settings: Settings) -> tuple[treebank.Prepared, list[Sentence]]:
+def _partial_trees(
+    given: Given, settings: Settings, marks: tree_checks.Punctuation
+) -> tuple[treebank.Prepared, list[Sentence]]:
     """The trees, of which heads may be FREE, and the sentences that have no head at all; says how many.
 
     Raises: DataError, no sentence has a head.
     """
     from dynet_vdgi.training.few_trees import LONGEST_TREE
 
-    found = _read(given, settings, LONGEST_TREE, min_len=2, role="tree", heads="partial")
+    found = _read(given, settings, LONGEST_TREE, min_len=2, role="tree", heads="partial", marks=marks)
     has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
     trees = [s for s, has in zip(found.sentences, has_tree) if has]
     treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
@@ -459,16 +466,17 @@ def _read(
     heads: conllu.Heads = "optional",
     is_gold: bool = False,
     is_lean: bool = False,
+    marks: tree_checks.Punctuation | None = None,
 ) -> treebank.Prepared:
     """What protocol and lengths leave of the sentences; says what was dropped.
 
-    `is_gold`: projective only. `is_lean`: see `_sharing`.
+    `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` sees the sentences with their punctuation.
     """
     protocol = protocol_named(settings.data.protocol)
     if is_gold:
         protocol, heads = replace(protocol, projective_only=True), "required"
     read = treebank.with_few_tags(given.read(settings.data.tags, heads, is_lean=is_lean))
-    sentences = progress.over(read, "sentences")
+    sentences = progress.over(marks.over(read) if marks else read, "sentences")
     shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
     prepared = treebank.prepare(shared, protocol, max_len, min_len)
     if ignored := settings.data.ignore:

@@ -77,7 +77,7 @@ def learn_perceptron(
         {
             **student.model.arrays(),
             **_calibration(material, student),
-            **label_arrays(material.trees, material.prior),
+            **label_arrays(material.trees, material.prior, material.punctuation),
         },
         symbols=student.codes.to_json() if student.codes else None,
         text=material.prior.text.to_json() if material.prior and not student.codes else None,

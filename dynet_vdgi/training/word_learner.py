@@ -15,6 +15,7 @@ from dynet_vdgi.config import LOG_NAME, MODEL_NAME, Settings
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.material import Material
@@ -73,7 +74,7 @@ def learn_words(
             **learner.student.arrays(),
             **learner.crf.arrays(),
             **calibration,
-            **label_arrays(material.trees, base),
+            **label_arrays(material.trees, base, material.punctuation),
         },
         text=base.text.to_json(),
     )
@@ -82,10 +83,13 @@ def learn_words(
     return model
 
 
-def label_arrays(trees: Sequence[Sentence], prior: Prior | None) -> dict[str, NDArray[Any]]:
+def label_arrays(
+    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct"
+) -> dict[str, NDArray[Any]]:
     """What is learnt about relations from trees, for a model file."""
-    verb_final = prior is not None and prior.statistics.is_verb_final
-    return Labeller(load_labels()).fit(trees, verb_final=verb_final).arrays()
+    verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
+    labeller = Labeller(load_labels())
+    return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()
 
 
 def started(material: Material, settings: Settings, base: Prior) -> tuple[Floats, dict[str, OtherTreebank]]:
