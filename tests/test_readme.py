@@ -15,8 +15,12 @@ from shell import Vdgi
 
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import cli
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.explanation import idle_facts
+from dynet_vdgi.grammar.facts import parse_facts
+from dynet_vdgi.grammar.rules import load_rules
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
@@ -110,6 +114,19 @@ def test_it_says_which_treebanks_were_looked_at_and_what_the_others_give() -> No
     assert said[0].endswith(f"other eight is {'/'.join(means)}.")
 
 
+def facts_file() -> str:
+    """The lines of a file of facts that the README shows."""
+    lines = re.search(r"lines such as `([^`]+)` and\s`([^`]+)`", README)
+    assert lines is not None
+    return f"{lines[1]}\n{lines[2]}\n"
+
+
+def test_the_facts_that_it_shows_do_something() -> None:
+    rules = load_rules(rules_path("best"))
+    text = list(conllu.read(DEMO / "demo-ud-dev.conllu", heads="ignored"))
+    assert idle_facts(rules, text, parse_facts(facts_file(), rules)) == []
+
+
 # ------------------------------------------------------------------------------------------- what it does
 def test_the_drawn_tree_is_what_the_program_prints(folder: Path, vdgi: Vdgi) -> None:
     block = next(block for block in blocks() if block.text.startswith("$ vdgi draw"))
@@ -140,7 +157,7 @@ def test_blocks_run_in_order(folder: Path, vdgi: Vdgi) -> None:
         "gold.conllu": test,
     }.items():
         vdgi_package.write(sentences, name)
-    Path("facts.txt").write_text("objects = after\nadpositions = before\n", encoding="utf-8")
+    Path("facts.txt").write_text(facts_file(), encoding="utf-8")
     n_run = 0
     for block in blocks():
         if not block.is_run or block.language not in ("sh", "python"):
