@@ -128,8 +128,8 @@ _OF_TAGS = (*_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
 def tags_named(content: str) -> list[str]:
     """The tags and tag classes that a line names, whose comment was taken away.
 
-    >>> tags_named("except VERB AUX 0 right"), tags_named("verb = VERB AUX"), tags_named("[verb particles] (b)")
-    (['VERB', 'AUX'], ['VERB', 'AUX'], [])
+    >>> tags_named("except VERB AUX 0 right"), tags_named("verb = VERB"), tags_named("[verbs] (b)")
+    (['VERB', 'AUX'], ['VERB'], [])
     """
     if content.startswith("["):
         return []
