@@ -243,8 +243,8 @@ counted in: 4 sentences, 20 words
   dropped punctuation only: 1 sentence, 1 word
   dropped not projective: 1 sentence, 4 words
   dropped longer than 10 words: 1 sentence, 11 words
-warning: counted in 4 sentences of at most 10 words, which says little; give more trees, or a higher --max-len \
-(in training: data.max_len)
+warning: counted in 4 sentences of at most 10 words, which says little; give more trees, or a higher \
+--max-len (in training: data.max_len)
 gold trees used: expectations of the rules; sentences with crossing arcs left out
 warning: rule ADJ>ADV gets 0: no sentence has words that it could hold for
 """
