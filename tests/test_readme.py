@@ -127,6 +127,18 @@ def test_the_facts_that_it_shows_do_something() -> None:
     assert idle_facts(rules, text, parse_facts(facts_file(), rules)) == []
 
 
+def test_the_first_row_is_what_its_command_gave() -> None:
+    """The averages of the plan's table on the page of results."""
+    page = (ROOT / "docs" / "results" / "knowledge.md").read_text(encoding="utf-8")
+    command = re.search(r"^vdgi experiment (\S+) ", README, re.MULTILINE)
+    assert command is not None
+    made = page.partition(f"vdgi experiment {command[1]} ")[2]
+    averages = re.findall(r"^\| best \|.*\| (\d\d\.\d) \([^|]*\|$", made, re.MULTILINE)
+    first = re.search(r"^\| \*\*`best`.*?\*\*(\d\d\.\d)\*\* \| \*\*(\d\d\.\d)\*\*", README, re.MULTILINE)
+    assert first is not None
+    assert averages[:2] == list(first.groups())
+
+
 # ------------------------------------------------------------------------------------------- what it does
 def test_the_drawn_tree_is_what_the_program_prints(folder: Path, vdgi: Vdgi) -> None:
     block = next(block for block in blocks() if block.text.startswith("$ vdgi draw"))
