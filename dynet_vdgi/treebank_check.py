@@ -25,9 +25,10 @@ from dynet_vdgi.data.normal_form import is_normalized
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
+from dynet_vdgi.data.ud_form import UdForm
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.names import count
@@ -48,6 +49,8 @@ class Summary:
     multiword_tokens: int = 0
     empty_nodes: int = 0
     with_trees: int = 0
+    in_part: int = 0  # sentences that have some of their heads
+    heads_given: int = 0  # in those
     projective: int = 0
     words_of_protocol: int = 0  # without what the protocol removes
     trained_sentences: int = 0
@@ -59,6 +62,7 @@ class Summary:
     rule_arcs: int = 0
     unnormalised: int = 0  # lines
     first_unnormalised: str = ""  # where
+    form: UdForm = field(default_factory=UdForm)
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -72,6 +76,8 @@ class Summary:
         self.tags.update(sentence.tags)
         self._count_other_tokens(sentence)
         self._look_at_letters(sentence)
+        if sentence.source is not None:
+            self.form.add(sentence.source.path, sentence.source.line, "\n".join(sentence.source.lines))
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -80,6 +86,10 @@ class Summary:
         self.lengths[len(kept)] += 1
         self.kept_tags.update(kept.tags)
         if sentence.heads is None or kept.heads is None:
+            return
+        if FREE in sentence.heads:
+            self.in_part += 1
+            self.heads_given += len(sentence) - sentence.heads.count(FREE)
             return
         self.with_trees += 1
         self.projective += is_projective(sentence.heads)
@@ -163,19 +173,24 @@ class Summary:
             ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
             ("training", self._training()),
         ]
+        partial = f"{count(self.in_part, 'tree')} in part ({count(self.heads_given, 'head')})"
         if self.with_trees:
             share = 100 * self.projective / self.with_trees
             covered = 100 * self.rule_arcs / max(self.arcs, 1)
+            whole = f"{count(self.with_trees, 'sentence')}, {share:.1f} % projective"
             facts += [
-                ("trees", f"{self.with_trees:,} sentences, {share:.1f} % projective"),
+                ("trees", f"{whole}; {partial} besides" if self.in_part else whole),
                 ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
             ]
+        elif self.in_part:
+            facts.append(("trees", f"{partial}, none whole"))
         else:
             facts.append(("trees", "none (not needed for training or parsing)"))
         result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
         if self.unnormalised:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
+        result += [f"  {line}" for line in self.form.lines()]
         if not self.sentences:
             return result
         unused = self.rules.unused(sorted(self.tags))
@@ -234,6 +249,8 @@ def check(
 ) -> Summary:
     """What is in a file; `on_fault` is told each fault, and sentences with one are left out.
 
+    Heads may be there in part; those that are there are checked.
+
     `protocol` and `max_len` are the settings that training would have.
 
     Raises: `DataError` for the first fault, without `on_fault`.
@@ -251,10 +268,13 @@ def check(
             return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
-        return None if columns is None or types is None else (columns, types)
+        if columns is None or types is None:
+            return None
+        summary.form.add(passage.path, passage.line, passage.text)
+        return columns, types
 
     with progress.Bar("sentences") as bar:
-        for item in conllu.read_windows(path, quick, tags=tags, on_error=on_fault):
+        for item in conllu.read_windows(path, quick, heads="partial", tags=tags, on_error=on_fault):
             before = summary.sentences
             if isinstance(item, Sentence):
                 summary.add(item)

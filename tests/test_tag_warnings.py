@@ -82,6 +82,16 @@ def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, 
     )
 
 
+def test_lower_case_in_a_table_is_told_with_its_line(best: RuleSet) -> None:
+    """Names of parts and of settings, and remarks, hold words such as `verb` and `nouns`, too."""
+    lines = unknown_tags(parse_rules(f"{best.text.rstrip()}\nverb noun 1\n"), TEXT)
+    last = len(best.text.rstrip().split("\n")) + 1
+    assert lines == [
+        f"rules, line {last}: {tag} is neither a tag of UD nor of the text; did you mean '{tag.upper()}'?"
+        for tag in ("noun", "verb")
+    ]
+
+
 def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
     text = best.text.replace("NOUN += PROPN", "NOUN =+ PROPN", 1)
     number = text[: text.index("=+")].count("\n") + 1

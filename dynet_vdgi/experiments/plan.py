@@ -29,7 +29,8 @@
     languages = "all"                    # one parser of several languages, each treebank's name being a label
                                          # of its text: of all treebanks of the plan, or, with "others", of
                                          # all but the one that is parsed: zero-shot
-    published = "UnivRules"              # model of resources/published.csv
+    published = "UnivRules"              # model of resources/published.csv, below whose row it stands
+                                         # in vdgi table --like; the name alone does not tie it
     missing = "needs word vectors"       # why it cannot be run
 
 Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,

@@ -11,8 +11,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar import expectations
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+from dynet_vdgi.names import count
 
 logger = logging.getLogger("dynet_vdgi")
+
+FEW = 50
+"""Expectations that were counted in fewer sentences say little."""
 
 
 def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> RuleSet:
@@ -37,6 +41,13 @@ def estimated_in(
     if not prepared.sentences:
         hint = "see what was dropped, and --max-len"
         raise DataError(where, None, "no sentence is left to count in", hint)
+    if len(prepared.sentences) < FEW:
+        logger.warning(
+            "counted in %s of at most %d words, which says little; give more trees, or a higher --max-len "
+            "(in training: data.max_len)",
+            count(len(prepared.sentences), "sentence"),
+            max_len,
+        )
     logger.info("gold trees used: expectations of the rules; sentences with crossing arcs left out")
     estimate = expectations.estimate(prepared.sentences, rules)
     for rule in estimate.without_pairs:

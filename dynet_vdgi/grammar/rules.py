@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,7 @@ from dynet_vdgi.grammar.rule_files import (
     without_parts,
 )
 from dynet_vdgi.limits import read_table
+from dynet_vdgi.names import count as count_of
 from dynet_vdgi.names import did_you_mean
 
 __all__ = [
@@ -93,6 +95,9 @@ __all__ = [
     "load_rules",
     "parse_rules",
 ]
+
+SHOWN = 20
+"""Faults of a rule file that a message has room for."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -241,36 +246,51 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """Rules from the text of a rule file.
 
     Raises:
-        ConfigError: a line is malformed, a rule is there twice, two rules match one pair of tags on one
-            side, or there is no rule (in a table: no part); the message names file and line.
+        ConfigError: lines are malformed, a rule is there twice, two rules match one pair of tags on one
+            side, or there is no rule (in a table: no part); the message has a line for each fault, with
+            file and line.
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
-    _read_all(reader, text)
-    table = reader.table()
+    faults = _read_all(reader, text)
+    table = reader.as_it_is() if faults else reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
-    _check_no_arc_has_two_rules(result, reader.lines, path)
+    faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
+    if faults:
+        told = [message for _, message in sorted(faults)]
+        more = [f"{path}: {count_of(len(told) - SHOWN, 'more fault')}"] if len(told) > SHOWN else []
+        raise ConfigError("\n".join([*told[:SHOWN], *more]))
     return result
 
 
-def _read_all(reader: Reader, text: str) -> None:
+def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
+    """Has the reader take in every line; the lines that are at fault, each with its message."""
+    faults = []
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
         if content:
             reader.number = number
-            reader.read(content)
+            try:
+                reader.read(content)
+            except ConfigError as error:
+                faults.append((number, str(error)))
+    return faults
 
 
-def _check_no_arc_has_two_rules(rules: RuleSet, lines: Sequence[int], path: str) -> None:
+def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Lines whose rule matches a pair of tags that another rule matches on the same side, and the remedy."""
     owner: dict[tuple[str, str, str], int] = {}
+    told = set()
     for line, rule in zip(lines, rules.rules):
-        for head in rules.heads(rule):
-            for dependent in rules.dependents(rule):
-                for side in rule.sides:
-                    first = owner.setdefault((head, dependent, side), line)
-                    if first != line:
-                        already = f"is already matched by the rule in line {first}"
-                        raise ConfigError(f"{path}:{line}: {head}>{dependent} {already}")
+        for head, dependent, side in product(rules.heads(rule), rules.dependents(rule), rule.sides):
+            first = owner.setdefault((head, dependent, side), line)
+            if first == line or (first, line) in told:
+                continue
+            told.add((first, line))
+            exception = f"except {head} {dependent} {rule.weight:g}"
+            exception += "" if rule.sides == SIDES else f" {rule.sides[0]}"
+            remedy = f"; change line {first}" + (f", or write '{exception}'" if rules.table else "")
+            yield line, f"{head}>{dependent} is already matched by the rule in line {first}{remedy}"
 
 
 def load_rules(path: str | Path) -> RuleSet:

@@ -166,9 +166,9 @@ def _number(token: str, what: str, least: float) -> float:
     try:
         value = float(token)
     except ValueError:
-        raise ValueError(f"{what} {token!r} is not a number") from None
+        raise ValueError(f"{what} must be a number (found {token})") from None
     if not math.isfinite(value) or value < least:
-        raise ValueError(f"{what}, {token}, is not a number{' from 0 upwards' if least == 0 else ''}")
+        raise ValueError(f"{what} must be {'0 or more' if least == 0 else 'a finite number'} (found {token})")
     return value
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
 from dynet_vdgi.data.tags import UD_TAGS
-from dynet_vdgi.grammar.rule_files import ROOT, content_of
+from dynet_vdgi.grammar.rule_files import ROOT, content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.names import count, did_you_mean
 
@@ -65,7 +64,8 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
     for tag in sorted(mentioned_tags(rules) - known):
         place = next(_lines_with(rules.text, tag), None)
         where = f"rules, line {place}" if place else "rules"
-        lines.append(f"{where}: {tag} is neither a tag of UD nor of the text{did_you_mean(tag, near)}")
+        meant = f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
+        lines.append(f"{where}: {tag} is neither a tag of UD nor of the text{meant}")
     return lines
 
 
@@ -91,7 +91,6 @@ def mentioned_tags(rules: RuleSet) -> frozenset[str]:
 
 def _lines_with(text: str, tag: str) -> Iterator[int]:
     """Numbers of the lines of a rule file that name the tag."""
-    word = re.compile(rf"(?<!\S){re.escape(tag)}(?!\S)")
     for number, line in enumerate(text.split("\n"), 1):
-        if word.search(content_of(line).replace("=", " ").replace("|", " ")):
+        if tag in tags_named(content_of(line)):
             yield number
