@@ -125,7 +125,7 @@ def test_confidence_is_written_and_replaced(
         assert sentence.heads == parse.heads
         assert sentence.source is not None
         columns = [sentence.source.lines[row].split("\t")[9] for row in sentence.source.rows]
-        expected = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence or ()]
+        expected = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence or ()]
         assert [re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns] == expected
 
 

@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps([doubt._asdict() for doubt in found], indent=1, ensure_ascii=False))
         return
-    rows = [["place", "sentence", "word", "form", "tag", "head", "", "relation", found[0].key if found else ""]]
+    names_of_columns = ["place", "sentence", "word", "form", "tag", "head", "", "relation"]
+    rows = [[*names_of_columns, found[0].key if found else ""]]
     for doubt in found:
         place = f"{files.shown(doubt.path)}:{doubt.line}"
         head = [str(doubt.head), doubt.head_form]
