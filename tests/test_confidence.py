@@ -51,7 +51,6 @@ def test_without_a_shift_as_much_is_said_as_the_teacher_says():
     said = 1 / (1 + np.exp(-calibration.odds(arcs_of(calibration))))
     taught = arc_probabilities(marginals, [tree for tree, _ in parses])
     assert said.mean() == pytest.approx(taught.mean(), abs=0.005)
-    assert np.corrcoef(said, taught)[0, 1] > 0.6
 
 
 def test_the_shift_moves_log_odds():

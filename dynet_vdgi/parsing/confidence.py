@@ -153,8 +153,8 @@ class Calibration:
         is_forced = np.isinf(arcs.margins)
         margins = arcs.margins
         if self.tags:
-            # A decision without alternative is as sure as the others of its sentence, which led to it; files of
-            # earlier versions, which know no tags, take it for the surest.
+            # A decision without alternative is as sure as the others of its sentence, which led to it. Files
+            # of earlier versions, which know no tags, take it for the surest.
             begins, sizes = arcs.first[:-1][lengths > 0], lengths[lengths > 0]
             least = np.minimum.reduceat(margins, begins) if len(begins) else np.zeros(0)
             margins = np.where(is_forced, np.repeat(least, sizes), margins)
