@@ -40,7 +40,7 @@ from dynet_vdgi.parsing.confidence import (
 )
 from dynet_vdgi.teachers.dmv import Dmv
 
-VOTERS, LONGEST_VOTER = 500, 40
+VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80
 AT_MOST = 4000  # words of a language that weights are learnt from
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     random.Random(1).shuffle(text)
     trees = [pair.whole for pair in text[:n_trees]]
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], trees=trees)
-    scored = [pair.bare for pair in pairs(files.scored)]
+    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST]
     bare = [replace(sentence, heads=None) for sentence in scored]
     found = parser.engine.with_margins(bare, keep_heads=False)
     right = np.concatenate([np.equal(tree, s.heads) for (tree, _), s in zip(found, scored)])

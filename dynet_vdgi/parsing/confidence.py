@@ -53,7 +53,8 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(0.678, 0.689, 0.504, 0.219, -0.681, -1.0)
-"""Learnt on sixteen treebanks of UD 2, without trees of a language: benchmarks/confidence.py."""
+"""Learnt on dev files of sixteen treebanks of UD 2, for parsers without trees: means of what fifteen of them
+give. `benchmarks/confidence.py --learn` learns such weights anew."""
 
 
 class Arcs(NamedTuple):
