@@ -37,6 +37,7 @@ VERBS = (
     "train",
     "parse",
     "choose",
+    "doubts",
     "evaluate",
     "check",
     "convert",

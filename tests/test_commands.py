@@ -275,7 +275,10 @@ def test_head_probabilities_go_into_misc(vdgi: Vdgi, model: Path, folder: Path) 
         assert [row[:9] for row in after] == [row[:9] for row in before]
         for old, new in zip(before, after):
             misc = dict(pair.partition("=")[::2] for pair in new[9].split("|"))
-            assert 0 <= float(misc.pop("HeadProb")) <= 1
+            share = misc.pop("HeadProb", None)
+            assert (share is None) == (new[3] == "PUNCT")
+            assert share is None or 0 <= float(share) <= 1
+            misc.pop("_", None)
             assert misc == (
                 {} if old[9] == "_" else dict(pair.partition("=")[::2] for pair in old[9].split("|"))
             )

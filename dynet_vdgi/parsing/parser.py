@@ -192,7 +192,7 @@ class Parser:
                 if reason := self.conflict(sentence):
                     raise KeepError(reason)
         found = self._found(bare, how)
-        sure = self._probabilities([margins for _, margins in found]) if how.confidence else None
+        sure = self._probabilities(bare, found) if how.confidence else None
         return [
             self._parsed(sentence, tree, places, sure, how)
             for sentence, (tree, _), places in zip(sentences, found, positions)
@@ -306,9 +306,13 @@ class Parser:
         given = sentence.heads if how.keep_heads else None
         return keep.complete(self._engines.exact.scores(sentence), given or (FREE,) * len(sentence))
 
-    def _probabilities(self, margins: Sequence[Floats]) -> Iterator[float]:
+    def _probabilities(
+        self, bare: Sequence[Sentence], found: Sequence[tuple[Tree, Floats]]
+    ) -> Iterator[float]:
         """How probable it is that heads are right, of the words of all sentences one after the other."""
-        return iter(self._engines.calibration(np.concatenate([np.zeros(0), *margins])).tolist())
+        calibration, trees = self._engines.calibration, [tree for tree, _ in found]
+        arcs = calibration.arcs([s.tags for s in bare], trees, [margins for _, margins in found])
+        return iter(calibration(arcs).tolist())
 
     def _parsed(
         self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
@@ -357,11 +361,17 @@ def _sampled(
     return [
         Parse(
             full[tree],
-            tuple((weights @ (all_heads == np.array(full[tree]))).tolist()),
+            _of_kept(weights @ (all_heads == np.array(full[tree])), places),
             times[tree] / sampling.n_samples,
         )
         for tree in trees
     ]
+
+
+def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
+    """What is said of a sentence's words (n,), but of what the protocol removes."""
+    kept = set(places)
+    return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
 
 
 def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from dynet_vdgi.data.columns import (
 from dynet_vdgi.data.punctuation import FAMILIES
 from dynet_vdgi.labels.inventory import OTHER_LABEL, ROOT_LABEL
 from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.parsing.confidence import STEPS, Arcs
 from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
@@ -43,6 +45,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NOTE = "HeadConf"
+
+
+@cache
+def _notes() -> Names:
+    """A note for each confidence there is."""
+    return Names([f"{NOTE}={step / STEPS:.4f}" for step in range(STEPS)])
 
 
 class QuickParsed(NamedTuple):
@@ -96,10 +104,10 @@ class QuickParser:
         bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
         notes, known = np.zeros(0, np.int64), Names(())
         if how.confidence:
-            calibration = self._parser.calibration
-            known = Names([f"{NOTE}={sure:.2f}" for sure in calibration.levels.tolist()])
+            known, calibration = _notes(), self._parser.calibration
+            tags = self._types.table("calibration", lambda row: calibration.number(row.tag), np.int64)
             notes = np.full(len(types), -1)
-            notes[kept] = calibration.level_of(margins)
+            notes[kept] = calibration.steps(Arcs(tags[types[kept]], bare, margins, first))
         marks, families = np.flatnonzero(is_removed), np.zeros(len(types), np.int64)
         numbers = self._marks.numbers(columns, marks)
         families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]

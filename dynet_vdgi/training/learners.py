@@ -94,7 +94,9 @@ def _calibration(material: Material, student: Perceptron) -> Arrays:
     if not material.votes:
         return {}
     sentences, marginals = zip(*material.votes)
-    return Calibration.of_parses(student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES).arrays()
+    return Calibration.fit(
+        [s.tags for s in sentences], student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES
+    ).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
