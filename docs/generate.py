@@ -44,7 +44,7 @@ def command_line() -> str:
         "",
         f"{parser.description} Each verb explains itself: `vdgi help VERB`, or `vdgi VERB --help`.",
         "",
-        "Completion in bash and zsh: `pip install 'dynet_vdgi[completion]'`, then put",
+        "Completion in bash and zsh: `pip install '.[completion]'` in the clone, then put",
         '`eval "$(register-python-argcomplete vdgi)"` into your `.bashrc` or `.zshrc`.',
         "",
         *_table(("verb", "what it does"), _verb_rows(verbs)),

@@ -4,7 +4,7 @@ Relations stand over the arcs of a picture, and behind the tags in text. Where M
 --confidence, vdgi choose), arcs show how sure the parser is: by colour, width and dashes in a picture, by ?
 and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). The count
 below a tree is that of `vdgi evaluate` under the same --protocol. The name of the output sets the format:
-text on standard output, a picture for .svg or .png (PNG needs `pip install 'dynet_vdgi[report]'`). A picture
+text on standard output, a picture for .svg or .png (PNG needs the extra `png`). A picture
 shows all sentences, one below the other. With {} in the output's name, each sentence gets its own file:
 {} becomes the name of the input, without folder and .conllu, and the number of the sentence.
 
