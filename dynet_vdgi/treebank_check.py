@@ -155,6 +155,8 @@ class Summary:
 
     def lines(self) -> list[str]:
         """The summary for people."""
+        if not self.sentences:
+            return ["  no sound sentence: nothing to describe"]
         facts = [
             ("sentences", f"{self.sentences:,}"),
             ("words", f"{self.words:,}{self._other_tokens()}"),
@@ -167,7 +169,7 @@ class Summary:
             share = 100 * self.projective / self.with_trees
             covered = 100 * self.rule_arcs / max(self.arcs, 1)
             facts += [
-                ("trees", f"{self.with_trees:,} sentences, {share:.1f} % projective"),
+                ("trees", f"{count(self.with_trees, 'sentence')}, {share:.1f} % projective"),
                 ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
             ]
         else:
@@ -176,8 +178,6 @@ class Summary:
         if self.unnormalised:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
-        if not self.sentences:
-            return result
         unused = self.rules.unused(sorted(self.tags))
         if unused:
             listed = " ".join(map(str, unused))
@@ -188,7 +188,9 @@ class Summary:
     def _other_tokens(self) -> str:
         if not self.multiword_tokens and not self.empty_nodes:
             return ""
-        return f" ({self.multiword_tokens:,} multiword tokens, {self.empty_nodes:,} empty nodes)"
+        return (
+            f" ({count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')})"
+        )
 
     def _tag_set(self) -> str:
         universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
@@ -214,13 +216,13 @@ class Summary:
             limit += " without punctuation"
         if self.protocol.projective_only:
             limit += ", projective"
-        sentences = _share(self.trained_sentences, self.sentences, "sentences")
-        words = _share(self.trained_words, self.words_of_protocol, "words")
+        sentences = _share(self.trained_sentences, self.sentences, "sentence")
+        words = _share(self.trained_words, self.words_of_protocol, "word")
         return f"uses {sentences}, {words}: those with {limit}"
 
 
 def _share(part: int, whole: int, what: str) -> str:
-    return f"{part:,} of {whole:,} {what} ({100 * part / max(whole, 1):.1f} %)"
+    return f"{part:,} of {count(whole, what)} ({100 * part / max(whole, 1):.1f} %)"
 
 
 def check(

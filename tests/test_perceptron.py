@@ -787,14 +787,17 @@ def test_long_compilation_is_announced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(jit, "PATIENCE", 0.01)
-    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
-        time.sleep(0.5)
-    assert [record.message.split(",")[0] for record in caplog.records] == ["compiling the perceptron"]
+    monkeypatch.setattr(jit, "_said", set())
+    for _ in range(2):  # another part of it, later
+        with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron"):
+            time.sleep(0.5)
+    assert [record.message.split(" (")[0] for record in caplog.records] == ["compiling the perceptron"]
 
 
 def test_compilation_is_announced_at_once_where_the_user_has_been_waiting(
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(jit, "_said", set())
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("the perceptron", waited=jit.PATIENCE):
         time.sleep(0.2)
     assert len(caplog.records) == 1

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
@@ -83,6 +84,7 @@ class _Choice:
     def __init__(self, wanted: Sequence[str]) -> None:
         self.wanted = list(wanted)
         self._met: set[str] = set()
+        self.most = 0  # sentences of a file
 
     def takes(self, number: int, sent_id: str | None) -> bool:
         """Whether the sentence is to be drawn."""
@@ -157,13 +159,16 @@ def _chosen(
         for number, (sentence, right) in enumerate(_read(name, gold), 1):
             if choice.is_past(number):
                 break
+            choice.most = max(choice.most, number)
             sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
                 caption = _caption(name, number, sent_id, sentence)
                 yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
     missing = choice.missing()
     if missing:
-        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))}")
+        whose = "it has" if len(names) == 1 else "the longest has"
+        there = f"{whose} {counted(choice.most, 'sentence')}, 1 to {choice.most}"
+        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))} ({there})")
 
 
 def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) -> str:

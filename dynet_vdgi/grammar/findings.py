@@ -9,6 +9,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.names import count
 from dynet_vdgi.text_tables import aligned
 
 MOST = 8
@@ -29,11 +30,11 @@ MEANINGS = {
 def table_line(name: str, rules: RuleSet) -> str:
     """A rule table on one line: how many parts of which kinds it has, its measures."""
     if rules.table is None:
-        return f"{name}: {len(rules)} rules, without parts or measures"
+        return f"{name}: {count(len(rules), 'rule')}, without parts or measures"
     kinds = {kind: sum(part.kind == kind for part in rules.parts) for kind in "abcd"}
     parts = ", ".join(f"{number} ({kind})" for kind, number in kinds.items() if number)
     measures = ", ".join(dict.fromkeys(measure.name for measure in rules.table.measures)) or "none"
-    return f"{name}: {len(rules.parts)} parts, {parts}; measures: {measures}"
+    return f"{name}: {count(len(rules.parts), 'part')}, {parts}; measures: {measures}"
 
 
 def found_in(prior: Prior, without: Prior | None = None) -> str:
