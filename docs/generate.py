@@ -443,11 +443,11 @@ returns the object, `predict` gives sentences with trees. They take text without
 ```python
 import dynet_vdgi as vdgi
 
-text = vdgi.prepare("my.conllu").sentences                       # no punctuation
-prior = vdgi.Prior.of_text(vdgi.rules("best"), text)             # the rules, and what the text shows
-teacher = vdgi.Dmv(iterations=20).fit(text, prior)               # learns from tags, without trees
+text = vdgi.prepare("my.conllu").sentences  # no punctuation
+prior = vdgi.Prior.of_text(vdgi.rules("best"), text)  # the rules, and what the text shows
+teacher = vdgi.Dmv(iterations=20).fit(text, prior)  # learns from tags, without trees
 trees = teacher.predict(text)
-student = vdgi.Perceptron(epochs=5).fit(trees, prior=prior)      # learns the teacher's trees
+student = vdgi.Perceptron(epochs=5).fit(trees, prior=prior)  # learns the teacher's trees
 gold = vdgi.prepare(vdgi.read("gold.conllu", heads="required")).sentences
 print(vdgi.evaluate(gold, student.predict(gold)))
 ```
