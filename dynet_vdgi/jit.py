@@ -213,6 +213,10 @@ def _has_little_memory() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
+_said: set[str] = set()
+"""What this process has said that it compiles; a thing may be of several parts, each compiled when needed."""
+
+
 @contextmanager
 def announced(what: str, waited: float = 0.0) -> Iterator[None]:
     """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long.
@@ -221,12 +225,15 @@ def announced(what: str, waited: float = 0.0) -> Iterator[None]:
     """
 
     def say() -> None:
+        if what in _said:
+            return
+        _said.add(what)
         how_often = (
-            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours alone)"
+            "at every start, since no cache can be written: set NUMBA_CACHE_DIR to a folder of yours alone"
             if _without_cache or code_cache.writable_folder() is None
-            else "once for this computer"
+            else "kept for later runs"
         )
-        logger.info("compiling %s, %s; it may take ten seconds", what, how_often)
+        logger.info("compiling %s (%s); it may take ten seconds", what, how_often)
 
     timer = threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True

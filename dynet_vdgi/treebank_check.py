@@ -165,6 +165,8 @@ class Summary:
 
     def lines(self) -> list[str]:
         """The summary for people."""
+        if not self.sentences:
+            return ["  no sound sentence: nothing to describe"]
         facts = [
             ("sentences", f"{self.sentences:,}"),
             ("words", f"{self.words:,}{self._other_tokens()}"),
@@ -191,8 +193,6 @@ class Summary:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
         result += [f"  {line}" for line in self.form.lines()]
-        if not self.sentences:
-            return result
         unused = self.rules.unused(sorted(self.tags))
         if unused:
             listed = " ".join(map(str, unused))
@@ -203,7 +203,9 @@ class Summary:
     def _other_tokens(self) -> str:
         if not self.multiword_tokens and not self.empty_nodes:
             return ""
-        return f" ({self.multiword_tokens:,} multiword tokens, {self.empty_nodes:,} empty nodes)"
+        return (
+            f" ({count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')})"
+        )
 
     def _tag_set(self) -> str:
         universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
@@ -229,13 +231,13 @@ class Summary:
             limit += " without punctuation"
         if self.protocol.projective_only:
             limit += ", projective"
-        sentences = _share(self.trained_sentences, self.sentences, "sentences")
-        words = _share(self.trained_words, self.words_of_protocol, "words")
+        sentences = _share(self.trained_sentences, self.sentences, "sentence")
+        words = _share(self.trained_words, self.words_of_protocol, "word")
         return f"uses {sentences}, {words}: those with {limit}"
 
 
 def _share(part: int, whole: int, what: str) -> str:
-    return f"{part:,} of {whole:,} {what} ({100 * part / max(whole, 1):.1f} %)"
+    return f"{part:,} of {count(whole, what)} ({100 * part / max(whole, 1):.1f} %)"
 
 
 def check(

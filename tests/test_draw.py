@@ -28,6 +28,7 @@ from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_docume
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -502,7 +503,7 @@ def test_svg_document() -> None:
 # ------------------------------------------------------------------------------------------- PNG
 @pytest.mark.slow
 def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
+    pytest.importorskip("matplotlib", reason="matplotlib, of the extra png, is not installed")
     chosen = [
         DrawnTree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
         DrawnTree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
@@ -722,7 +723,7 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, _, err = vdgi("draw", "gold.conllu", "-o", "x.png")
-    assert (status, err) == (2, "PNG needs matplotlib: pip install 'dynet_vdgi[report]', or draw SVG\n")
+    assert (status, err) == (2, f"PNG needs matplotlib (or draw SVG): {how_to_install('png')}\n")
     assert not Path("x.png").exists()
 
 

@@ -35,6 +35,7 @@ from dynet_vdgi.experiments import (
     tasks,
 )
 from dynet_vdgi.experiments.tasks import Task
+from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.presets import load_settings, preset_names
 
 ROOT = Path(__file__).parents[1]
@@ -668,7 +669,7 @@ def test_no_cluster(folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, out, err = vdgi("experiment", "plan.toml", "--out", "out", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, out) == (2, "")
-    message = "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
+    message = f"--scheduler needs the package distributed: {how_to_install('cluster')}"
     assert last_line(err) == message
 
 

@@ -192,7 +192,7 @@ def test_best_trees_are_ranked_and_named(vdgi: Vdgi, folder: Path, models: dict[
         (["--exact", "--probs"], "--exact and --probs are about different trees"),
         (["--samples", "9"], "--samples and --seed are for --probs, --mbr and --nbest"),
         (["--nbest", "2", "--seed", "3"], "--samples and --seed are for neural models"),
-        (["--probs"], "draws no trees: --probs and --mbr need a neural model"),
+        (["--probs"], "draws no trees: probabilities of sampled trees and MBR need a neural model"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

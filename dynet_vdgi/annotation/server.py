@@ -17,6 +17,7 @@ from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import MarkedSentence
 from dynet_vdgi.annotation.session import StaleError
 from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.labels.label_table import LABELS
 
 try:
@@ -26,7 +27,7 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 except ImportError:
-    raise UsageError("the page needs Starlette and uvicorn: pip install 'dynet_vdgi[annotate]'") from None
+    raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
 
 ADDRESS = "127.0.0.1"
 MOST_FOUND = 50

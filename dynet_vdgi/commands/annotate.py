@@ -2,7 +2,7 @@
 
 Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their doubtful arcs
 marked. What you correct and confirm is learnt from: after every ten sentences the rest is parsed anew, and
-in a sentence that you correct the remaining arcs follow at once. Needs `pip install 'dynet_vdgi[annotate]'`.
+in a sentence that you correct the remaining arcs follow at once. Needs the extra `annotate`.
 
   vdgi annotate my.conllu
   vdgi annotate my.conllu --export trees.conllu

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
@@ -21,7 +22,8 @@ TEXT_WIDTH = 80
 
 _CONFIDENCE = re.compile(r"(?:^|\|)HeadConf=([01](?:\.\d+)?)(?=\||$)")
 
-OneOrMore = Sentence | Iterable[Sentence]
+OneOrMore = Sentence | Sentences
+"""A sentence, several of them, or a file."""
 
 
 class Drawing:
@@ -65,7 +67,7 @@ class Drawing:
 def draw(
     sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD
 ) -> Drawing:
-    """Draws the tree of a sentence, or of several; with gold trees of the same sentences, marks every arc.
+    """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
     The note below a tree counts the heads that `evaluate` counts under the protocol.
 
@@ -144,7 +146,9 @@ def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False)
 
 
 def _several(sentences: OneOrMore) -> list[Sentence]:
-    return [sentences] if isinstance(sentences, Sentence) else list(sentences)
+    if isinstance(sentences, Sentence):
+        return [sentences]
+    return list(sentences_of(sentences, heads="required"))
 
 
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:

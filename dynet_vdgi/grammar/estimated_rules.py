@@ -35,7 +35,8 @@ def estimated_in(
 ) -> RuleSet:
     """The same, of sentences; `names` are for the rule file's comment, `where` for a fault."""
     prepared = expectations.sentences_for_estimate(sentences, max_len)
-    logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
+    n_sentences, n_words = count(len(prepared.sentences), "sentence"), count(prepared.n_words, "word")
+    logger.info("counted in: %s, %s", n_sentences, n_words)
     for dropped in prepared.dropped:
         logger.info("  dropped %s", dropped)
     if not prepared.sentences:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.names import count, did_you_mean
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
@@ -94,7 +94,8 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         weight, body = _number(body[0], f"the weight of '{name}'", 0.0), body[1:]
     groups = [_group(part, name) for part in _split(body, "|")] if body else []
     if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
-        raise ValueError(f"'{name}' has {len(groups)} groups of tags (expected {syntax.example(name)})")
+        found = f"{count(len(groups), 'group')} of tags"
+        raise ValueError(f"'{name}' has {found} (expected {syntax.example(name)})")
     options: dict[str, Value] = {}
     for tail in tails:
         option, values = (tail[0], tail[1:]) if tail else ("", [])

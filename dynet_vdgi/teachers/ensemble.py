@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.teachers.common import Floats, Teacher
@@ -26,7 +27,7 @@ class Ensemble(Teacher):
 
     def fit(self, text: Iterable[Sentence], prior: Prior) -> Ensemble:
         """Every member learns. Raises: ValueError, there is no sentence."""
-        sentences = list(text)
+        sentences = list(in_memory(text))
         for member in self.members:
             member.fit(sentences, prior)
         return self

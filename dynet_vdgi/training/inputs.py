@@ -27,7 +27,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, DataFile, Provenance
 from dynet_vdgi.model_file import load as load_model
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.names import count, did_you_mean
 from dynet_vdgi.training import tree_checks
 
 logger = logging.getLogger("dynet_vdgi")
@@ -343,9 +343,10 @@ def _partial_trees(
     treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
     n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
     if n_free:
-        logger.info("  %d words of these trees have no head: it is not learnt from", n_free)
+        words = count(n_free, "word of these trees has", "words of these trees have")
+        logger.info("  %s no head: nothing is learnt from that", words)
     if treeless:
-        logger.info("  %d sentences have no tree", len(treeless))
+        logger.info("  %s no tree", count(len(treeless), "sentence has", "sentences have"))
     if not trees:
         raise DataError(
             str(given), None, "no sentence has a tree", "give heads to some, or name the file with --train"
@@ -482,7 +483,8 @@ def _read(
     if ignored := settings.data.ignore:
         prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
     n_sentences, n_words = len(prepared.sentences), prepared.n_words
-    logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
+    amount = f"{count(n_sentences, 'sentence')}, {count(n_words, 'word')}"
+    logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
     for dropped in prepared.dropped:
         logger.info("  dropped %s", dropped)
     for note in prepared.notes:

@@ -15,6 +15,7 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.model_archive import Arrays
 from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.model_file import save as save_model
+from dynet_vdgi.names import count
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.training.word_learner import label_arrays, learn_words
 
@@ -56,10 +57,10 @@ def learn_perceptron(
     trees = [*material.taught, *material.trees]
     student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, material.prior)
     seconds = time.process_time() - start
-    logger.info("perceptron: %d trees, %.1f CPU s with compiling", len(trees), seconds)
+    logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
     gold_trees = list(provenance.gold_trees)
     if material.trees:
-        gold_trees.append(f"training: {len(material.trees)} trees learnt from")
+        gold_trees.append(f"training: {count(len(material.trees), 'tree')} learnt from")
     dev_dda = None
     if material.dev:
         dev_dda = score(material.dev, student.heads(material.dev)).dda

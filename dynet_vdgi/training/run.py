@@ -18,6 +18,7 @@ from dynet_vdgi.locks import TakenError, locked_folder
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.names import count
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.presets import refuse
 from dynet_vdgi.runlog import RunLog
@@ -169,8 +170,8 @@ def _warn(prepared: Preparation) -> None:
     material, settings = prepared.material, prepared.settings
     n_sentences = len(material.sentences) + len(material.trees)
     if n_sentences < FEW:
-        message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
-        logger.warning(message, n_sentences)
+        message = "only %s to learn from: expect a poor parser; a few hundred make a fair one"
+        logger.warning(message, count(n_sentences, "sentence"))
     few_trees, text = prepared.kind == "words", material.sentences or material.trees
     if "rules" in without_effect(settings, has_text=bool(material.sentences), few_trees=few_trees):
         return

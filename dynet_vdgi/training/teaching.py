@@ -24,6 +24,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Floats, Material
+from dynet_vdgi.names import count
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.teachers.common import Teacher
 
@@ -101,8 +102,8 @@ def teach(
         words = sum(map(len, text))
         log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
         label = f"{language}: " if language else ""
-        message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
-        logger.info(message, label, teacher.name, len(text), seconds)
+        message = "%steacher: %s, %s, %.1f CPU s with compiling"
+        logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
     memory.give_back()
     only = priors[0] if len(priors) == 1 else None
     return replace(material, taught=balanced(trees), marginals=marginals, prior=only, votes=votes)

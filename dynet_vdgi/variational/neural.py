@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynet_vdgi.config import NEURAL_SECTIONS
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
@@ -52,7 +53,7 @@ class Neural:
         start: Mapping[str, Any] | None = None,
     ) -> Neural:
         """Learns from the tags of a text without punctuation, under the rules, and from gold trees."""
-        sentences, gold = list(text), list(trees)
+        sentences, gold = list(in_memory(text)), list(in_memory(trees))
         lexicalised = self.settings.model.word_dim > 0
         vocabulary = vocabulary or build_vocabulary([*sentences, *gold], lexicalised=lexicalised)
         material = Material({"": sentences}, vocabulary, rules, gold, start=start or {})
