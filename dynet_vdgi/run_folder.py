@@ -45,7 +45,7 @@ def rules_named(name: str) -> NamedRules:
         ConfigError: there are no such rules, or the rule file is malformed.
         ModelError: the folder has no model, or the model file is damaged.
     """
-    if Path(name).is_dir() or zipfile.is_zipfile(name):
+    if Path(name).is_dir() or (Path(name).is_file() and zipfile.is_zipfile(name)):
         path = model_path(name)
         model = model_file.load(path)
         return NamedRules(name, model.rules, model.settings.data.tags)

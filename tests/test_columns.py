@@ -122,7 +122,7 @@ def test_texts_are_numbered_as_they_come_and_forgotten_when_too_many(monkeypatch
 
 
 def colliding_words():
-    """1,500 words of eight letters that the hash of version 0.2 without a secret led to one of 4,096 slots."""
+    """1,500 words of eight letters that a hash without a secret led to one of 4,096 slots."""
     letters = np.arange(ord("a"), ord("z") + 1, dtype=np.uint64)
     words = np.zeros(1, np.uint64) + sum(ord("x") << np.uint64(8 * k) for k in range(5, 8))
     for k in range(5):

@@ -129,7 +129,9 @@ class Texts(Known[str]):
         self._hashes = np.zeros(1 << 11, np.uint64)
         self._sizes, self._begins = np.zeros(1 << 11, np.int64), np.zeros(1 + (1 << 11), np.int64)
         self._store = np.zeros(1 << 13, np.uint64)
-        self._secrets = np.frombuffer(os.urandom(24), np.uint64) | np.uint64(1)  # see `column_kernels.hash_of`
+        self._secrets = np.frombuffer(os.urandom(24), np.uint64) | np.uint64(
+            1
+        )  # see `column_kernels.hash_of`
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
         """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.locks import take
 from dynet_vdgi.names import near
 
 AnyPath = str | os.PathLike[str]
@@ -255,11 +256,8 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
 
     shown_path, target = target, os.path.realpath(target)
     _remove_leftovers(os.path.dirname(target))
-    temporary = os.path.join(os.path.dirname(target), f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
-    try:
-        raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
-    except OSError as error:
-        raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
+    temporary, raw = _temporary_file(os.path.dirname(target), shown_path)
+    lock = os.dup(raw.fileno())
     try:
         with _closing(io.BufferedWriter(raw)) as handle:
             if mode is not None:
@@ -276,10 +274,32 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(lock)
+
+
+def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
+    """The name of a new file and the file, which is locked until all descriptors of it are closed.
+
+    Raises: UsageError, the directory does not let any be made.
+    """
+    while True:
+        temporary = os.path.join(directory, f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
+        try:
+            raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
+        except OSError as error:
+            raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
+        take(raw.fileno(), wait=True)
+        if os.path.exists(temporary):
+            return temporary, raw
+        raw.close()  # another process took it for a leftover before it was locked
 
 
 _TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
 """How the names of this process's temporary files begin; a fork has the name of its parent."""
+
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""For a pipe or a link that has the name of a temporary file."""
 
 _LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
 
@@ -288,7 +308,11 @@ _looked_through: set[str] = set()
 
 
 def _remove_leftovers(directory: str) -> None:
-    """Removes temporary files of processes of this machine that were killed; once a directory."""
+    """Removes temporary files of processes of this machine that were killed; once a directory.
+
+    A living process has its file locked. Its number alone does not say whether it lives: in a container that
+    shares the directory and the host's name, numbers are others.
+    """
     if directory in _looked_through:
         return
     _looked_through.add(directory)
@@ -297,7 +321,16 @@ def _remove_leftovers(directory: str) -> None:
             match = _LEFTOVER.fullmatch(name)
             if match and match[2] == platform.node() and not _is_alive(int(match[1])):
                 with suppress(OSError):
-                    os.unlink(os.path.join(directory, name))
+                    _remove_if_unlocked(os.path.join(directory, name))
+
+
+def _remove_if_unlocked(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
+    try:
+        if take(descriptor, wait=False):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _is_alive(process: int) -> bool:
