@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> list[str]:
@@ -38,6 +38,15 @@ def count(number: int, noun: str, plural: str = "") -> str:
     ('1 row', '2,000 rows', '0 trees')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(items: Sequence[str], most: int) -> str:
+    """The items with spaces between them, the first ones if there are more than so many.
+
+    >>> listed(["a", "b"], 2), listed(["a", "b", "c", "d"], 2)
+    ('a b', 'a b and 2 more')
+    """
+    return " ".join(items[:most]) + (f" and {len(items) - most:,} more" if len(items) > most else "")
 
 
 def plain(text: str) -> str:
