@@ -31,7 +31,7 @@ from dynet_vdgi.commands import add_parser  # noqa: E402
 from dynet_vdgi.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.limits import limit  # noqa: E402
-from dynet_vdgi.names import did_you_mean, plain  # noqa: E402
+from dynet_vdgi.names import did_you_mean, told  # noqa: E402
 
 VERBS = (
     "train",
@@ -60,7 +60,7 @@ logger = logging.getLogger("dynet_vdgi")
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = "warning: " if record.levelno >= logging.WARNING else ""
-        return prefix + plain(record.getMessage())
+        return prefix + told(record.getMessage())
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -94,7 +94,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Raises: OSError, help or the version cannot be printed; argparse would say nothing."""
-        (file or sys.stderr).write(plain(message))
+        (file or sys.stderr).write(told(message))
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]
@@ -211,7 +211,7 @@ def _status_of(arguments: argparse.Namespace) -> int:
         if arguments.debug:
             traceback.print_exc()
         message, status = _explained(error)
-        print(plain(message), file=sys.stderr)
+        print(told(message), file=sys.stderr)
         return _flushed(status)
 
 
@@ -228,7 +228,7 @@ def _output_failed(error: OSError, status: int = 0) -> int:
     """Gives the output up, and tells why if all was well so far; the exit status."""
     message, failed = _explained(error)
     if not status and not isinstance(error, BrokenPipeError):
-        print(plain(message), file=sys.stderr)
+        print(told(message), file=sys.stderr)
     _give_up_output()
     return status or failed
 
@@ -253,6 +253,9 @@ def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "there is not enough memory (ulimit -v?); nothing was written", EXIT_BUG
     if isinstance(error, OSError):
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            remedy = "allow more (ulimit -n 256) or use fewer --jobs"
+            return f"there are too many open files: {remedy}; nothing was written", EXIT_BUG
         if error.errno in _FULL:
             name = f" {error.filename!r}" if error.filename else " the output"
             return f"cannot write{name}: {error.strerror}", UsageError.exit_status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -58,6 +59,27 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in "\n\t" or not _is_control(c) else repr(c)[1:-1] for c in text)
+
+
+def told(text: str) -> str:
+    """The text as it is printed for people: `plain`, and without the inside of enormous words and lines.
+
+    >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
+    'see Xx... (5,000 characters) ...Xy'
+    """
+    text = _LONG_WORD.sub(lambda found: _ends(found[0], 80), plain(text))
+    lines = (_ends(line, 300) if len(line) > LONGEST_LINE else line for line in text.split("\n"))
+    return "\n".join(lines)
+
+
+def _ends(text: str, size: int) -> str:
+    return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
+
+
+LONGEST_LINE = 20_000
+"""Characters of a line of a message."""
+
+_LONG_WORD = re.compile(r"\S{1001,}")
 
 
 def _is_control(character: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -266,6 +267,60 @@ def test_no_escape_sequence_of_a_file_reaches_the_terminal(vdgi: Vdgi, folder: P
         _, out, err = vdgi(*command.split())
         assert not {"\x1b", "\x07", "\x9b"} & {*out, *err}, command
     ElementTree.parse("a.svg")
+
+
+def test_no_escape_sequence_of_a_name_reaches_the_terminal(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path(f"n{ESCAPE}.conllu"))
+    Path(f"r{ESCAPE}.txt").write_text(f"ROOT VERB 1 # {ESCAPE}\n", encoding="utf-8")
+    for command in (
+        f"check n{ESCAPE}.conllu",
+        f"check n{ESCAPE}.conllu --rules r{ESCAPE}.txt",
+        f"check n.conllu --model {ESCAPE}",
+        f"rules show r{ESCAPE}.txt",
+        f"--{ESCAPE}",
+        f"check --{ESCAPE}",
+        f"check {ESCAPE} --tags {ESCAPE}",
+    ):
+        _, out, err = vdgi(*command.split())
+        assert out + err
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *err}, command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check a.conllu",
+        "check b.conllu --rules a.txt",
+        "train --train b.conllu --preset a.toml --out run",
+        "check NAME",
+    ],
+)
+def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, folder: Path) -> None:
+    word = "x" * 1_000_000
+    tiny.write(Path("b.conllu"))
+    Path("a.conllu").write_text(f"1\t{word}\t_\t{word}\t_\t_\t0\t_\t_\t{word}\n\n", encoding="utf-8")
+    Path("a.txt").write_text(f"ROOT VERB {word}\n", encoding="utf-8")
+    Path("a.toml").write_text(f'rules = "{"a b/" * 250_000}.txt"\n', encoding="utf-8")
+    status, out, err = vdgi(*command.replace("NAME", word[:100_000]).split())
+    assert max(map(len, (out + err).split("\n"))) < 5_000
+    assert status in ((0,) if command == "check a.conllu" else (2, 4))
+
+
+def test_a_link_that_leads_to_itself_is_told(vdgi: Vdgi, folder: Path) -> None:
+    Path("loop").symlink_to("loop")
+    assert vdgi("check", "loop").err == "'loop' is a link to 'loop', where there is no file\n"
+
+
+def test_what_to_do_about_too_many_open_files_is_told(
+    vdgi: Vdgi, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("dynet_vdgi.treebank_check.check", fail)
+    status, _, err = vdgi("check", tree)
+    remedy = "allow more (ulimit -n 256) or use fewer --jobs"
+    assert (status, err) == (1, f"there are too many open files: {remedy}; nothing was written\n")
 
 
 def test_letters_that_are_not_normalised_are_told(vdgi: Vdgi, folder: Path) -> None:

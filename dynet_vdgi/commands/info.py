@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
     from dynet_vdgi import model_file
+    from dynet_vdgi.names import told
     from dynet_vdgi.run_folder import model_path
     from dynet_vdgi.text_tables import aligned
 
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(everything, indent=1))
         return
     facts = [("model", str(path)), *_facts(model), ("weights", f"{model.n_weights:,}")]
-    print(f"{aligned(facts, left=2)}\n\n{model.settings.to_toml().rstrip()}")
+    print(told(f"{aligned(facts, left=2)}\n\n{model.settings.to_toml().rstrip()}"))
 
 
 def _facts(model: ModelFile) -> Iterator[tuple[str, str]]:

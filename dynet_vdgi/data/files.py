@@ -489,6 +489,8 @@ def _matches(pattern: str) -> list[str]:
         raise UsageError(f"{pattern!r} is a directory (name the files in it)")
     if os.path.exists(pattern):
         return [pattern]
+    if os.path.islink(pattern):
+        raise UsageError(f"{pattern!r} is a link to {os.readlink(pattern)!r}, where there is no file")
     what = "no such file:"
     if glob.has_magic(pattern):
         matches = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))

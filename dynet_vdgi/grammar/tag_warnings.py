@@ -36,7 +36,8 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     mentioned = rules.mentioned_tags()
     expected = UD_TAGS | mentioned
     is_universal = 2 * sum(n for tag, n in counts.items() if tag.upper() in UD_TAGS) > total
-    lines, explained = [], set()
+    lines: list[str] = []
+    explained = set()
     for tag, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         if tag in expected:
             continue
@@ -70,7 +71,8 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
     known = UD_TAGS | set(text_tags) | set(PENN_TAGS)
     near = sorted(UD_TAGS | set(text_tags)) if len(text_tags) <= limit("tags") else []
     places = _first_lines(rules.text)
-    unknown, lines = sorted(rules.mentioned_tags() - known), []
+    unknown = sorted(rules.mentioned_tags() - known)
+    lines = []
     for tag in unknown[:MOST_TOLD]:
         place = places.get(tag)
         where = f"rules, line {place}" if place else "rules"
