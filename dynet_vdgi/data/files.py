@@ -11,8 +11,6 @@ import gzip
 import hashlib
 import io
 import os
-import platform
-import re
 import secrets
 import shutil
 import stat
@@ -23,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
+from dynet_vdgi.data.leftovers import TEMPORARY, remove_leftovers
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.limits import limit, to_raise
 from dynet_vdgi.locks import take
@@ -255,7 +254,7 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         return
 
     shown_path, target = target, os.path.realpath(target)
-    _remove_leftovers(os.path.dirname(target))
+    remove_leftovers(os.path.dirname(target))
     temporary, raw = _temporary_file(os.path.dirname(target), shown_path)
     lock = os.dup(raw.fileno())
     try:
@@ -284,7 +283,7 @@ def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
     Raises: UsageError, the directory does not let any be made.
     """
     while True:
-        temporary = os.path.join(directory, f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
+        temporary = os.path.join(directory, f"{TEMPORARY}{secrets.token_hex(8)}.tmp")
         try:
             raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
         except OSError as error:
@@ -293,55 +292,6 @@ def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
         if os.path.exists(temporary):
             return temporary, raw
         raw.close()  # another process took it for a leftover before it was locked
-
-
-_TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
-"""How the names of this process's temporary files begin; a fork has the name of its parent."""
-
-_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-"""For a pipe or a link that has the name of a temporary file."""
-
-_LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
-
-_looked_through: set[str] = set()
-"""Directories in which this process has removed what others left."""
-
-
-def _remove_leftovers(directory: str) -> None:
-    """Removes temporary files of processes of this machine that were killed; once a directory.
-
-    A living process has its file locked. Its number alone does not say whether it lives: in a container that
-    shares the directory and the host's name, numbers are others.
-    """
-    if directory in _looked_through:
-        return
-    _looked_through.add(directory)
-    with suppress(OSError):
-        for name in os.listdir(directory):
-            match = _LEFTOVER.fullmatch(name)
-            if match and match[2] == platform.node() and not _is_alive(int(match[1])):
-                with suppress(OSError):
-                    _remove_if_unlocked(os.path.join(directory, name))
-
-
-def _remove_if_unlocked(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
-    try:
-        if take(descriptor, wait=False):
-            os.unlink(path)
-    finally:
-        os.close(descriptor)
-
-
-def _is_alive(process: int) -> bool:
-    """Whether there is a process of this number; it may be another user's."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
 
 
 class _Output(io.FileIO):
