@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
@@ -26,7 +27,7 @@ def rules_path(name: str) -> Path:
     bundled = {path.stem: path for path in (resources() / "rules").glob("*.txt")}
     if name in bundled:
         return bundled[name]
-    if not Path(name).suffix and not Path(name).exists():
+    if not Path(name).suffix and not os.path.exists(name):
         there_are = f"(there are: {', '.join(sorted(bundled))})"
         raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, bundled)} {there_are}")
     return Path(name)

@@ -8,6 +8,7 @@ parser drops what lower layers said of the old kind. A layer that says something
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -154,8 +155,8 @@ def _with(layer: Values, other: Mapping[str, Any]) -> Values:
 def from_toml(text: str, where: str, *, former: bool = False) -> Settings:
     """Settings from a saved `settings.toml`; `former`: of version 0.1."""
     try:
-        values = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        values = _loads(text)
+    except ValueError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
         return from_dict(_of_version_0_1(values) if former else values)
@@ -192,11 +193,16 @@ def parse_assignment(text: str) -> Values:
     """`section.key=value`, or `seed=` and `rules=`, as nested values; the value in TOML, quotes optional."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
-    if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("seed", "rules")):
+    if (
+        not equals
+        or not all(parts)
+        or len(parts) > MOST_PARTS
+        or (len(parts) == 1 and parts[0] not in ("seed", "rules"))
+    ):
         raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
     try:
-        parsed = tomllib.loads(f"x = {value.strip()}")["x"]
-    except ValueError:  # not TOML, or a number too long to be read
+        parsed = _loads(f"x = {value.strip()}")["x"]
+    except ValueError:
         parsed = value.strip()
     result: Any = parsed
     for part in reversed(parts):
@@ -241,9 +247,42 @@ def _read(path: Path) -> Values:
 def read_toml(path: Path, what: str) -> Values:
     """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
     try:
-        values: Values = tomllib.loads(read_table(path, what))
-        return values
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        return _loads(read_table(path, what))
+    except ValueError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
+
+
+MOST_PARTS = 20
+"""Of a dotted key. `tomllib` keeps all beginnings of a key: 80 kB of `a.a.a` would be gigabytes."""
+
+_KEY = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_TOKEN = re.compile(
+    r"""#.*|"{3}(?s:[^\\]|\\.)*?"{3}|'{3}(?s:.)*?'{3}"""
+    rf"|(?P<deep>{_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{MOST_PARTS}}})|{_KEY}"
+)
+
+
+def _loads(text: str) -> Values:
+    """The content of a TOML text. Raises: ValueError, it is none, or would take too much memory or time.
+
+    Whole numbers have 64 bits, which is what TOML promises.
+    """
+    for token in _TOKEN.finditer(text):
+        if token["deep"]:
+            line = text.count("\n", 0, token.start()) + 1
+            raise ValueError(f"a key of more than {MOST_PARTS} parts (at line {line})")
+    try:
+        values: Values = tomllib.loads(text)
     except RecursionError:
-        raise ConfigError(f"{path}: not a TOML file: nested too deep") from None
+        raise ValueError("nested too deep") from None
+    pending: list[tuple[int, Any]] = [(0, values)]
+    for depth, value in pending:
+        if isinstance(value, (dict, list)):
+            pending += [
+                (depth + 1, inner) for inner in (value.values() if isinstance(value, dict) else value)
+            ]
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("a whole number of more than 64 bits")
+        if depth > MOST_PARTS:
+            raise ValueError("nested too deep")
+    return values

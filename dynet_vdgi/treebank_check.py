@@ -31,7 +31,8 @@ from dynet_vdgi.data.treebank import Filter
 from dynet_vdgi.data.ud_form import UdForm
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
-from dynet_vdgi.names import count
+from dynet_vdgi.limits import limit
+from dynet_vdgi.names import count, listed
 from dynet_vdgi.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
@@ -139,10 +140,12 @@ class Summary:
         heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
         lengths = self._lengths(window, is_removed)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        known, own = self._tags.known, tags[~is_removed]
-        holds = np.array([[(head, tag) in self._pairs for tag in known] for head in (*known, "ROOT")])
-        above = np.where(heads > 0, own[start + heads - 1], len(known))
-        self.rule_arcs += int(holds[above, own][in_tree[~is_removed]].sum())
+        names, own = (*self._tags.known, "ROOT"), tags[~is_removed]
+        above = np.where(heads > 0, own[start + heads - 1], len(names) - 1)
+        pairs, times = np.unique((above * len(names) + own)[in_tree[~is_removed]], return_counts=True)
+        for pair, n in zip(pairs.tolist(), times.tolist()):
+            head, tag = divmod(pair, len(names))
+            self.rule_arcs += n * ((names[head], names[tag]) in self._pairs)
 
     def _count_other_tokens(self, sentence: Sentence) -> None:
         source = sentence.source
@@ -170,7 +173,7 @@ class Summary:
         facts = [
             ("sentences", f"{self.sentences:,}"),
             ("words", f"{self.words:,}{self._other_tokens()}"),
-            ("tags", " ".join(f"{tag} {n}" for tag, n in self.tags.most_common())),
+            ("tags", listed([f"{tag} {n}" for tag, n in self.tags.most_common()], limit("tags"))),
             ("tag set", self._tag_set()),
             ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
             ("training", self._training()),
@@ -195,8 +198,8 @@ class Summary:
         result += [f"  {line}" for line in self.form.lines()]
         unused = self.rules.unused(sorted(self.tags))
         if unused:
-            listed = " ".join(map(str, unused))
-            result.append(f"  rules that cannot apply (tag absent from this file): {listed}")
+            rules = " ".join(map(str, unused))
+            result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
         return [*result, *(f"  {warning}" for warning in warnings)]
 

@@ -101,6 +101,7 @@ def table_in(out: str | bytes | None) -> str:
     [
         ("seeds = [1, 2]", "", "a plan needs seeds"),
         ("seeds = [1, 2]", "seeds = []", "a plan needs seeds"),
+        ("seeds = [1, 2]", f"seeds = {list(range(100_000))}", "a plan of 400,000 runs, seeds times"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "'seeds' must be whole numbers from 0 upwards, each once, "),
         ("seeds = [1, 2]", "seeds = [true]", "'seeds' must be whole numbers from 0 upwards, each once, "),
         ("seeds = [1, 2]", "sedes = [1]", "no key 'sedes'; did you mean 'seeds'?"),

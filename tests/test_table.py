@@ -317,7 +317,7 @@ def test_figures_that_were_not_made_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "status", "message"),
     [
-        ("plan.json", "{", 2, "x: no experiment (no plan.json in it)"),
+        ("plan.json", "{", 3, "x/plan.json: damaged: not an object of JSON"),
         ("plan.json", '{"seeds": 1}', 3, "x/plan.json: damaged: a plan needs seeds"),
         (
             "fr/ours/1/result.json",

@@ -19,7 +19,7 @@ from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.names import count as counted
-from dynet_vdgi.names import plain
+from dynet_vdgi.names import told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < arguments.max_faults:
-                print(plain(str(fault)))
+                print(told(str(fault)))
 
         summary = check(
             name,
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
         in_file = next(faults)
         n_faults += in_file
-        print(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}")
-        print(plain("\n".join(summary.lines())))
+        print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
+        print(told("\n".join(summary.lines())))
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
 

@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
     from dynet_vdgi import model_file
+    from dynet_vdgi.names import told
     from dynet_vdgi.parsing.description import everything, facts
     from dynet_vdgi.run_folder import model_path
     from dynet_vdgi.text_tables import aligned
@@ -30,5 +31,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(everything(model), indent=1))
         return
-    told = [("model", str(path)), *facts(model), ("weights", f"{model.n_weights:,}")]
-    print(f"{aligned(told, left=2)}\n\n{model.settings.to_toml().rstrip()}")
+    rows = [("model", str(path)), *facts(model), ("weights", f"{model.n_weights:,}")]
+    print(told(f"{aligned(rows, left=2)}\n\n{model.settings.to_toml().rstrip()}"))

@@ -16,6 +16,7 @@ import argparse
 
 from dynet_vdgi.commands.rules_explain import add_text_options, prior_of
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +45,10 @@ def run(arguments: argparse.Namespace) -> None:
         return
     rules = rules_of(arguments)
     if arguments.text:
-        print(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told)
+        print(plain(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told))
         return
     if arguments.language_facts:
         raise UsageError("--language-facts needs a text beside which the facts count: add --text FILE")
     if arguments.tags != "upos":
         raise UsageError(f"--tags {arguments.tags} has no effect without a text: add --text FILE")
-    print(rules.text.rstrip("\n"))
+    print(plain(rules.text.rstrip("\n")))

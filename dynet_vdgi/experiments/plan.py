@@ -40,6 +40,7 @@ another folder is given; see `plan_files`, also for what a folder of UD releases
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,9 @@ from dynet_vdgi.presets import DEFAULT_PRESET, read_toml
 
 LANGUAGES = ("all", "others")
 """Whose text a system of several languages learns from."""
+
+MOST_RUNS = 100_000
+"""Of a plan; each takes minutes."""
 
 BASELINES = "baselines"
 """Name that no system may have."""
@@ -161,6 +165,10 @@ def from_dict(content: Mapping[str, Any]) -> Plan:
     for key, written in keys.items():
         if not isinstance(content.get(key, []), list) or not content.get(key):
             raise ConfigError(f"a plan needs {written}")
+    n_runs = math.prod(len(content[key]) for key in keys)
+    if n_runs > MOST_RUNS:
+        what = "runs, seeds times treebanks times systems"
+        raise ConfigError(f"a plan of {n_runs:,} {what} (at most {MOST_RUNS:,})")
     seeds = content["seeds"]
     if not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
         raise ConfigError(f"'seeds' must be whole numbers from 0 upwards, each once, not {seeds}")

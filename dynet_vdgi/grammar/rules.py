@@ -77,7 +77,7 @@ from dynet_vdgi.grammar.rule_files import (
     content_of,
     without_parts,
 )
-from dynet_vdgi.limits import read_table
+from dynet_vdgi.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.names import count as count_of
 from dynet_vdgi.names import did_you_mean
 
@@ -161,9 +161,25 @@ class RuleSet:
         table = [[pairs.get((head, dependent), -1) for dependent in tags] for head in (ROOT, *tags)]
         return np.array(table, dtype=np.int64).reshape(len(tags) + 1, len(tags))
 
+    def mentioned_tags(self) -> frozenset[str]:
+        """Every tag that something is said about, classes expanded, ROOT left out."""
+        table = self.table or Table()
+        tags: set[str] = set().union(*self.classes.values())
+        for rule in (*self.rules, *table.exceptions):
+            tags.update({rule.head, rule.dependent} - self.classes.keys())
+        for only in (table.heads_only, table.dependents_only):
+            tags.update(*only.values())
+        tags.update(table.leaf, table.edge_statistics, table.name_run)
+        tags.update(table.conjunction, table.subordinator, table.verb, table.reading_order)
+        for grouped in (table.conjunct, table.clause_barrier, table.verb_final):
+            tags.update(*(grouped.groups if grouped else ()))
+        return frozenset(tags - {ROOT})
+
     def unused(self, tags: Sequence[str]) -> list[Rule]:
         """Rules that can never fire because a tag of theirs is not among `tags`."""
-        used = set(self.index(tags).ravel().tolist())
+        heads, dependents = {ROOT, *tags}, set(tags)
+        pairs = self.pairs().items()
+        used = {k for (head, dependent), k in pairs if head in heads and dependent in dependents}
         return [rule for k, rule in enumerate(self.rules) if k not in used]
 
     def without(self, *names: str) -> RuleSet:
@@ -247,14 +263,17 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
 
     Raises:
         ConfigError: lines are malformed, a rule is there twice, two rules match one pair of tags on one
-            side, or there is no rule (in a table: no part); the message has a line for each fault, with
-            file and line.
+            side, there are too many tags, or there is no rule (in a table: no part); the message has a line
+            for each fault, with file and line.
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
     faults = _read_all(reader, text)
     table = reader.as_it_is() if faults else reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
+    n_tags = len(result.mentioned_tags())
+    if n_tags > max(limit("tags"), DEFAULTS["tags"]):  # what learns and parses has tables by pairs of tags
+        raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
     faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
     if faults:
         told = [message for _, message in sorted(faults)]
