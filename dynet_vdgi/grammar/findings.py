@@ -9,7 +9,6 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.names import count
 from dynet_vdgi.text_tables import aligned
 
 MOST = 8
