@@ -56,7 +56,7 @@ class Finished(NamedTuple):
     labels_changed: int
 
 
-class Step(NamedTuple):
+class Reversible(NamedTuple):
     """A change that can be taken back or made again; the sentence that is shown then, if that is known."""
 
     record: Record
@@ -88,8 +88,8 @@ class Session:
         self.finished: dict[int, Finished] = {}  # by sentence, in the order in which they were done
         self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and of which arcs
         self.is_unsaved = False  # whether the file is to be written
-        self._undo: list[Step] = []
-        self._redo: list[Step] = []
+        self._undo: list[Reversible] = []
+        self._redo: list[Reversible] = []
         self._guard = threading.Lock()  # of the journal and the file
         try:
             self._begin(given)
@@ -172,8 +172,8 @@ class Session:
                 raise DataError(str(self.journal.path), number, DAMAGED + detail, HINT)
             self._apply(record)
             said |= {(index, word): arc for word, arc in record["arcs"].items()}
-        self._undo = [Step(step.record) for step in self._undo]  # the trees are those of the file
-        self._redo = [Step(step.record) for step in self._redo]
+        self._undo = [Reversible(step.record) for step in self._undo]  # the trees are those of the file
+        self._redo = [Reversible(step.record) for step in self._redo]
         for marked in self.sentences:
             if marked.edits:
                 try:
@@ -182,7 +182,7 @@ class Session:
                     raise DataError(str(self.journal.path), None, str(error), HINT) from None
         return in_file
 
-    def _stack(self, what: str) -> list[Step]:
+    def _stack(self, what: str) -> list[Reversible]:
         """The changes that can be taken back, or made again."""
         return self._undo if what == "undo" else self._redo
 
@@ -295,11 +295,11 @@ class Session:
             counts = len(marked.positions), len(marked.moved), len(marked.renamed)
             self.finished[record["s"]] = Finished(*counts)
         if record["op"] == "undo":
-            self._redo.append(Step(self._undo.pop().record, *before))
+            self._redo.append(Reversible(self._undo.pop().record, *before))
         elif record["op"] == "redo":
-            self._undo.append(Step(self._redo.pop().record, *before))
+            self._undo.append(Reversible(self._redo.pop().record, *before))
         else:
-            self._undo.append(Step(record, *before))
+            self._undo.append(Reversible(record, *before))
             self._redo.clear()
 
     def _count(self, marked: MarkedSentence, change: int) -> None:
