@@ -577,11 +577,18 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
 
 
 def correct(client: Client, number: int, gold: Sentence) -> None:
-    """Corrects a sentence by requests alone."""
-    while place := first_wrong(client.get(f"sentence/{number}"), gold):
-        client.change(number, "head", place, (gold.heads or ())[place - 1])
-        client.get(f"guess/{number}?corrected={place}")
-    client.change(number, "done")
+    """Corrects a sentence by requests alone; looks again where it was parsed meanwhile."""
+    while True:
+        found = client.get(f"sentence/{number}")
+        if place := first_wrong(found, gold):
+            client.change(number, "head", place, (gold.heads or ())[place - 1])
+            client.get(f"guess/{number}")
+            continue
+        order = {"sentence": number, "edits": found["edits"], "version": found["version"], "what": "done"}
+        status, answer = client.post("change", order)
+        if status == 200:
+            return
+        assert status == 409, answer
 
 
 def first_wrong(found: Any, gold: Sentence) -> int:

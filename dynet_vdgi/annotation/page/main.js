@@ -14,7 +14,7 @@ let picks = false; // the next tap on a word is the head of the selected one
 let program = ""; // the program's start, to notice another one
 let total = 0; // sentences
 let typing = false; // whether the relation in the field differs from the word's, and is to be stored
-let storing = null; // while it is: tells whether that went well
+let storing = null; // while it is: { word, text, ends }; ends tells whether it went well
 let unknown = ""; // word and relation that nobody has used yet: Enter once more stores it
 const visited = [];
 
@@ -82,7 +82,8 @@ function panel() {
     const option = new Option(text, place, place === word.head, place === word.head);
     return option;
   }));
-  if (!typing) at("label").value = word.label === "_" ? "" : word.label;
+  const relation = storing?.word === chosen ? storing.text : word.label;
+  if (!typing) at("label").value = relation === "_" ? "" : relation;
   at("open").disabled = !word.head_by && !word.label_by;
 }
 
@@ -91,11 +92,8 @@ function firstDoubtful(after = 0) {
   return order.find((place) => ["doubtful", "middling"].includes(kind(sentence.words[place - 1])));
 }
 
-async function select(place) {
-  if (!(await stored())) {
-    at("label").focus();
-    return;
-  }
+function select(place) {
+  stored(); // what cannot be stored comes back
   chosen = Math.max(1, Math.min(sentence.words.length, place));
   typed = "";
   refresh();
@@ -106,8 +104,9 @@ async function select(place) {
 // What is on the screen of a word, or of all words (0): who says that it is right means this.
 function onScreen(place = 0) {
   const shown = sentence.words.map((word, k) => {
-    const isTyped = (typing || storing) && k + 1 === chosen;
-    return `${word.head} ${isTyped ? at("label").value.trim() : word.label}`;
+    const label = storing?.word === k + 1 ? storing.text
+      : typing && chosen === k + 1 ? at("label").value.trim() : word.label;
+    return `${word.head} ${label}`;
   });
   return place ? shown[place - 1] : String(shown);
 }
@@ -146,7 +145,6 @@ function make(order, meant = "") {
     const found = await post("change", { sentence: number, edits, version, ...order });
     performance.measure("acknowledged", { start: began, end: performance.now() });
     if (sentence.number !== number) return;
-    if (what === "label" && word === chosen) typing = false;
     show(found);
     say(what === "done" ? `Sentence ${number + 1} is done.` : `${spoken(sentence, word || 1)}.`);
     if (what === "head" && !othersWait()) show(await get(`guess/${number}`));
@@ -155,27 +153,44 @@ function make(order, meant = "") {
 }
 
 // Stores the relation that is typed. Says whether none is left that could not be stored.
-function stored() {
+async function stored() {
   const text = at("label").value.trim();
-  if (typing && !storing && text) return store(text);
-  if (!storing) leaveRelation();
-  return storing ?? Promise.resolve(true);
+  if (typing && text) store(text);
+  else leaveRelation();
+  if (!storing) return true;
+  return (await storing.ends) && !typing;
 }
 
 function store(text, isTwice = false) {
-  const key = `${sentence.number} ${chosen} ${text}`;
+  const { number } = sentence;
+  const word = chosen;
+  const key = `${number} ${word} ${text}`;
   const anyway = isTwice && unknown === key;
-  typing = true;
-  storing = trying(async () => {
+  typing = false;
+  const mine = { word, text };
+  storing = mine;
+  mine.ends = trying(async () => {
     try {
-      await make({ what: "label", value: text, word: chosen, anyway });
+      await make({ what: "label", value: text, word, anyway });
     } catch (error) {
       if (error.content?.unknown) unknown = key;
       if (error.content) error.message += `. ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
       throw error;
     }
-  }).finally(() => { storing = null; });
-  return storing;
+  }).then((isStored) => {
+    if (storing === mine) storing = null;
+    if (!isStored && sentence.number === number) giveBack(word, text);
+    return isStored;
+  });
+}
+
+// Shows a relation again that could not be stored.
+function giveBack(word, text) {
+  chosen = word;
+  typing = true;
+  refresh();
+  at("label").value = text;
+  if (words.contains(document.activeElement)) at("label").focus();
 }
 
 function leaveRelation() {
@@ -405,11 +420,11 @@ at("number").addEventListener("change", () => {
     at("number").value = sentence.number + 1;
   }
 });
-at("panel").addEventListener("submit", async (event) => {
+at("panel").addEventListener("submit", (event) => {
   event.preventDefault();
-  const ends = storing ?? store(at("label").value.trim(), true);
+  const text = at("label").value.trim();
+  if (storing?.word !== chosen || storing.text !== text) store(text, true);
   words.children[chosen - 1].focus();
-  if (!(await ends)) at("label").focus();
 });
 at("label").addEventListener("input", () => { typing = true; });
 at("label").addEventListener("focus", () => trying(async () => {
