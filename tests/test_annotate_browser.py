@@ -515,6 +515,7 @@ def confirm(path: Path, count: int) -> str:
     sentences = read_marked(path)
     for number, marked in enumerate(sentences):
         kept = number < count
+        marked.had_marks = True  # or a sentence without marks would be written as it was read
         marked.arcs = tuple(
             arc._replace(head_by="anna", label_by="anna") if kept else MarkedArc() for arc in marked.arcs
         )
