@@ -14,8 +14,10 @@ from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.changes import ChangeError, new_arcs
 from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked, write_marked
 from dynet_vdgi.annotation.mending import CircleError
+from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.labels.label_table import LABELS
 
 
 def of_tags(tags: str) -> MarkedSentence:
@@ -90,7 +92,7 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
     marked = change(of_tags("NOUN VERB ADV"), "head", 1, 2)
     change(marked, "head", 2, 3)
     before = marked.arcs
-    with pytest.raises(ChangeError, match="words 1, 2, 3 would form a circle of confirmed arcs"):
+    with pytest.raises(ChangeError, match="words 1 NOUN, 2 VERB, 3 ADV would form a circle .* press x"):
         change(marked, "head", 3, 1)
     assert marked.arcs == before
 
@@ -104,7 +106,10 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
         ("head", 1, "2", "is no word"),
         ("head", 9, 1, "no word 9"),
         ("head", 0, 1, "no word 0"),
-        ("label", 1, "<b>", "is no relation"),
+        ("label", 1, "", "is no relation"),
+        ("label", 1, "_", "is no relation"),
+        ("label", 1, "a b", "is no relation"),
+        ("label", 1, "a\u2028b", "is no relation"),
         ("label", 1, "a|b", "is no relation"),
         ("label", 1, "a\tb", "is no relation"),
         ("label", 1, "x" * 61, "is no relation"),
@@ -116,6 +121,30 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
 def test_impossible_changes_are_refused(what: str, word: int, value: int | str, message: str) -> None:
     with pytest.raises(ChangeError, match=message):
         change(of_tags("NOUN VERB ADV"), what, word, value)
+
+
+@pytest.mark.parametrize("relation", ["comp@x", "मुख्य", "ن", "conj>nsubj", "obl:x_y:z"])
+def test_what_conllu_can_hold_can_be_a_relation(relation: str) -> None:
+    assert change(of_tags("NOUN VERB"), "label", 1, relation).arcs[0].label == relation
+
+
+def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
+    one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
+    relations = Relations([one, two])
+    assert set(LABELS) == set(relations.offered("NOUN", "VERB"))
+    for marked, label in ((one, "comp:obj"), (two, "mod@x")):
+        before = marked.arcs
+        change(marked, "label", 1, label)
+        relations.change(marked, before, marked.arcs)
+    assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "acl"]
+    assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
+    assert relations.fault("comp:obj") == ""
+    assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
+    before = one.arcs
+    change(one, "label", 1, "obj")
+    relations.change(one, before, one.arcs)
+    assert "comp:obj" not in relations.offered("NOUN", "VERB")
+    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).offered("X", "Y")
 
 
 def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
@@ -164,7 +193,8 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
     for old, new in zip(ROWS.splitlines(), lines):
         kept = [old.split("\t")[:6] + old.split("\t")[8:9], new.split("\t")[:6] + new.split("\t")[8:9]]
         assert kept[0] == kept[1]
-    assert [marked.arcs for marked in read_marked("b.conllu")] == [marked.arcs for marked in sentences]
+    assert read_marked("b.conllu")[0].arcs == sentences[0].arcs
+    assert "\n".join(lines).endswith(ROWS[ROWS.index("# sent_id = two") :].rstrip("\n") + "\n")
 
 
 def test_without_marks_only_sentences_that_are_done_have_trees(folder: Path) -> None:

@@ -13,7 +13,9 @@ from dynet_vdgi.errors import VdgiError
 
 Arcs = list[MarkedArc]
 
-LABEL = re.compile(r"[A-Za-z][\w@-]*(:[\w@-]+)*")
+NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
+"""What a relation cannot contain: the column ends at white space, and DEPS are parted by bars."""
+
 LONGEST_LABEL = 60
 
 
@@ -34,7 +36,17 @@ def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by:
     try:
         return settled(CHANGES[what](marked, word, value, by), marked.positions, marked.sentence.forms)
     except mending.CircleError as error:
-        raise ChangeError(str(error)) from None
+        raise ChangeError(_circle(error.words, marked.sentence.forms)) from None
+
+
+def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
+    """That confirmed arcs would form a circle, and the way out."""
+    named = [f"{word} {forms[word - 1][:20]}" for word in words[:6]]
+    more = ", ..." if len(words) > len(named) else ""
+    return (
+        f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of them "
+        "whose head is wrong, and set it first or press x (not confirmed)"
+    )
 
 
 def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence[str]) -> Arcs:
@@ -89,7 +101,7 @@ def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
         path = _path(arcs, value, word)
         loose = [w for w in path if not arcs[w - 1].head_by]
         if path and not loose:
-            raise ChangeError(str(mending.CircleError(sorted([word, *path]))))
+            raise mending.CircleError(sorted([word, *path]))
         if path:  # the new head hangs below the word: it, or the word between, takes the word's place
             arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], before)
     arc = _with_head(arcs[word - 1], value)
@@ -106,11 +118,19 @@ def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
     return path if start == end else []
 
 
+def label_fault(text: str) -> str:
+    """Why a text cannot be a relation in CoNLL-U; empty if it can."""
+    if text in ("", NO_LABEL) or NO_LETTERS.search(text) or len(text) > LONGEST_LABEL:
+        expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
+        return f"{text[:20]!r} is no relation ({expected})"
+    return ""
+
+
 def _label(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
     arcs = list(marked.arcs)
     text = str(value)
-    if not LABEL.fullmatch(text) or len(text) > LONGEST_LABEL:
-        raise ChangeError(f"{text[:20]!r} is no relation (expected such as nsubj or nsubj:pass)")
+    if fault := label_fault(text):
+        raise ChangeError(fault)
     if arcs[word - 1].head == UNSET:
         raise ChangeError(f"word {word} has no head yet")
     if (text == "root") != (arcs[word - 1].head == 0):

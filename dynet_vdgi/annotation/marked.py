@@ -52,6 +52,7 @@ class MarkedSentence:
     sure: tuple[float | None, ...] = ()  # how probable each head is; None of punctuation, () before a parse
     edits: int = 0
     version: int = 0
+    had_marks: bool = False  # in the file
     moved: frozenset[int] = field(default=frozenset())  # words whose head a person changed
     renamed: frozenset[int] = field(default=frozenset())  # and those whose relation
 
@@ -60,7 +61,9 @@ class MarkedSentence:
         """A sentence as it is at first."""
         plain = replace(sentence, heads=None, deprels=(), source=None)
         bare, positions = without_punctuation(plain)
-        return cls(sentence, bare, positions, tuple(arcs))
+        marked = cls(sentence, bare, positions, tuple(arcs))
+        marked.had_marks = marked.is_touched
+        return marked
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -81,6 +84,11 @@ class MarkedSentence:
     def is_touched(self) -> bool:
         """Whether anything is confirmed."""
         return any(arc.head_by or arc.label_by for arc in self.arcs)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody has worked on the whole tree: then it is parsed again only when a head is set."""
+        return (self.edits > 0 or self.is_touched) and UNSET not in self.heads
 
     @property
     def fingerprint(self) -> int:
@@ -169,10 +177,15 @@ def _check(marked: MarkedSentence, sentence: Sentence) -> None:
 
 # ------------------------------------------------------------------------------------------- writing
 def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = True) -> str:
-    """The sentence as CoNLL-U with these arcs; without `marks` one that is not done has no tree."""
+    """The sentence as CoNLL-U with these arcs, as it was read if none is confirmed or was.
+
+    Without `marks`, a sentence that is not done has no tree.
+    """
     source = marked.sentence.source
     assert source is not None
     lines = list(source.lines)
+    if marks and not marked.had_marks and not any(arc.head_by or arc.label_by for arc in arcs):
+        return "\n".join(lines) + "\n\n"
     shown = marks or marked.is_done
     for row, arc in zip(source.rows, arcs):
         columns = lines[row].split("\t")
