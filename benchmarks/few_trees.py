@@ -77,9 +77,9 @@ class Language:
         self.teaching_s = time.process_time() - start
 
     @property
-    def is_verb_final(self) -> bool:
-        """Whether verbs end the text's sentences."""
-        return self.base.statistics.is_verb_final
+    def verb_order(self) -> int:
+        """Where the text's verbs stand."""
+        return self.base.text.verb_order
 
 
 def pairs(paths: Iterable[Path]) -> list[Pair]:
@@ -102,7 +102,7 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
     parsed = time.process_time()
     heads = [tree for tree, _ in found]
     labeller = Labeller(load_labels()).fit(
-        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_final=language.is_verb_final
+        [tree for tree in trees if len(tree) <= LONGEST_TREE], verb_order=language.verb_order
     )
     row = {
         **accuracies("", test, heads),
@@ -128,7 +128,7 @@ def without_trees(language: Language) -> Row:
         found.append((without_punctuation(replace(pair.whole, heads=parse.heads))[0], sure))
     parsed = time.process_time()
     test, heads = [pair.bare for pair in language.test], [tree for tree, _ in found]
-    labeller = Labeller(load_labels()).fit([], verb_final=language.is_verb_final)
+    labeller = Labeller(load_labels()).fit([], verb_order=language.verb_order)
     return {
         **accuracies("", test, heads),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),

@@ -44,6 +44,27 @@ def tagged(n_tags: int) -> str:
     return "".join(sentence([2, 0, 2], f"T{k}") for k in range(n_tags))
 
 
+def colliding(number: int) -> list[str]:
+    """Words of eight characters (ASCII) that the hash of commit d0581ef, without a secret, led to one slot.
+
+    Its last steps are undone from hashes whose bits 20 to 36 are 0.
+    """
+    rng, found = np.random.default_rng(0), np.zeros(0, np.uint64)
+    while len(found) < number:
+        codes = rng.integers(0, 1 << 63, 1 << 20, dtype=np.uint64) * np.uint64(2)
+        codes &= ~np.uint64((1 << 37) - (1 << 20))
+        codes ^= codes >> np.uint64(29) ^ codes >> np.uint64(58)
+        words = codes * np.uint64(pow(0x9E3779B97F4A7C15, -1, 1 << 64)) ^ np.uint64(8)
+        octets = words.view(np.uint8).reshape(-1, 8)
+        found = np.unique(np.concatenate([found, words[((octets > 32) & (octets < 127)).all(axis=1)]]))
+    return [word.tobytes().decode() for word in found[:number]]
+
+
+def colliding_sentence(word: str) -> str:
+    """A sentence of one word."""
+    return sentence([0]).replace("\tw\t", f"\t{word}\t")
+
+
 def zipped(path: Path, member: str, content: bytes, times: int, model: Path) -> None:
     """A model file with one member replaced by as many copies of some bytes."""
     with zipfile.ZipFile(model) as whole, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -81,7 +102,15 @@ def make_inputs(folder: Path, python: list[str]) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     zipped(folder / "nan.vdgi", "parameters.npz", buffer.getvalue(), 1, folder / "neural" / "model.vdgi")
-    for number in (3_000, 100_000):
+    dots = "a" + ".a" * 40_000 + " = 1\n"
+    (folder / "dots.toml").write_text(f'base = "best"\n{dots}', encoding="utf-8")
+    zipped(folder / "dots.vdgi", "settings.toml", dots.encode(), 1, folder / "best" / "model.vdgi")
+    (folder / "collide.conllu").write_text(
+        "".join(map(colliding_sentence, colliding(60_000))), encoding="utf-8"
+    )
+    lines = "".join(f"T{k} NOUN 1\n" for k in range(20_000))
+    (folder / "tags.txt").write_text(f"ROOT VERB 1\n{lines}", encoding="utf-8")
+    for number in (3_000, 10_000, 100_000):
         (folder / f"tags{number}.conllu").write_text(tagged(number), encoding="utf-8")
 
 
@@ -144,6 +173,13 @@ CASES: dict[str, str] = {
     "files of 10 kB at most: parse": "parse best long.conllu -o out.conllu",
     "files of 1 kB at most: train": "train --train gold.conllu --out o9",
     "200 MB of memory at most: train": "train --train gold.conllu --out o9",
+    "evaluate: 60,000 words that collide": "evaluate collide.conllu collide.conllu",
+    "preset with a key of 40,000 parts": "train --train gold.conllu --preset dots.toml --out o1 --dry-run",
+    "model with such a key": "parse dots.vdgi gold.conllu",
+    "model is /dev/zero": "info /dev/zero",
+    "model is a FIFO": "info fifo",
+    "rules of 20,000 tags": "train --train gold.conllu --rules tags.txt --out o1 --dry-run",
+    "check: 10,000 tags": "check tags10000.conllu",
     "scheduler that is not there": "parse best gold.conllu --scheduler tcp://127.0.0.1:1",
 }
 

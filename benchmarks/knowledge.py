@@ -226,7 +226,8 @@ def main() -> None:
     if not arguments.table:
         make_rows(arguments)
     with arguments.out.open(newline="") as handle:
-        made = list(csv.DictReader(handle))
+        wanted = arguments.languages
+        made = [row for row in csv.DictReader(handle) if not wanted or row["language"] in wanted]
     for decoder in ("student", "teacher"):
         print(
             f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"

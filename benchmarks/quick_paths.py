@@ -52,7 +52,7 @@ def main() -> None:
         wanted, passage = stream.Wanted(how, None, rng.random() < 0.5), Passage("a.conllu", 1, text.encode())
         quick = engine.quick_for(wanted, 0)
         assert quick is not None
-        is_quick = quick.parse(text.encode(), how, wanted.verb_final) is not None
+        is_quick = quick.parse(text.encode(), how, wanted.verb_order) is not None
         slow = stream._parse_blocks(engine, wanted, passage.blocks(), 0)
         if repr(stream._parse_window(engine, wanted, passage, 0)) != repr(slow):
             sys.exit(f"text {number} is parsed differently: {text!r}")

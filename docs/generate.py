@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 import contextlib
+import importlib
 import inspect
 import io
 import json
@@ -20,6 +22,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -45,7 +48,7 @@ def command_line() -> str:
         "",
         f"{parser.description} Each verb explains itself: `vdgi help VERB`, or `vdgi VERB --help`.",
         "",
-        "Completion in bash and zsh: `pip install 'dynet_vdgi[completion]'`, then put",
+        "Completion in bash and zsh: `pip install '.[completion]'` in the clone, then put",
         '`eval "$(register-python-argcomplete vdgi)"` into your `.bashrc` or `.zshrc`.',
         "",
         *_table(("verb", "what it does"), _verb_rows(verbs)),
@@ -285,8 +288,36 @@ def _preset(name: str) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------- Python
-FUNCTIONS = ("read", "write", "train", "load", "evaluate", "draw", "rules", "from_conllu", "to_conllu")
-CLASSES = ("Sentence", "Corpus", "Parser", "Parse", "How", "Evaluation", "VdgiError", "Settings")
+FUNCTIONS = (
+    "read",
+    "write",
+    "train",
+    "load",
+    "evaluate",
+    "draw",
+    "rules",
+    "prepare",
+    "from_conllu",
+    "to_conllu",
+)
+CLASSES = (
+    "Sentence",
+    "Corpus",
+    "Parser",
+    "Parse",
+    "How",
+    "Sampling",
+    "Evaluation",
+    "Protocol",
+    "Drawing",
+    "Settings",
+    "VdgiError",
+    "UsageError",
+    "DataError",
+    "ConfigError",
+    "ModelError",
+    "KeepError",
+)
 RESEARCH = ("RuleSet", "Prior", "Dmv", "Perceptron", "Neural")
 
 
@@ -302,25 +333,151 @@ def api() -> str:
         for name in names:
             value = getattr(dynet_vdgi, name)
             lines += _class(name, value) if inspect.isclass(value) else _function(name, value, "###")
+    lines += [
+        "## Other types",
+        "",
+        *TYPES_BEGIN,
+        "",
+        *_table(("name", "module", "what it is"), _types()),
+    ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def other_types() -> dict[tuple[str, str], ast.stmt]:
+    """Definitions, by module and name, of what the page's signatures name and `import dynet_vdgi` lacks.
+
+    Raises: LookupError, a name is defined nowhere.
+    """
+    found: dict[tuple[str, str], ast.stmt] = {}
+    for name in (*FUNCTIONS, *CLASSES, *RESEARCH):
+        value = getattr(dynet_vdgi, name)
+        members = [value] if not inspect.isclass(value) else [member for _, member in _members(value)]
+        functions = [getattr(m, "fget", None) or getattr(m, "__func__", m) for m in members]
+        if inspect.isclass(value) and not issubclass(value, (Exception, msgspec.Struct)):
+            functions.append(value)
+        for function in functions:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+            for annotation in _annotations(tree):
+                for node in ast.walk(annotation):
+                    home = _home_of(node, function.__module__)
+                    if home and home[0][1] not in dynet_vdgi.__all__ and not _is_own_type(home[1]):
+                        found[home[0]] = home[1]
+    return dict(sorted(found.items(), key=lambda item: item[0][::-1]))
+
+
+def _annotations(tree: ast.stmt) -> Iterator[ast.expr]:
+    """Those that the page shows: of a function; or of a class its constructor's or its fields'."""
+    if isinstance(tree, ast.FunctionDef):
+        arguments = tree.args
+        shown = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        shown += filter(None, (arguments.vararg, arguments.kwarg))
+        yield from filter(None, (*(argument.annotation for argument in shown), tree.returns))
+    elif isinstance(tree, ast.ClassDef):
+        inits = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+        fields = [node.annotation for node in tree.body if isinstance(node, ast.AnnAssign)]
+        yield from _annotations(inits[0]) if inits else fields
+
+
+def _home_of(node: ast.AST, module: str) -> tuple[tuple[str, str], ast.stmt] | None:
+    """Module, name and definition of what a node of an annotation names; None: it is not of this package."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        imported = _imported(node.value.id, module)
+        return _definition(node.attr, imported) if imported else None
+    return _definition(node.id, module) if isinstance(node, ast.Name) else None
+
+
+def _definition(name: str, module: str) -> tuple[tuple[str, str], ast.stmt] | None:
+    for node in _tree(module).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return (module, name), node
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return (module, name), node
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
+            original = next(a.name for a in node.names if (a.asname or a.name) == name)
+            is_ours = (node.module or "").startswith("dynet_vdgi")
+            if f"{node.module}.{original}" in sys.modules:
+                return None
+            return _definition(original, node.module or "") if is_ours else None
+    if name not in dir(builtins):
+        imports = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.Import)]
+        if not any(name == (a.asname or a.name) for node in imports for a in node.names):
+            raise LookupError(f"{module}: {name} is defined nowhere")
+    return None
+
+
+def _imported(name: str, module: str) -> str:
+    """The module of the package that goes by a name in a module; "" if none does."""
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dynet_vdgi"):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return f"{node.module}.{alias.name}"
+    return ""
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(inspect.getsource(importlib.import_module(module)))
+
+
+def _is_own_type(definition: ast.stmt) -> bool:
+    """If it is a type variable, which the page shows as Self or which stands for any type."""
+    return isinstance(definition, ast.Assign) and ast.unparse(definition.value).startswith("TypeVar(")
+
+
+def _types() -> Iterator[tuple[str, str, str]]:
+    aliases: set[str] = set()
+    for (module, name), definition in other_types().items():
+        if isinstance(definition, ast.ClassDef):
+            about = (ast.get_docstring(definition) or "").partition("\n")[0]
+        else:
+            assert isinstance(definition, ast.Assign)
+            if ast.unparse(definition) in aliases:  # the same in several modules
+                continue
+            aliases.add(ast.unparse(definition))
+            about = f"`{ast.unparse(definition.value)}`"
+        yield f"`{name}`", f"`{module}`", about
 
 
 API_BEGINS = """
 Import the package as `vdgi`. Names load when you first use them, so the import itself costs
-nothing. Functions take sentences, in memory or from `read`; nothing prints, reads `sys.argv` or
-sets log handlers. Errors that a user can cause are subclasses of `VdgiError`; the message says what
-is wrong, where and what to do.
+nothing. Functions take sentences: in memory, from `read`, or as the path of their file. Nothing
+prints, reads `sys.argv` or sets log handlers. Errors that a user can cause are subclasses of `VdgiError`;
+the message says what is wrong, where and what to do.
 
 ```python
 import dynet_vdgi as vdgi
 
-parser = vdgi.train(vdgi.read("my.conllu"))
-vdgi.write(parser.pipe(vdgi.read("new.conllu")), "new.parsed.conllu")
+parser = vdgi.train("my.conllu")
+vdgi.write(parser.pipe("new.conllu"), "new.parsed.conllu")
+print(vdgi.evaluate("gold.conllu", "new.parsed.conllu"))
+tree = parser(["the", "dogs"], ["DET", "NOUN"], feats=["_", "Number=Plur"])
 ```
+""".strip().split("\n")
+TYPES_BEGIN = """
+Signatures name some more types; `from MODULE import NAME` gives them.
 """.strip().split("\n")
 RESEARCH_BEGINS = """
 Teachers and learners work as in scikit-learn: settings go to the constructor, `fit` learns and
-returns the object, `predict` gives sentences with trees. They take text without punctuation.
+returns the object, `predict` gives sentences with trees. They take text without punctuation, as
+`prepare` makes it:
+
+```python
+import dynet_vdgi as vdgi
+
+text = vdgi.prepare("my.conllu").sentences  # no punctuation
+prior = vdgi.Prior.of_text(vdgi.rules("best"), text)  # the rules, and what the text shows
+teacher = vdgi.Dmv(iterations=20).fit(text, prior)  # learns from tags, without trees
+trees = teacher.predict(text)
+student = vdgi.Perceptron(epochs=5).fit(trees, prior=prior)  # learns the teacher's trees
+gold = vdgi.prepare(vdgi.read("gold.conllu", heads="required")).sentences
+print(vdgi.evaluate(gold, student.predict(gold)))
+```
+
+`train` does the same, and adds what a model file needs: it attaches punctuation again, labels the
+arcs, and learns how sure the parser is.
 """.strip().split("\n")
 
 
@@ -385,6 +542,7 @@ def _function(name: str, value: Callable[..., Any], heading: str) -> list[str]:
 def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
     """As in the source, without `self`; one argument a line where it is long."""
     arguments = tree.args
+    has_own_type = bool(arguments.args and arguments.args[0].annotation)  # of self: gives the object itself
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + [*arguments.defaults]
     parts = [
@@ -400,6 +558,7 @@ def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
     if arguments.kwarg:
         parts.append(f"**{_argument(arguments.kwarg, None)}")
     gives = ast.unparse(tree.returns) if tree.returns and tree.name != "__init__" else ""
+    gives = "Self" if has_own_type else gives
     end = f") -> {gives}" if gives else ")"
     line = f"{name}({', '.join(parts)}{end}"
     return [line] if len(line) <= 100 else [f"{name}(", *(f"    {part}," for part in parts), end]

@@ -21,35 +21,47 @@ if TYPE_CHECKING:
     from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
+    from dynet_vdgi.data.protocols import Protocol
     from dynet_vdgi.data.sentence import Sentence
-    from dynet_vdgi.drawing.sentences import draw
-    from dynet_vdgi.errors import VdgiError
+    from dynet_vdgi.data.treebank import prepare
+    from dynet_vdgi.drawing.sentences import Drawing, draw
+    from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
     from dynet_vdgi.evaluation.attachment import Evaluation, evaluate
     from dynet_vdgi.grammar.prior import Prior
     from dynet_vdgi.grammar.rules import RuleSet
-    from dynet_vdgi.parsing.parser import How, Parse, Parser, load
+    from dynet_vdgi.parsing.keep import KeepError
+    from dynet_vdgi.parsing.parser import How, Parse, Parser, Sampling, load
     from dynet_vdgi.students.linear_student import Perceptron
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.variational.neural import Neural
 
 _HOMES = {
+    "ConfigError": "errors",
     "Corpus": "data.corpus",
+    "DataError": "errors",
     "Dmv": "teachers.dmv",
+    "Drawing": "drawing.sentences",
     "Evaluation": "evaluation.attachment",
     "How": "parsing.parser",
+    "KeepError": "parsing.keep",
+    "ModelError": "errors",
     "Neural": "variational.neural",
     "Parse": "parsing.parser",
     "Parser": "parsing.parser",
     "Perceptron": "students.linear_student",
     "Prior": "grammar.prior",
+    "Protocol": "data.protocols",
     "RuleSet": "grammar.rules",
+    "Sampling": "parsing.parser",
     "Sentence": "data.sentence",
     "Settings": "config",
+    "UsageError": "errors",
     "VdgiError": "errors",
     "draw": "drawing.sentences",
     "evaluate": "evaluation.attachment",
     "from_conllu": "data.conllu_objects",
     "load": "parsing.parser",
+    "prepare": "data.treebank",
     "read": "data.corpus",
     "rules": "api",
     "to_conllu": "data.conllu_objects",
@@ -58,24 +70,33 @@ _HOMES = {
 }
 
 __all__ = [
+    "ConfigError",
     "Corpus",
+    "DataError",
     "Dmv",
+    "Drawing",
     "Evaluation",
     "How",
+    "KeepError",
+    "ModelError",
     "Neural",
     "Parse",
     "Parser",
     "Perceptron",
     "Prior",
+    "Protocol",
     "RuleSet",
+    "Sampling",
     "Sentence",
     "Settings",
+    "UsageError",
     "VdgiError",
     "__version__",
     "draw",
     "evaluate",
     "from_conllu",
     "load",
+    "prepare",
     "read",
     "rules",
     "to_conllu",

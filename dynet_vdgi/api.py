@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data.corpus import Corpus
+from dynet_vdgi.data.corpus import Corpus, unfit
+from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
@@ -17,10 +21,9 @@ from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.run_folder import model_path
 
-if TYPE_CHECKING:
-    pass
+_ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
+"""Arguments of `train` that are not called like the option of `vdgi train`."""
 
-AnyPath = str | os.PathLike[str]
 Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
 """A file, several files, or sentences in memory."""
 
@@ -34,6 +37,23 @@ def rules(name: AnyPath) -> RuleSet:
     return load_rules(rules_path(str(os.fspath(name))))
 
 
+@contextmanager
+def _told_of_arguments() -> Iterator[None]:
+    """A block whose errors name arguments, not options of the command line."""
+    try:
+        yield
+    except VdgiError as error:
+        message = str(error).removeprefix("config: ")
+        error.args = (re.sub(r"--([a-z][a-z-]*)", _argument, message),)
+        raise
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
+    return f"`{name}=`"
+
+
+@_told_of_arguments()
 def train(
     text: Text | Mapping[str, Text] | None = None,
     preset: Presets = DEFAULT_PRESET,
@@ -107,6 +127,11 @@ def given(text: Text) -> Given:
         text = text.path  # so that the model file can name it
     if isinstance(text, (str, os.PathLike)):
         return Given((str(os.fspath(text)),))
+    if not isinstance(text, Iterable):
+        raise unfit(text, "files or sentences are")
     items = list(text)
+    for item in items:
+        if not isinstance(item, (Sentence, str, os.PathLike)):
+            raise unfit(item, "a file or a Sentence is")
     names = tuple(str(os.fspath(item)) for item in items if not isinstance(item, Sentence))
     return Given(names, tuple(item for item in items if isinstance(item, Sentence)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
@@ -32,7 +33,7 @@ def rules_path(name: str) -> Path:
     known = bundled("rules")
     if name in known:
         return known[name]
-    if not Path(name).suffix and not Path(name).exists():
+    if not Path(name).suffix and not os.path.exists(name):
         there_are = f"(there are: {', '.join(sorted(known))})"
         raise ConfigError(f"config: no rules '{name}'{did_you_mean(name, known)} {there_are}")
     return Path(name)

@@ -31,12 +31,13 @@ from dynet_vdgi.commands import add_parser  # noqa: E402
 from dynet_vdgi.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
 from dynet_vdgi.limits import limit  # noqa: E402
-from dynet_vdgi.names import did_you_mean, plain  # noqa: E402
+from dynet_vdgi.names import did_you_mean, told  # noqa: E402
 
 VERBS = (
     "train",
     "parse",
     "choose",
+    "doubts",
     "evaluate",
     "check",
     "convert",
@@ -60,7 +61,7 @@ logger = logging.getLogger("dynet_vdgi")
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = "warning: " if record.levelno >= logging.WARNING else ""
-        return prefix + plain(record.getMessage())
+        return prefix + told(record.getMessage())
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -91,6 +92,10 @@ class ArgumentParser(argparse.ArgumentParser):
             hint = f"{did_you_mean(value, names)} (there are: {', '.join(names)})"
             self.error(f"no {str(action.metavar).lower()} '{value}'{hint}")
         super()._check_value(action, value)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Raises: OSError, help or the version cannot be printed; argparse would say nothing."""
+        (file or sys.stderr).write(told(message))
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]
@@ -165,9 +170,10 @@ def _complete(parser: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status; never raises for a user's mistake."""
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by the caller: what would go there is not wanted
-            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if sys.stdout is None:  # closed by the caller: results that go there are lost, which is an error
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:  # messages are not wanted
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     can_all = isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() in ("utf-8", "utf8")
     if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
         sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
@@ -178,7 +184,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_verb(parser, verb)
         arguments = parser.parse_args(argv)
     except SystemExit as finished:  # after --help, --version or a wrong argument
-        return int(finished.code or 0)
+        return _flushed(int(finished.code or 0))
+    except OSError as error:  # help or the version could not be printed
+        return _output_failed(error)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     logger.handlers[:] = [handler]
@@ -197,19 +205,33 @@ def _status_of(arguments: argparse.Namespace) -> int:
     try:
         limit("line")  # VDGI_LIMITS is told to be wrong whatever the verb
         arguments.run(arguments)
-        sys.stdout.flush()
-        return 0
-    except BrokenPipeError:
-        _give_up_output()
-        return EXIT_BROKEN_PIPE
+        return _flushed(0)
+    except BrokenPipeError as error:
+        return _output_failed(error)
     except (Exception, KeyboardInterrupt) as error:
         if arguments.debug:
             traceback.print_exc()
         message, status = _explained(error)
-        print(plain(message), file=sys.stderr)
-        if isinstance(error, OSError):
-            _give_up_output()
-        return status
+        print(told(message), file=sys.stderr)
+        return _flushed(status)
+
+
+def _flushed(status: int) -> int:
+    """The exit status when what is printed has come out; another if it cannot, and all was well so far."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _output_failed(error, status)
+    return status
+
+
+def _output_failed(error: OSError, status: int = 0) -> int:
+    """Gives the output up, and tells why if all was well so far; the exit status."""
+    message, failed = _explained(error)
+    if not status and not isinstance(error, BrokenPipeError):
+        print(told(message), file=sys.stderr)
+    _give_up_output()
+    return status or failed
 
 
 def _give_up_output() -> None:
@@ -227,12 +249,19 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_status
     if isinstance(error, KeyboardInterrupt):
         return f"interrupted; {error}" if str(error) else "interrupted", EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return "nobody reads the output", EXIT_BROKEN_PIPE
     if isinstance(error, MemoryError):
         return "there is not enough memory (ulimit -v?); nothing was written", EXIT_BUG
     if isinstance(error, OSError):
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            remedy = "allow more (ulimit -n 256) or use fewer --jobs"
+            return f"there are too many open files: {remedy}; nothing was written", EXIT_BUG
         if error.errno in _FULL:
             name = f" {error.filename!r}" if error.filename else " the output"
             return f"cannot write{name}: {error.strerror}", UsageError.exit_status
+        if error.errno == errno.EBADF and not error.filename:
+            return "cannot write the output: standard output is closed", UsageError.exit_status
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", EXIT_BUG
     bug = "This is a bug. Please report it with what `vdgi --debug ...` prints."

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.extras import how_to_install
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -25,9 +26,8 @@ def connected(address: str) -> Iterator[Any]:
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
     except ImportError:
-        raise UsageError(
-            "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
-        ) from None
+        message = f"--scheduler needs the package distributed: {how_to_install('cluster')}"
+        raise UsageError(message) from None
     # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
     patience = dask.config.get("distributed.comm.timeouts.connect")
     for name in logging.root.manager.loggerDict:  # what goes wrong is told once, here

@@ -15,7 +15,11 @@ from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+from dynet_vdgi import code_cache
 from dynet_vdgi.errors import VdgiError
+
+NUMBA = "numba>=0.61,<0.69"
+"""What `setup.py` asks for; CONTRIBUTING.md says how its bounds are moved."""
 
 PATIENCE = 2.0
 """Seconds of compilation after which the user is told about it."""
@@ -49,14 +53,13 @@ class Compiled:
     def dispatcher(self) -> Any:
         """The function as numba has it, compiled for the types of each call. Raises: VdgiError, no numba."""
         numba = imported_numba()
-        try:
-            dispatcher = numba.njit(self.py_func, cache=True, **self.options)
-        except RuntimeError:  # no folder that could be written to
-            _without_cache.append(self.py_func.__name__)
-            return numba.njit(self.py_func, **self.options)
-        if hasattr(dispatcher, "_cache"):
-            dispatcher._cache = ForgivingCache(dispatcher._cache)
-        return dispatcher
+        folder = code_cache.writable_folder()
+        if folder is not None:
+            dispatcher = _kept(numba, self, str(folder))
+            if dispatcher is not None:
+                return dispatcher
+        _without_cache.append(self.py_func.__name__)
+        return numba.njit(self.py_func, **self.options)
 
     @property
     def _numba_type_(self) -> Any:
@@ -77,6 +80,22 @@ class Compiled:
             known = _plain_globals[self.py_func.__module__] = dict(own)
             known.update({k: value.plain for k, value in own.items() if isinstance(value, Compiled)})
         return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
+
+
+def _kept(numba: Any, function: Compiled, folder: str) -> Any:
+    """A function whose code numba keeps in a folder that is the user's alone; None: it keeps it elsewhere."""
+    config = numba.config
+    before, config.CACHE_DIR = getattr(config, "CACHE_DIR", ""), folder
+    try:
+        dispatcher = numba.njit(function.py_func, cache=True, **function.options)
+        if not dispatcher._cache.cache_path.startswith(folder):
+            return None
+        dispatcher._cache = ForgivingCache(dispatcher._cache)
+    except (RuntimeError, AttributeError):  # it cannot write, or is other inside
+        return None
+    finally:
+        config.CACHE_DIR = before
+    return dispatcher
 
 
 class ForgivingCache:
@@ -120,6 +139,12 @@ def compiled(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function)))
 
 
+def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function as Python, see `Compiled.plain`: for little work, on lists instead of arrays."""
+    assert isinstance(function, Compiled)
+    return function.plain
+
+
 def compiled_floats(function: Function) -> Function:
     """As `compiled`, for loops over floats that are to be done several elements at a time.
 
@@ -130,38 +155,20 @@ def compiled_floats(function: Function) -> Function:
     return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
 
 
-def _insides() -> tuple[Any, Any, Any] | None:
-    """What `bare` takes from inside numba: its lock, context and codegen; None: it is other there."""
-    try:
-        from numba.core import codegen as codegens
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.registry import cpu_target
-    except ImportError:
-        return None
-    context: Any = cpu_target.target_context
-    has_inside = hasattr(context, "_internal_codegen") and hasattr(context, "get_executable")
-    codegen = getattr(codegens, "AOTCPUCodegen", None)
-    return (global_compiler_lock, context, codegen) if has_inside and codegen else None
-
-
-def can_be_bare() -> bool:
-    """Whether numba has inside what `bare` takes, and llvmlite what is needed then."""
-    import llvmlite.binding as llvm
-
-    return _insides() is not None and hasattr(llvm, "create_pass_builder")
-
-
 @contextmanager
 def bare(numba: Any) -> Iterator[None]:
     """A block in which numba only translates, with all that is called: somebody else makes machine code.
 
-    Only where it `can_be_bare`.
+    It uses the inside of numba as it is in the versions that `NUMBA` names; in others it may raise anything.
     """
     global _is_bare
-    inside = _insides()
-    assert inside is not None
-    lock, context, make_codegen = inside
-    with lock:
+    from numba.core.codegen import AOTCPUCodegen
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+
+    context: Any = cpu_target.target_context
+    make_codegen: Any = AOTCPUCodegen
+    with global_compiler_lock:
         level, codegen, make = numba.config.OPT, context._internal_codegen, context.get_executable
         try:
             _is_bare, numba.config.OPT = True, type(level)(0)
@@ -184,7 +191,7 @@ def imported_numba() -> Any:
     try:
         import numba
     except ModuleNotFoundError as error:
-        message = f"this needs the package numba ({error}); install it: pip install 'numba>=0.58'"
+        message = f"this needs the package numba ({error}); install it: pip install '{NUMBA}'"
         raise VdgiError(message) from None
     except ImportError as error:
         message = f"this needs the package numba, which cannot be used ({error})"
@@ -206,6 +213,10 @@ def _has_little_memory() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
+_said: set[str] = set()
+"""What this process has said that it compiles; a thing may be of several parts, each compiled when needed."""
+
+
 @contextmanager
 def announced(what: str, waited: float = 0.0) -> Iterator[None]:
     """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long.
@@ -214,12 +225,15 @@ def announced(what: str, waited: float = 0.0) -> Iterator[None]:
     """
 
     def say() -> None:
+        if what in _said:
+            return
+        _said.add(what)
         how_often = (
-            "at every start, since no cache can be written (set NUMBA_CACHE_DIR to a folder of yours)"
-            if _without_cache
-            else "once for this computer"
+            "at every start, since no cache can be written: set NUMBA_CACHE_DIR to a folder of yours alone"
+            if _without_cache or code_cache.writable_folder() is None
+            else "kept for later runs"
         )
-        logger.info("compiling %s, %s; it may take ten seconds", what, how_often)
+        logger.info("compiling %s (%s); it may take ten seconds", what, how_often)
 
     timer = threading.Timer(max(0.0, PATIENCE - waited), say)
     timer.daemon = True

@@ -31,7 +31,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a+", encoding="utf-8") as handle:
-        if not _take(handle.fileno(), wait):
+        if not take(handle.fileno(), wait=wait):
             handle.seek(0)
             raise TakenError(handle.read().strip() or "another process")
         handle.truncate(0)
@@ -54,14 +54,18 @@ def locked_folder(path: Path) -> Iterator[None]:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        if not _take(descriptor, wait=False, warns_of=path):
+        if not take(descriptor, wait=False, warns_of=path):
             raise TakenError("another process")
         yield
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int, wait: bool, warns_of: Path | None = None) -> bool:
+def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
+    """Takes the lock of an open file until it is closed; False: another process has it, and `wait` is off.
+
+    Where the file system has no locks, and on Windows, nothing is locked; `warns_of` that, on request.
+    """
     if sys.platform == "win32":
         return True
     try:

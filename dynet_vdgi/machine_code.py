@@ -7,7 +7,11 @@ words are not worth even that: for little work the kernel runs as Python.
 The kernel is wrapped in a function of plain pointers and numbers, whose calling convention is that of C but
 for two first arguments, where its result and its exception go. It allocates nothing, so it needs nothing of
 numba while it runs. An object file is used again if the bytecode and the constants of the kernel and of all
-that it calls, numba, and the processor are the same.
+that it calls, the names and fields of the tuples that it takes, this package, numba, and the processor are
+the same.
+
+All this relies on the inside of numba and llvmlite. So no object file is loaded before `known_answer` has
+been right in this environment, and where anything fails, numba compiles the kernels in its own way.
 """
 
 from __future__ import annotations
@@ -15,14 +19,14 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType
@@ -30,7 +34,12 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.jit import BARE, Compiled, announced, bare, can_be_bare, imported_numba
+from dynet_vdgi import code_cache
+from dynet_vdgi._version import __version__
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.jit import BARE, Compiled, announced, bare, imported_numba
+
+logger = logging.getLogger("dynet_vdgi")
 
 ENOUGH = 1_000
 """Words of work from which on code on disk is worth loading."""
@@ -38,14 +47,23 @@ ENOUGH = 1_000
 PLENTY = 20_000
 """Words of work, about two seconds in Python, from which on it is worth compiling."""
 
+PATIENCE = 300
+"""Seconds for the check of a known answer, which takes three."""
+
 Call = Callable[[], None]
 Native = Callable[[list[Any]], Call]
 """Makes a call of arguments without tuples."""
 
-_SCALARS = {
-    "n": ("int64", ctypes.c_int64),
-    "u": ("uint64", ctypes.c_uint64),
-    "f": ("float64", ctypes.c_double),
+_SCALARS: dict[type, tuple[str, Any]] = {
+    bool: ("int64", ctypes.c_int64),
+    int: ("int64", ctypes.c_int64),
+    np.uint64: ("uint64", ctypes.c_uint64),
+    float: ("float64", ctypes.c_double),
+}
+"""Types of numbers that kernels take, with numba's and C's."""
+
+_ARRAYS = {np.dtype(name).str for name in ("bool", "float32", "float64")} | {
+    np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)")
 """What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
@@ -57,6 +75,12 @@ _waited = 0.0
 """Seconds that this process has compiled."""
 
 _engines: list[Any] = []  # what is loaded stays
+
+_is_proven = False
+"""Whether the known answer has been right in this environment, in this process or in an earlier one."""
+
+_fault = ""
+"""Why kernels are left to numba; empty: they are not."""
 
 
 class Kernel:
@@ -78,10 +102,14 @@ class Kernel:
         return self.as_python(*arguments) if call is None else call()
 
     def bound(self, *arguments: Any, work: int) -> Call | None:
-        """The call with these arrays, to be made any number of times; None: it is not worth machine code."""
-        flat, layout = _flat(arguments)
+        """The call with these arrays, to be made any number of times; None: it is not worth machine code.
+
+        Raises:
+            TypeError: an argument is none of what kernels take.
+        """
+        numbers, layout = _flat(arguments)
         native = self._natives.get(layout) or self._native(layout, arguments, work)
-        return None if native is None else native(flat)
+        return None if native is None else native(numbers)
 
     def _native(self, layout: str, arguments: tuple[Any, ...], work: int) -> Native | None:
         """Machine code for such arguments, if there is so much work that it is worth it."""
@@ -90,68 +118,180 @@ class Kernel:
             self._work += work
             if native is not None or self._work <= ENOUGH:
                 return native
-            code = _on_disk(self._name(layout))
-            if code is None and self._work <= self.plenty:
-                return None
-            return self._natives.setdefault(layout, self._made(layout, arguments, code))
+            is_worth_compiling = self._work > self.plenty
+            native = self._loaded(arguments, is_worth_compiling)
+            if native is None and is_worth_compiling:
+                native = self._by_numba(arguments)
+            if native is not None:
+                self._natives[layout] = native
+            return native
 
     def is_ready(self, *arguments: Any) -> bool:
         """Whether a call with such arguments need not compile anything."""
-        layout = _flat(arguments)[1]
-        return layout in self._natives or _on_disk(self._name(layout)) is not None
+        if _flat(arguments)[1] in self._natives:
+            return True
+        with _left_to_numba():
+            return not _fault and _has_passed() and self._on_disk(arguments) is not None
+        return False
 
     def as_python(self, *arguments: Any) -> Any:
         """The call without machine code."""
         with np.errstate(over="ignore"):  # as codes are meant to
-            return self.function.plain(*arguments)
+            return self.function.plain(*_nested(arguments, iter(_flat(arguments)[0])))
 
-    def _name(self, layout: str) -> str:
-        digest = hashlib.sha256(f"{_environment()} {layout} {_digest(self.function)}".encode())
-        function = self.function.py_func
-        return f"{function.__module__}.{function.__name__}-{digest.hexdigest()[:24]}.object"
+    def _on_disk(self, arguments: tuple[Any, ...]) -> bytes | None:
+        return code_cache.read(file_name(self.function, arguments))
 
-    def _made(self, layout: str, arguments: tuple[Any, ...], code: bytes | None) -> Native:
-        global _waited
-        if code is None:
-            start = time.monotonic()
-            with announced(self.what, _waited):
-                code = _compiled(self.function, arguments)
-                _waited += time.monotonic() - start
-                if code is None:  # numba has changed: it keeps its own code, and is imported
-                    return lambda flat: partial(self.function, *_nested(arguments, iter(flat)))
-                _keep(self._name(layout), code)
-        return _loaded(code, layout)
+    def _loaded(self, arguments: tuple[Any, ...], may_compile: bool) -> Native | None:
+        """Machine code from disk, or compiled; None: there is none, or numba and llvmlite do not give it."""
+        if _fault:
+            return None
+        with _left_to_numba():
+            code = self._on_disk(arguments) if _has_passed() else None
+            if code is None and may_compile:
+                code = self._made(arguments)
+            return None if code is None else loaded(code)
+        return None
+
+    def _made(self, arguments: tuple[Any, ...]) -> bytes | None:
+        """Machine code that is compiled now; None: the kernel needs more than itself."""
+        with _announced(self.what):
+            if not _has_passed():
+                _check_known_answer()
+            code = self._on_disk(arguments)  # of an earlier process whose check nobody could keep
+            if code is None:
+                code = object_code(self.function, arguments)
+                if code is not None:
+                    code_cache.keep(file_name(self.function, arguments), code)
+            return code
+
+    def _by_numba(self, arguments: tuple[Any, ...]) -> Native:
+        """The function as numba compiles, keeps and calls it."""
+        function, form = self.function, _form(arguments)
+        with _announced(self.what):
+            numba = imported_numba()
+            types = map(numba.typeof, _nested(form, iter(_flat(arguments)[0])))
+            function.dispatcher.compile(tuple(types))
+        return lambda numbers: partial(function, *_nested(form, iter(numbers)))
+
+
+@contextmanager
+def _announced(what: str) -> Iterator[None]:
+    """A block that compiles `what` for the user, who has been waiting for other such blocks."""
+    global _waited
+    start = time.monotonic()
+    try:
+        with announced(what, _waited):
+            yield
+    finally:
+        _waited += time.monotonic() - start
+
+
+@contextmanager
+def _left_to_numba() -> Iterator[None]:
+    """A block after whose failure numba compiles all kernels in its own way, which the user is told once."""
+    global _fault
+    try:
+        yield
+    except (VdgiError, MemoryError):  # no numba, or no room for it
+        raise
+    except Exception as error:  # whatever comes of an inside that is other than known
+        _fault = f"{type(error).__name__}: {error}"
+        logger.info("numba compiles in its own way, which starts slower; vdgi's own failed (%s)", _fault)
+
+
+# ------------------------------------------------------------------------------------------- the known answer
+def _has_passed() -> bool:
+    """Whether the check has passed in this environment."""
+    global _is_proven
+    _is_proven = _is_proven or code_cache.read(_passed_name()) is not None
+    return _is_proven
+
+
+def _check_known_answer() -> None:
+    """Runs `known_answer.check` in a process of its own. Raises: RuntimeError, it failed; OSError."""
+    global _is_proven
+    import subprocess
+
+    imports = f"import sys; sys.path[:] = {sys.path!r}; from dynet_vdgi import known_answer"
+    command = [sys.executable, "-c", f"{imports}; known_answer.check()"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    if done.returncode:
+        said = done.stderr.strip().rpartition("\n")[2]
+        raise RuntimeError(said or f"the kernel whose answer is known ended with {done.returncode}")
+    _is_proven = True
+    code_cache.keep(_passed_name(), b"passed")
+
+
+def _passed_name() -> str:
+    return f"known_answer-{hashlib.sha256(_environment().encode()).hexdigest()[:24]}.passed"
 
 
 # ------------------------------------------------------------------------------------------- arguments
+def flat(arguments: tuple[Any, ...]) -> list[Any]:
+    """Arguments without tuples: arrays, and numbers of the types that kernels take. Raises: TypeError."""
+    return _flat(arguments)[0]
+
+
 def _flat(arguments: tuple[Any, ...]) -> tuple[list[Any], str]:
-    """Arguments without tuples, and what they are: a letter each, arrays with type and dimensions."""
-    flat: list[Any] = []
+    """Arguments without tuples, and what they are: types, dimensions of arrays, names of tuples' fields."""
+    numbers: list[Any] = []
     layout: list[str] = []
     for argument in arguments:
         if isinstance(argument, tuple):
+            if not hasattr(argument, "_fields"):
+                raise TypeError(f"a kernel takes tuples whose fields have names, not {argument!r}")
             inner, its_layout = _flat(argument)
-            flat += inner
-            layout.append(f"({its_layout})")
-            continue
-        flat.append(argument)
-        if isinstance(argument, np.ndarray):
-            assert argument.flags.c_contiguous
-            layout.append(f"{argument.dtype.name}:{argument.ndim}")
+            numbers += inner
+            layout.append(f"{type(argument).__name__}[{' '.join(argument._fields)}]({its_layout})")
+        elif isinstance(argument, np.ndarray):
+            numbers.append(argument)
+            layout.append(f"{argument.dtype.str}:{argument.ndim}")
+            _check_array(argument)
         else:
-            is_unsigned = isinstance(argument, np.uint64)
-            layout.append("u" if is_unsigned else "f" if isinstance(argument, float) else "n")
-    return flat, " ".join(layout)
+            number = _number(argument)
+            numbers.append(number)
+            layout.append(type(number).__name__)
+    return numbers, " ".join(layout)
 
 
-def _nested(arguments: tuple[Any, ...], flat: Iterator[Any]) -> list[Any]:
-    """The same with tuples again, as `arguments` have them."""
-    return [type(a)(*_nested(a, flat)) if isinstance(a, tuple) else next(flat) for a in arguments]
+def _check_array(array: Any) -> None:
+    """Raises: TypeError, the array does not lie in memory as a kernel expects."""
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned and array.ndim and array.dtype.str in _ARRAYS):
+        where = f"of {array.dtype.str} and shape {array.shape}"
+        raise TypeError(f"a kernel takes C-contiguous arrays of plain numbers, not this one {where}")
+
+
+def _number(argument: Any) -> bool | int | float | np.uint64:
+    """A number as one of the types that kernels take. Raises: TypeError, it is none."""
+    if isinstance(argument, (bool, np.bool_)):
+        return bool(argument)
+    if isinstance(argument, np.uint64):
+        return argument
+    if isinstance(argument, (int, np.integer)):
+        number = int(argument)
+        if not -(1 << 63) <= number < 1 << 63:
+            raise TypeError(f"a kernel takes integers of 64 bits, not {number}")
+        return number
+    if isinstance(argument, (float, np.floating)):
+        return float(argument)
+    raise TypeError(f"a kernel takes arrays, numbers and named tuples of them, not {type(argument).__name__}")
+
+
+def _nested(form: tuple[Any, ...], numbers: Iterator[Any]) -> list[Any]:
+    """Arguments with tuples again, as `form`, or arguments of its kind, have them."""
+    return [type(a)(*_nested(a, numbers)) if isinstance(a, tuple) else next(numbers) for a in form]
+
+
+def _form(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What `_nested` needs of arguments: their tuples, without the arrays, which need not stay in memory."""
+    return tuple(type(a)(*_form(a)) if isinstance(a, tuple) else None for a in arguments)
 
 
 # ------------------------------------------------------------------------------------------- compiling
-def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
-    """The object file of a function for such arguments; None: numba does not give it as expected."""
+def object_code(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
+    """The object file of a function for such arguments; None: the function needs more than itself."""
     numba = imported_numba()
     names: list[str] = []
     types: list[Any] = []
@@ -159,13 +299,15 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
 
     def expression(argument: Any) -> str:
         if isinstance(argument, tuple):
-            namespace[type(argument).__name__] = type(argument)
-            return f"{type(argument).__name__}({', '.join(map(expression, argument))})"
+            tuple_name = f"t{len(namespace)}"
+            namespace[tuple_name] = type(argument)
+            return f"{tuple_name}({', '.join(map(expression, argument))})"
         name = f"a{len(names)}"
         names.append(name)
         if not isinstance(argument, np.ndarray):
-            types.append(getattr(numba.types, _SCALARS[_flat((argument,))[1]][0]))
-            return f"({name} != 0)" if isinstance(argument, bool) else name
+            its_type = type(_number(argument))
+            types.append(getattr(numba.types, _SCALARS[its_type][0]))
+            return f"({name} != 0)" if its_type is bool else name
         types.append(numba.types.CPointer(numba.from_dtype(argument.dtype)))
         sizes = [f"{name}_{k}" for k in range(argument.ndim)]
         names.extend(sizes)
@@ -176,16 +318,14 @@ def _compiled(function: Compiled, arguments: tuple[Any, ...]) -> bytes | None:
     exec(f"def entry({', '.join(names)}):\n    {call}", namespace)
     import llvmlite.binding as llvm
 
-    is_bare = can_be_bare()
-    with bare(numba) if is_bare else nullcontext():
+    with bare(numba):
         entry = numba.njit(tuple(types), **BARE)(namespace["entry"])
         text = entry.inspect_llvm(entry.signatures[0])
     name = entry.overloads[entry.signatures[0]].fndesc.llvm_func_name
     if name not in text:
-        return None
+        raise RuntimeError(f"numba's text has no {name}")
     module = llvm.parse_assembly(_COUNTING.sub("", text.replace(name, "kernel_entry")))
-    if is_bare:
-        _optimise(module, _machine(function.is_wide))
+    _optimise(module, _machine(function.is_wide))
     if not all(map(_HARMLESS.fullmatch, re.findall(r"^declare .*?@([\w.]+)\(", str(module), re.M))):
         return None
     return bytes(_machine(function.is_wide).emit_object(module))
@@ -201,7 +341,7 @@ def _optimise(module: Any, machine: Any) -> None:
     passes.getModulePassManager().run(module, passes)
 
 
-def _loaded(code: bytes, layout: str) -> Native:
+def loaded(code: bytes) -> Native:
     """The function in an object file."""
     import llvmlite.binding as llvm
 
@@ -213,22 +353,21 @@ def _loaded(code: bytes, layout: str) -> Native:
     _engines.append(engine)
     # Without types of its arguments, which are objects of ctypes, a call takes a third of the time.
     function = ctypes.CFUNCTYPE(ctypes.c_int32)(engine.get_function_address("kernel_entry"))
-    letters = layout.replace("(", "").replace(")", "").split()
 
-    def native(flat: list[Any]) -> Call:
+    def native(numbers: list[Any]) -> Call:
         room = (ctypes.c_void_p * 2)()
         passed: list[Any] = [ctypes.byref(room), ctypes.byref(room, ctypes.sizeof(ctypes.c_void_p))]
-        for argument, letter in zip(flat, letters):
-            if isinstance(argument, np.ndarray):
-                passed.append(ctypes.c_void_p(argument.ctypes.data))
-                passed += map(ctypes.c_int64, argument.shape)
+        for number in numbers:
+            if isinstance(number, np.ndarray):
+                passed.append(ctypes.c_void_p(number.ctypes.data))
+                passed += map(ctypes.c_int64, number.shape)
             else:
-                number: Any = argument if isinstance(argument, float) else int(argument)
-                passed.append(_SCALARS[letter][1](number))
+                passed.append(_SCALARS[type(number)][1](number if isinstance(number, float) else int(number)))
 
-        def call(_alive: object = (room, flat)) -> None:
+        def call(_alive: object = (room, numbers)) -> None:
             status = function(*passed)
-            assert status in (0, -2), status  # fine, and None
+            if status not in (0, -2):  # fine, and None
+                raise RuntimeError(f"a kernel ended with status {status}")
 
         return call
 
@@ -252,7 +391,14 @@ def _machine(is_wide: bool = False) -> Any:
     )
 
 
-# ------------------------------------------------------------------------------------------- on disk
+# ------------------------------------------------------------------------------------------- the key
+def file_name(function: Compiled, arguments: tuple[Any, ...]) -> str:
+    """The name of an object file, with a digest of all that the code for such arguments depends on."""
+    key = f"{_environment()} {_flat(arguments)[1]} {_digest(function)}"
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return f"{function.py_func.__module__}.{function.py_func.__name__}-{digest[:24]}.object"
+
+
 @cache
 def _environment() -> str:
     """What machine code depends on besides its source. Raises: VdgiError, numba or llvmlite is missing."""
@@ -260,15 +406,24 @@ def _environment() -> str:
     if spec is None or not spec.origin:
         imported_numba()
     try:
+        import llvmlite
         import llvmlite.binding as llvm
     except (ImportError, OSError):
         imported_numba()
     assert spec is not None
     assert spec.origin
     version = os.stat(spec.origin)
-    features = llvm.get_host_cpu_features().flatten()
-    numbers = (version.st_mtime_ns, version.st_size, llvm.llvm_version_info)
-    return f"{sys.version} {numbers} {llvm.get_host_cpu_name()} {features}"
+    own = [Path(__file__).with_name(f"{name}.py") for name in ("machine_code", "jit", "known_answer")]
+    sources = [__version__.encode(), *map(_source, [Path(spec.origin).with_name("_version.py"), *own])]
+    numbers = (version.st_mtime_ns, version.st_size, llvmlite.__version__, llvm.llvm_version_info)
+    processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return f"{sys.version} {numbers} {processor} {hashlib.sha256(b''.join(sources)).hexdigest()}"
+
+
+def _source(path: Path) -> bytes:
+    with suppress(OSError):  # installed without sources
+        return path.read_bytes()
+    return b""
 
 
 def _digest(function: Compiled) -> str:
@@ -277,57 +432,28 @@ def _digest(function: Compiled) -> str:
     agenda, seen = [function], {function}
     while agenda:
         function = agenda.pop()
-        code = function.py_func.__code__
-        constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
-        parts = (code.co_code, code.co_varnames, code.co_names, constants, function.options, function.is_wide)
-        digest.update(repr(parts).encode())
-        for name in code.co_names:
-            value = function.py_func.__globals__.get(name)
-            if isinstance(value, Compiled) and value not in seen:
-                seen.add(value)
-                agenda.append(value)
-            elif isinstance(value, np.ndarray):
-                digest.update(repr((value.shape, value.dtype, value.tobytes())).encode())
-            elif isinstance(value, (int, float, str, tuple, np.generic)):
-                digest.update(repr(value).encode())
+        python = function.py_func
+        digest.update(repr((function.options, function.is_wide, python.__defaults__)).encode())
+        for code in _codes(python.__code__):
+            constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+            digest.update(repr((code.co_code, code.co_varnames, code.co_names, constants)).encode())
+            for name in code.co_names:
+                value = python.__globals__.get(name)
+                if isinstance(value, Compiled) and value not in seen:
+                    seen.add(value)
+                    agenda.append(value)
+                elif isinstance(value, np.ndarray):
+                    digest.update(repr((value.shape, value.dtype, value.tobytes())).encode())
+                elif isinstance(value, (int, float, str, tuple, np.generic)):
+                    digest.update(repr(value).encode())
+                elif isinstance(value, type) and hasattr(value, "_fields"):
+                    digest.update(repr((value.__name__, value._fields)).encode())
     return digest.hexdigest()
 
 
-def _folders() -> Iterator[Path]:
-    """Where object files may be: beside the package, or in a folder that is the user's alone."""
-    yield Path(__file__).parent / "__pycache__"
-    if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(folder)
-    with suppress(RuntimeError):  # no home
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynet_vdgi"
-    own = Path(tempfile.gettempdir()) / f"dynet_vdgi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
-    with suppress(OSError):
-        own.mkdir(mode=0o700, exist_ok=True)
-        found = own.lstat()
-        if not hasattr(os, "getuid") or (found.st_uid == os.getuid() and found.st_mode & 0o77 == 0):
-            yield own
-
-
-def _on_disk(name: str) -> bytes | None:
-    """An object file that is whole; None: there is none."""
-    for folder in _folders():
-        with suppress(OSError):
-            content = (folder / name).read_bytes()
-            if hashlib.sha256(content[32:]).digest() == content[:32]:
-                return content[32:]
-    return None
-
-
-def _keep(name: str, code: bytes) -> None:
-    for folder in _folders():
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=folder)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(code).digest() + code)
-                os.replace(temporary, folder / name)
-            except BaseException:
-                os.unlink(temporary)
-                raise
-            return
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of all functions and loops in brackets that stand in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)

@@ -24,6 +24,7 @@ class Material:
 
     `texts` are sentences by the label of their language, which is empty for a text of one; `facts` are what
     is known of these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
+    `punctuation` is the relation of punctuation in `trees`, which have none any more.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -32,6 +33,7 @@ class Material:
     trees: list[Sentence] = field(default_factory=list)
     dev: list[Sentence] = field(default_factory=list)
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
+    punctuation: str = "punct"
 
     @property
     def sentences(self) -> list[Sentence]:

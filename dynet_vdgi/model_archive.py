@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import stat
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -30,10 +32,13 @@ class Archive:
     """The members of a model file; a context manager.
 
     Raises:
-        ModelError: what the archive says of its members' sizes is not to be believed, or beyond the limit.
+        ModelError: the path is not that of a file, or what the archive says of its members' sizes is
+            not to be believed or is beyond the limit.
     """
 
     def __init__(self, path: str | Path) -> None:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a device may have no end, and a pipe no beginning
+            raise ModelError("not a file, but a folder, a device or a pipe")
         self._zip = zipfile.ZipFile(path)
         try:
             _check_sizes(self._zip)

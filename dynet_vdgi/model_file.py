@@ -31,6 +31,7 @@ from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.model_archive import Archive, Arrays, faults, npz
+from dynet_vdgi.names import nearest
 from dynet_vdgi.presets import from_toml
 from dynet_vdgi.registry import RECIPES
 
@@ -177,6 +178,16 @@ def save(path: str | Path, model: ModelFile) -> None:
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
+def _near(path: Path) -> str:
+    """A hint at a model file, or a folder of a run, with a name like the one that is not there."""
+    try:
+        beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
+    except OSError:
+        return ""
+    found = nearest(path.name, [each.name for each in beside], 0.6)
+    return f"; did you mean '{path.parent / found}'?" if found else ""
+
+
 def load(path: str | Path, *, training: bool = False) -> ModelFile:
     """Reads a model file; with `training`, also what is needed to go on training.
 
@@ -187,7 +198,7 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
         with Archive(path) as archive:
             return _read(archive, str(path), training)
     except FileNotFoundError:
-        raise ModelError(f"{path}: no such model file") from None
+        raise ModelError(f"{path}: no such model file{_near(Path(path))}") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot read the model file: {error.strerror or error}") from None
     except zipfile.BadZipFile:

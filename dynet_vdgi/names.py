@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 
 def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> list[str]:
@@ -40,6 +41,15 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def listed(items: Sequence[str], most: int) -> str:
+    """The items with spaces between them, the first ones if there are more than so many.
+
+    >>> listed(["a", "b"], 2), listed(["a", "b", "c", "d"], 2)
+    ('a b', 'a b and 2 more')
+    """
+    return " ".join(items[:most]) + (f" and {len(items) - most:,} more" if len(items) > most else "")
+
+
 def plain(text: str) -> str:
     """The text with control characters written out, so that none reaches a terminal but tabs and line ends.
 
@@ -49,6 +59,27 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in "\n\t" or not _is_control(c) else repr(c)[1:-1] for c in text)
+
+
+def told(text: str) -> str:
+    """The text as it is printed for people: `plain`, and without the inside of enormous words and lines.
+
+    >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
+    'see Xx... (5,000 characters) ...Xy'
+    """
+    text = _LONG_WORD.sub(lambda found: _ends(found[0], 80), plain(text))
+    lines = (_ends(line, 300) if len(line) > LONGEST_LINE else line for line in text.split("\n"))
+    return "\n".join(lines)
+
+
+def _ends(text: str, size: int) -> str:
+    return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
+
+
+LONGEST_LINE = 20_000
+"""Characters of a line of a message."""
+
+_LONG_WORD = re.compile(r"\S{1001,}")
 
 
 def _is_control(character: str) -> bool:

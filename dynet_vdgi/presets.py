@@ -9,6 +9,7 @@ refused.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -185,8 +186,8 @@ def from_toml(text: str, where: str, *, version: int = 3, recipe: str = "") -> S
     Files before format 3 have no recipe: theirs is given.
     """
     try:
-        values = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        values = _loads(text)
+    except ValueError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
     try:
         if version == 1:
@@ -235,11 +236,12 @@ def parse_assignment(text: str) -> Values:
     """An assignment, `section.key=value` or `seed=3`, as nested values; TOML, but without quotes, too."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
-    if not equals or not all(parts) or (len(parts) == 1 and parts[0] not in ("recipe", "seed", "rules")):
+    alone = ("recipe", "seed", "rules")
+    if not equals or not all(parts) or len(parts) > MOST_PARTS or (len(parts) == 1 and parts[0] not in alone):
         raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
     try:
-        parsed = tomllib.loads(f"x = {value.strip()}")["x"]
-    except ValueError:  # not TOML, or a number too long to be read
+        parsed = _loads(f"x = {value.strip()}")["x"]
+    except ValueError:
         parsed = value.strip()
     return nested(name.strip(), parsed)
 
@@ -288,9 +290,42 @@ def _read(path: Path) -> Values:
 def read_toml(path: Path, what: str) -> Values:
     """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
     try:
-        values: Values = tomllib.loads(read_table(path, what))
-        return values
-    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        return _loads(read_table(path, what))
+    except ValueError as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from None
+
+
+MOST_PARTS = 20
+"""Of a dotted key. `tomllib` keeps all beginnings of a key: 80 kB of `a.a.a` would be gigabytes."""
+
+_KEY = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_TOKEN = re.compile(
+    r"""#.*|"{3}(?s:[^\\]|\\.)*?"{3}|'{3}(?s:.)*?'{3}"""
+    rf"|(?P<deep>{_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{MOST_PARTS}}})|{_KEY}"
+)
+
+
+def _loads(text: str) -> Values:
+    """The content of a TOML text. Raises: ValueError, it is none, or would take too much memory or time.
+
+    Whole numbers have 64 bits, which is what TOML promises.
+    """
+    for token in _TOKEN.finditer(text):
+        if token["deep"]:
+            line = text.count("\n", 0, token.start()) + 1
+            raise ValueError(f"a key of more than {MOST_PARTS} parts (at line {line})")
+    try:
+        values: Values = tomllib.loads(text)
     except RecursionError:
-        raise ConfigError(f"{path}: not a TOML file: nested too deep") from None
+        raise ValueError("nested too deep") from None
+    pending: list[tuple[int, Any]] = [(0, values)]
+    for depth, value in pending:
+        if isinstance(value, (dict, list)):
+            pending += [
+                (depth + 1, inner) for inner in (value.values() if isinstance(value, dict) else value)
+            ]
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("a whole number of more than 64 bits")
+        if depth > MOST_PARTS:
+            raise ValueError("nested too deep")
+    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ def rules_named(name: str) -> NamedRules:
         ConfigError: there are no such rules, or the rule file is malformed.
         ModelError: the folder has no model, or the model file is damaged.
     """
-    if Path(name).is_dir() or zipfile.is_zipfile(name):
+    if os.path.isdir(name) or (os.path.isfile(name) and zipfile.is_zipfile(name)):
         path = model_path(name)
         model = model_file.load(path)
         return NamedRules(name, model.rules, model.settings.data.tags)

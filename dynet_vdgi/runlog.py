@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.data.files import atomic_writer, writing
+
+logger = logging.getLogger("dynet_vdgi")
 
 COLUMNS = (
     ("phase", "phase", "8", ""),
@@ -66,16 +69,19 @@ class RunLog:
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows; a last one cut short by a crash is left out."""
+        """All complete rows. A last one cut short by a crash is left out; so are others, which is told."""
         if self.path is None:
             return list(self._rows)
-        if not self.path.exists():
+        if not self.path.is_file():
             return []
         rows = []
-        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
+        for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
+                if line and number < len(lines):
+                    logger.warning("%s:%d: damaged, and left out", self.path, number)
                 continue
             if isinstance(row, dict):
                 rows.append(row)

@@ -6,7 +6,7 @@ Letters: B buckets, k rows that are not zero.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,15 @@ def to_arrays(prefix: str, version: int, weights: NDArray[Any], options: Sequenc
     }
 
 
+class StoredRows(NamedTuple):
+    """Weights as a model file has them."""
+
+    log2_buckets: int
+    buckets: NDArray[Any]  # (k,)
+    rows: NDArray[np.float32]  # (k, columns)
+    options: list[int]
+
+
 def from_arrays(
     arrays: Mapping[str, NDArray[Any]],
     prefix: str,
@@ -39,6 +48,25 @@ def from_arrays(
     n_options: int = 0,
 ) -> tuple[NDArray[np.float32], list[int]]:
     """Weights (B, *columns) and further numbers from these arrays; others are ignored.
+
+    Raises:
+        ModelError: as `rows_from_arrays`.
+    """
+    found = rows_from_arrays(arrays, prefix, what, version, columns, n_options)
+    weights = np.zeros((1 << found.log2_buckets, *columns), np.float32)
+    weights[found.buckets] = found.rows
+    return weights, found.options
+
+
+def rows_from_arrays(
+    arrays: Mapping[str, NDArray[Any]],
+    prefix: str,
+    what: str,
+    version: int,
+    columns: tuple[int, ...] = (),
+    n_options: int = 0,
+) -> StoredRows:
+    """The rows that are not zero, and further numbers, from these arrays; others are ignored.
 
     Raises:
         ModelError: an array is missing, or they are not those of `what` in this version.
@@ -63,6 +91,4 @@ def from_arrays(
         raise ModelError(f"no {what}: a bucket is outside 0..{(1 << log2_buckets) - 1}")
     if rows.dtype != np.float32 or not np.isfinite(rows).all():
         raise ModelError(f"no {what}: weights are not finite float32 numbers")
-    weights = np.zeros((1 << log2_buckets, *columns), np.float32)
-    weights[buckets] = rows
-    return weights, options
+    return StoredRows(log2_buckets, buckets, rows, options)

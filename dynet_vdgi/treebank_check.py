@@ -25,12 +25,14 @@ from dynet_vdgi.data.normal_form import is_normalized
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
-from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tags import UD_TAGS, ud_version
 from dynet_vdgi.data.treebank import Filter
+from dynet_vdgi.data.ud_form import UdForm
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
-from dynet_vdgi.names import count
+from dynet_vdgi.limits import limit
+from dynet_vdgi.names import count, listed
 from dynet_vdgi.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
@@ -48,6 +50,8 @@ class Summary:
     multiword_tokens: int = 0
     empty_nodes: int = 0
     with_trees: int = 0
+    in_part: int = 0  # sentences that have some of their heads
+    heads_given: int = 0  # in those
     projective: int = 0
     words_of_protocol: int = 0  # without what the protocol removes
     trained_sentences: int = 0
@@ -59,6 +63,7 @@ class Summary:
     rule_arcs: int = 0
     unnormalised: int = 0  # lines
     first_unnormalised: str = ""  # where
+    form: UdForm = field(default_factory=UdForm)
 
     def __post_init__(self) -> None:
         self._pairs = self.rules.pairs()
@@ -72,6 +77,8 @@ class Summary:
         self.tags.update(sentence.tags)
         self._count_other_tokens(sentence)
         self._look_at_letters(sentence)
+        if sentence.source is not None:
+            self.form.add(sentence.source.path, sentence.source.line, "\n".join(sentence.source.lines))
         self.words_of_protocol += len(without_punctuation(sentence, self.protocol.removed_tags)[0])
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
@@ -80,6 +87,10 @@ class Summary:
         self.lengths[len(kept)] += 1
         self.kept_tags.update(kept.tags)
         if sentence.heads is None or kept.heads is None:
+            return
+        if FREE in sentence.heads:
+            self.in_part += 1
+            self.heads_given += len(sentence) - sentence.heads.count(FREE)
             return
         self.with_trees += 1
         self.projective += is_projective(sentence.heads)
@@ -129,10 +140,12 @@ class Summary:
         heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
         lengths = self._lengths(window, is_removed)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        known, own = self._tags.known, tags[~is_removed]
-        holds = np.array([[(head, tag) in self._pairs for tag in known] for head in (*known, "ROOT")])
-        above = np.where(heads > 0, own[start + heads - 1], len(known))
-        self.rule_arcs += int(holds[above, own][in_tree[~is_removed]].sum())
+        names, own = (*self._tags.known, "ROOT"), tags[~is_removed]
+        above = np.where(heads > 0, own[start + heads - 1], len(names) - 1)
+        pairs, times = np.unique((above * len(names) + own)[in_tree[~is_removed]], return_counts=True)
+        for pair, n in zip(pairs.tolist(), times.tolist()):
+            head, tag = divmod(pair, len(names))
+            self.rule_arcs += n * ((names[head], names[tag]) in self._pairs)
 
     def _count_other_tokens(self, sentence: Sentence) -> None:
         source = sentence.source
@@ -155,40 +168,47 @@ class Summary:
 
     def lines(self) -> list[str]:
         """The summary for people."""
+        if not self.sentences:
+            return ["  no sound sentence: nothing to describe"]
         facts = [
             ("sentences", f"{self.sentences:,}"),
             ("words", f"{self.words:,}{self._other_tokens()}"),
-            ("tags", " ".join(f"{tag} {n}" for tag, n in self.tags.most_common())),
+            ("tags", listed([f"{tag} {n}" for tag, n in self.tags.most_common()], limit("tags"))),
             ("tag set", self._tag_set()),
             ("lengths", f"{', '.join(self._bands())} (without punctuation)"),
             ("training", self._training()),
         ]
+        partial = f"{count(self.in_part, 'tree')} in part ({count(self.heads_given, 'head')})"
         if self.with_trees:
             share = 100 * self.projective / self.with_trees
             covered = 100 * self.rule_arcs / max(self.arcs, 1)
+            whole = f"{count(self.with_trees, 'sentence')}, {share:.1f} % projective"
             facts += [
-                ("trees", f"{self.with_trees:,} sentences, {share:.1f} % projective"),
+                ("trees", f"{whole}; {partial} besides" if self.in_part else whole),
                 ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
             ]
+        elif self.in_part:
+            facts.append(("trees", f"{partial}, none whole"))
         else:
             facts.append(("trees", "none (not needed for training or parsing)"))
         result = [f"  {line}" for line in aligned(facts, left=2).splitlines()]
         if self.unnormalised:
             found = f"{count(self.unnormalised, 'line')}, first {self.first_unnormalised}"
             result.append(f"  not in Unicode's form NFC ({found}): letters that look the same may differ")
-        if not self.sentences:
-            return result
+        result += [f"  {line}" for line in self.form.lines()]
         unused = self.rules.unused(sorted(self.tags))
         if unused:
-            listed = " ".join(map(str, unused))
-            result.append(f"  rules that cannot apply (tag absent from this file): {listed}")
+            rules = " ".join(map(str, unused))
+            result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
         warnings = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
         return [*result, *(f"  {warning}" for warning in warnings)]
 
     def _other_tokens(self) -> str:
         if not self.multiword_tokens and not self.empty_nodes:
             return ""
-        return f" ({self.multiword_tokens:,} multiword tokens, {self.empty_nodes:,} empty nodes)"
+        return (
+            f" ({count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')})"
+        )
 
     def _tag_set(self) -> str:
         universal = sum(n for tag, n in self.tags.items() if tag in UD_TAGS)
@@ -214,13 +234,13 @@ class Summary:
             limit += " without punctuation"
         if self.protocol.projective_only:
             limit += ", projective"
-        sentences = _share(self.trained_sentences, self.sentences, "sentences")
-        words = _share(self.trained_words, self.words_of_protocol, "words")
+        sentences = _share(self.trained_sentences, self.sentences, "sentence")
+        words = _share(self.trained_words, self.words_of_protocol, "word")
         return f"uses {sentences}, {words}: those with {limit}"
 
 
 def _share(part: int, whole: int, what: str) -> str:
-    return f"{part:,} of {whole:,} {what} ({100 * part / max(whole, 1):.1f} %)"
+    return f"{part:,} of {count(whole, what)} ({100 * part / max(whole, 1):.1f} %)"
 
 
 def check(
@@ -233,6 +253,8 @@ def check(
     on_fault: OnFault | None = None,
 ) -> Summary:
     """What is in a file; `on_fault` is told each fault, and sentences with one are left out.
+
+    Heads may be there in part; those that are there are checked.
 
     `protocol` and `max_len` are the settings that training would have.
 
@@ -251,10 +273,13 @@ def check(
             return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
-        return None if columns is None or types is None else (columns, types)
+        if columns is None or types is None:
+            return None
+        summary.form.add(passage.path, passage.line, passage.text)
+        return columns, types
 
     with progress.Bar("sentences") as bar:
-        for item in conllu.read_windows(path, quick, tags=tags, on_error=on_fault):
+        for item in conllu.read_windows(path, quick, heads="partial", tags=tags, on_error=on_fault):
             before = summary.sentences
             if isinstance(item, Sentence):
                 summary.add(item)

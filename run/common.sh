@@ -13,15 +13,21 @@ is_usable() { # INTERPRETER: Python 3.10 to 3.13, which DyNet has wheels for
 }
 
 find_python() {
-    local candidate
-    for candidate in ${VDGI_PYTHON:-python3 python3.13 python3.12 python3.11 python3.10 python}; do
+    local candidate version only="DyNet has wheels for Python 3.10 to 3.13 only"
+    if [ -n "${VDGI_PYTHON:-}" ]; then
+        is_usable "$VDGI_PYTHON" && echo "$VDGI_PYTHON" && return
+        version="$("$VDGI_PYTHON" --version 2>/dev/null || true)"
+        echo "VDGI_PYTHON=$VDGI_PYTHON is ${version:-no interpreter}, but $only" >&2
+        return 2
+    fi
+    for candidate in python3 python3.13 python3.12 python3.11 python3.10 python; do
         if is_usable "$candidate"; then
             echo "$candidate"
             return
         fi
     done
-    echo "No Python 3.10 to 3.13 found (DyNet has wheels for these only; python3 here is" \
-        "$(python3 --version 2>&1 || true)). Install one, or name it: VDGI_PYTHON=/path/to/python3.12 bash run/..." >&2
+    echo "No Python 3.10 to 3.13 found ($only; python3 here is $(python3 --version 2>&1 || true))." \
+        "Install one, or name it: VDGI_PYTHON=/path/to/python3.12 bash run/..." >&2
     return 2
 }
 
@@ -41,7 +47,8 @@ install() { # EXTRAS, such as [dev] or nothing; does nothing if that is installe
     fi
     if [ ! -e "$stamp" ] || [ setup.py -nt "$stamp" ]; then
         echo "installing into $VENV" >&2
-        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".${1:-}" >&2
+        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
+            --config-settings editable_mode=compat --editable ".${1:-}" >&2 # compat: type checkers find it, too
         touch "$stamp"
     fi
 }

@@ -3,7 +3,7 @@
 #
 #   bash run/train_wsj.sh PTB_DIR [OPTIONS]         folder of .mrg files: sections 2-21, 22 and 23
 #   bash run/train_wsj.sh --sample DIR [OPTIONS]    folder of a sample, such as NLTK's: 80, 10, 10 % of its files
-#   bash run/train_wsj.sh                           the embedded demo treebank instead, in about a minute
+#   bash run/train_wsj.sh                           the embedded demo treebank instead, in a minute or two
 #
 # Options: --quick          one seed of UniversalRules and L-WeaklySupervised only
 #          --glove FILE     word vectors (default: made from the training text)
@@ -13,9 +13,18 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
-    sed -n '2,13s/^# \{0,1\}//p' run/train_wsj.sh >&2
+    sed -n '2,13s/^# \{0,1\}//p' run/train_wsj.sh
+}
+
+wrong_use() {
+    usage >&2
     exit 2
 }
+
+if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
+    usage
+    exit
+fi
 
 absolute() { # PATH as seen from where the script was called
     cd "$CALLED_FROM" && realpath -m "$1"
@@ -36,14 +45,14 @@ while [ $# -gt 0 ] && [ "$1" != "--" ]; do
     case "$1" in
     --quick) chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised) ;;
     --sample) sample=yes ;;
-    --glove) [ $# -ge 2 ] && glove="$(absolute "$2")" && shift || usage ;;
-    -*) usage ;;
-    *) [ -z "$ptb" ] && ptb="$(absolute "$1")" || usage ;;
+    --glove) [ $# -ge 2 ] && glove="$(absolute "$2")" && shift || wrong_use ;;
+    -*) wrong_use ;;
+    *) [ -z "$ptb" ] && ptb="$(absolute "$1")" || wrong_use ;;
     esac
     shift
 done
 [ $# -eq 0 ] || shift
-[ -n "$ptb" ] || usage
+[ -n "$ptb" ] || wrong_use
 
 if [ -z "$sample" ]; then
     train=(--sections 2-21) dev=(--sections 22) test=(--sections 23)

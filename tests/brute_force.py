@@ -75,3 +75,51 @@ def crosses(heads):
 def projective_trees(n):
     """All projective trees of n words with one root, from all head vectors; n <= 6."""
     return tuple(t for t in product(range(n + 1), repeat=n) if is_tree(t) and not crosses(t))
+
+
+def with_marks(heads, kept, forms):
+    """Heads of all words by the rule of Universal Dependencies, given the tree of the words at `kept`."""
+    if not kept:
+        return tuple(min(k, 1) for k in range(len(forms)))
+    tree = {word: kept[head - 1] if head else 0 for word, head in zip(kept, heads)}
+    partner, whole = partners(kept, forms), dict(tree)
+    for mark in sorted({*range(1, len(forms) + 1)} - {*kept}):
+        first, last = sorted((mark, partner[mark])) if mark in partner else (1, len(forms))
+        before = [way_up(tree, word, first, mark) for word in kept if first <= word < mark][-1:]
+        after = [way_up(tree, word, mark, last) for word in kept if mark < word <= last][:1]
+        highest = [
+            [up for up in way if not any(cross((mark, up), arc) for arc in tree.items())][-1]
+            for way in before + after
+        ]
+        head = max(highest, key=lambda word: len(way_up(tree, word, 1, len(forms))))
+        beside = mark - 1
+        if beside in whole and beside not in tree and cross((mark, head), (beside, whole[beside])):
+            head = whole[beside]
+        whole[mark] = head
+    return tuple(head for _, head in sorted(whole.items()))
+
+
+def way_up(tree, word, first, last):
+    """A word, its head, the head of that, and so on, as long as they are in first..last."""
+    return [word, *(way_up(tree, tree[word], first, last) if first <= tree[word] <= last else [])]
+
+
+def cross(*arcs):
+    """Two arcs cross."""
+    (a, b), (c, d) = sorted(map(sorted, arcs))
+    return a < c < b < d
+
+
+def partners(kept, forms):
+    """Brackets and quotation marks with a kept word between them, each with the other one."""
+    found = {}
+    for opens, closes in ("()", "[]", '""'):
+        waiting = []
+        for mark in sorted({*range(1, len(forms) + 1)} - {*kept}):
+            if waiting and forms[mark - 1] == closes:
+                other = waiting.pop()
+                if any(other < word < mark for word in kept):
+                    found[mark], found[other] = other, mark
+            elif forms[mark - 1] == opens:
+                waiting.append(mark)
+    return found

@@ -133,7 +133,11 @@ def test_a_sentence_is_annotated_with_keys_alone(path: Path, tab: Callable[..., 
         page.keyboard.press("l")
         page.keyboard.type("advmod:neg")
         page.keyboard.press("Enter")
-        expect(page.locator("#notice")).to_contain_text("advmod:neg")
+        expect(page.locator("#notice.bad")).to_contain_text("Enter once more stores it")
+        expect(page.locator("#label")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).to_contain_text("4 n't, PART, head 5 bark, advmod:neg")
+        expect(word(page, 4)).to_be_focused()
         page.keyboard.press("c")
         expect(page.locator("#arcs .arc.confirmed")).to_have_count(2)
         expect(page.locator("#arcs .arc.confirmed text").last).to_have_text("✓ advmod:neg")
@@ -217,13 +221,135 @@ def test_what_is_impossible_is_told_and_changes_nothing(path: Path, tab: Callabl
         page.keyboard.press("2")
         expect(page.locator("#notice")).to_contain_text("head 2 bark")
         before = heads(address, 1)
-        page.locator("#label").fill("<b>x</b>")
+        page.locator("#label").fill("a b")
         page.locator("#set-label").click()
-        expect(page.locator("#notice.bad")).to_contain_text("'<b>x</b>' is no relation")
+        expect(page.locator("#notice.bad")).to_contain_text("'a b' is no relation")
+        page.locator("#label").press("Escape")
         word(page, 1).click()
         page.keyboard.press("1")
         expect(page.locator("#notice.bad")).to_contain_text("a word cannot be its own head")
         assert heads(address, 1) == before
+        for text in ("0", "4", "999", "abc", "1.5"):
+            page.locator("#number").fill(text)
+            page.locator("#number").press("Enter")
+            message = f"There is no sentence {text}: they are numbered from 1 to 3."
+            expect(page.locator("#notice.bad")).to_have_text(message)
+            expect(page.locator("#number")).to_have_value("2")
+
+
+def test_next_goes_through_all_sentences(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        seen = []
+        for _ in range(4):
+            seen.append(page.locator("#number").input_value())
+            page.locator("#next").click()
+            expect(page.locator("#number")).not_to_have_value(seen[-1])
+        assert sorted(seen[:3]) == ["1", "2", "3"]
+
+
+# ------------------------------------------------------------------------------------------- typed relations
+LEAVING: list[tuple[str, Callable[[Any], None]]] = [
+    ("the button for the sentence", lambda page: page.locator("#done").click()),
+    ("another word", lambda page: word(page, 3).click()),
+    ("Tab", lambda page: page.keyboard.press("Tab")),
+    ("the next sentence", lambda page: page.locator("#next").click()),
+    ("the button for the arc", lambda page: page.locator("#right").click()),
+]
+
+
+@pytest.mark.parametrize(("how", "leave"), LEAVING, ids=[how for how, _ in LEAVING])
+def test_a_typed_relation_is_stored_or_refused_however_the_field_is_left(
+    path: Path, tab: Callable[..., Any], how: str, leave: Callable[[Any], None]
+) -> None:
+    with served(path) as address:
+        page, client = tab(address), Client(address)
+        sentence(page, 1)
+        page.locator("#label").fill("zzz")
+        leave(page)
+        expect(page.locator("#notice.bad")).to_contain_text(
+            "'zzz' is no relation of UD or of this file. Enter once more stores it; Esc takes it back."
+        )
+        expect(page.locator("#label")).to_have_value("zzz")
+        expect(page.locator("#word-heading")).to_have_text("Word 1: The")
+        expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
+        found = client.get("sentence/0")
+        assert (found["done"], found["edits"]) == (False, 0)
+        page.locator("#label").fill("det")
+        leave(page)
+        expect(page.locator("#notice")).not_to_have_class("bad")
+        wait_for(lambda: client.get("sentence/0")["words"][0]["label_by"] == "anna")
+        assert client.get("sentence/0")["words"][0]["label"] == "det"
+        if how == "the button for the sentence":
+            wait_for(lambda: client.get("sentence/0")["done"])
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_relations_of_the_file_are_offered_first_where_they_are_frequent(
+    path: Path, tab: Callable[..., Any]
+) -> None:
+    with served(path) as address:
+        page = tab(address)
+        sentence(page, 1)
+        page.keyboard.press("l")
+        page.keyboard.type("मुख्य:x")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice.bad")).to_contain_text("is no relation of UD or of this file")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).to_contain_text("मुख्य:x")
+        page.keyboard.press("l")
+        expect(page.locator("#labels option").first).to_have_text("मुख्य:x")
+        page.keyboard.press("Escape")
+        expect(word(page, 1)).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("l")
+        page.keyboard.type("मुख्य:x")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).to_contain_text("2 dogs, NOUN, head 3 do, मुख्य:x")
+
+
+# ------------------------------------------------------------------------------------------- seen and meant
+def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(
+    path: Path, tab: Callable[..., Any]
+) -> None:
+    with served(path) as address:
+        page, client = tab(address), Client(address)
+        sentence(page, 1)
+        held: list[Any] = []
+        page.route("**/change", lambda route: route.continue_() if held else held.append(route))
+        page.keyboard.press("4")  # its answer, another tree, comes after the next key
+        page.keyboard.press("a")
+        while not held:
+            page.wait_for_timeout(20)
+        held[0].continue_()
+        expect(page.locator("#notice.bad")).to_contain_text("The tree has changed since you said so")
+        found = client.get("sentence/0")
+        assert (found["done"], found["edits"]) == (False, 1)
+        page.keyboard.press("a")
+        wait_for(lambda: client.get("sentence/0")["done"])
+
+
+def test_esc_ends_a_drag(path: Path, tab: Callable[..., Any]) -> None:
+    with served(path) as address:
+        page = tab(address)
+        sentence(page, 1)
+        before = heads(address, 0)
+        box, goal = word(page, 1).bounding_box(), word(page, 4).bounding_box()
+        page.mouse.move(box["x"] + 20, box["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(goal["x"] + 30, goal["y"] + 10, steps=5)
+        expect(page.locator("#rubber")).to_have_count(1)
+        page.keyboard.press("Escape")
+        expect(page.locator("#rubber")).to_have_count(0)
+        page.mouse.up()
+        page.wait_for_timeout(200)
+        assert heads(address, 0) == before
 
 
 # ------------------------------------------------------------------------------------------- kills and tabs
@@ -389,6 +515,7 @@ def confirm(path: Path, count: int) -> str:
     sentences = read_marked(path)
     for number, marked in enumerate(sentences):
         kept = number < count
+        marked.had_marks = True  # or a sentence without marks would be written as it was read
         marked.arcs = tuple(
             arc._replace(head_by="anna", label_by="anna") if kept else MarkedArc() for arc in marked.arcs
         )
@@ -451,11 +578,18 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
 
 
 def correct(client: Client, number: int, gold: Sentence) -> None:
-    """Corrects a sentence by requests alone."""
-    while place := first_wrong(client.get(f"sentence/{number}"), gold):
-        client.change(number, "head", place, (gold.heads or ())[place - 1])
-        client.get(f"guess/{number}?corrected={place}")
-    client.change(number, "done")
+    """Corrects a sentence by requests alone; looks again where it was parsed meanwhile."""
+    while True:
+        found = client.get(f"sentence/{number}")
+        if place := first_wrong(found, gold):
+            client.change(number, "head", place, (gold.heads or ())[place - 1])
+            client.get(f"guess/{number}")
+            continue
+        order = {"sentence": number, "edits": found["edits"], "version": found["version"], "what": "done"}
+        status, answer = client.post("change", order)
+        if status == 200:
+            return
+        assert status == 409, answer
 
 
 def first_wrong(found: Any, gold: Sentence) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import math
 import os
 import random
 import re
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
 from annotating import ROWS, Client, served, start, written
@@ -150,6 +152,14 @@ def test_hostile_words_and_comments_stay_text(client: Client) -> None:
         {"sentence": 0, "edits": 0, "version": 1, "what": "head", "word": 1e9, "value": 1},
         {"sentence": 0, "edits": 0, "version": 1, "what": "__class__", "word": 1, "value": 1},
         {"sentence": 0, "edits": 0, "version": 1, "what": "label", "word": 1, "value": "<script>"},
+        {"sentence": 0, "edits": 0, "version": 1, "what": "label", "word": 1, "value": "a b", "anyway": True},
+        {"sentence": 0, "edits": 0, "version": 1, "what": "label", "word": 1, "value": "obj", "anyway": 1},
+        {"sentence": math.inf, "edits": 0, "version": 1, "what": "done"},
+        {"sentence": 0, "edits": -math.inf, "version": 1, "what": "done"},
+        {"sentence": 0, "edits": 0, "version": math.nan, "what": "done"},
+        {"sentence": 0, "edits": 0, "version": 1, "what": "right", "word": math.inf},
+        {"sentence": 0.5, "edits": 0, "version": 1, "what": "done"},
+        {"sentence": True, "edits": 0, "version": 1, "what": "done"},
     ],
 )
 def test_what_is_no_change_is_refused_and_changes_nothing(client: Client, content: object) -> None:
@@ -158,6 +168,39 @@ def test_what_is_no_change_is_refused_and_changes_nothing(client: Client, conten
     assert status == 400
     assert answer["fault"]
     assert client.get("sentence/0") == before
+
+
+@pytest.mark.parametrize("number", ["9" * 900, "x", "-1", "1.0", "٣"])
+@pytest.mark.parametrize("what", ["sentence", "guess", "relations"])
+def test_what_is_no_number_of_a_sentence_is_not_found(client: Client, what: str, number: str) -> None:
+    assert client("GET", quote(f"{what}/{number}"))[0] == 404
+
+
+def test_numbers_of_thousands_of_digits_are_not_found_nor_changes(client: Client) -> None:
+    assert client("GET", f"sentence/{'9' * 5000}")[0] == 404
+    headers = {"Origin": client.origin, "Content-Type": JSON}
+    for number in (b"1e400", b"9" * 5000):
+        body = b'{"sentence":' + number + b',"edits":0,"version":0,"what":"done"}'
+        assert client("POST", "change", body, headers)[0] == 400
+
+
+def test_a_request_of_twenty_megabytes_is_told_that_it_is_too_long(client: Client) -> None:
+    headers = {"Origin": client.origin, "Content-Type": JSON}
+    status, _, body = client("POST", "change", b" " * 20_000_000, headers)
+    assert (status, body) == (413, b"the request is too long")
+
+
+def test_an_unknown_relation_is_stored_only_if_it_is_said_again(tmp_path: Path) -> None:
+    with served(written(tmp_path / "a.conllu")) as address:
+        client = Client(address)
+        order = {"sentence": 0, "edits": 0, "version": 1, "what": "label", "word": 1, "value": "comp@x"}
+        status, answer = client.post("change", order)
+        assert (status, answer["unknown"]) == (400, True)
+        assert "comp@x" not in client.get("relations/0?word=1")["relations"]
+        assert client.post("change", order | {"anyway": True})[0] == 200
+        assert client.get("relations/0?word=1")["relations"][0] == "comp@x"
+        assert client.post("change", order | {"sentence": 1})[0] == 200
+        assert client("GET", "relations/0?word=99")[0] == 400
 
 
 def test_deeply_nested_json_is_refused(client: Client) -> None:

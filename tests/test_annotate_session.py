@@ -11,12 +11,12 @@ from typing import IO
 
 import pytest
 import tiny
-from annotating import ROWS, guessed, seen, written
+from annotating import ROWS, guessed, seen, without_sums, written
 from shell import Vdgi, names_in
 
 from dynet_vdgi.annotation.changes import ChangeError
 from dynet_vdgi.annotation.journal import Journal, JournalError
-from dynet_vdgi.annotation.session import Session, StaleError
+from dynet_vdgi.annotation.session import Session, StaleError, UnwrittenError
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
 
@@ -27,12 +27,12 @@ def session(folder: Path) -> Iterator[Session]:
     found = guessed(Session(written(Path("a.conllu")), "anna"))
     yield found
     with contextlib.suppress(OSError):
-        found.journal.close()
+        found.release()
 
 
 def again(session: Session) -> Session:
     """The session after its process was killed."""
-    session.journal.close()
+    session.release()
     return Session("a.conllu", "anna")
 
 
@@ -51,7 +51,7 @@ def test_changes_are_there_after_a_kill_though_the_file_was_not_written(session:
     assert after.sentences[2].arcs == before[2]
     assert after.sentences[0].arcs[1].head == 4
     assert after.progress() == session.progress()
-    after.journal.close()
+    after.release()
 
 
 @pytest.mark.parametrize("saves", [False, True])
@@ -62,18 +62,18 @@ def test_a_line_that_was_cut_off_is_dropped(session: Session, saves: bool) -> No
     whole = session.journal.path.read_bytes()
     change(session, 0, "head", 1, 4)
     longer = session.journal.path.read_bytes()
-    session.journal.close()
+    session.release()
     for end in range(len(whole), len(longer)):
         session.journal.path.write_bytes(longer[:end])
         found = Session("a.conllu", "anna")
         assert session.journal.path.read_bytes() == whole
         assert [arc.head_by for arc in found.sentences[0].arcs[:2]] == ["", "anna"]
-        found.journal.close()
+        found.release()
 
 
 def test_a_damaged_journal_is_told_with_its_line(session: Session) -> None:
     change(session, 0, "head", 2, 4)
-    session.journal.close()
+    session.release()
     lines = session.journal.path.read_bytes().splitlines(keepends=True)
     session.journal.path.write_bytes(b"".join([lines[0], b"{broken\n", *lines[2:]]))
     with pytest.raises(DataError, match=r"a.conllu.journal:2: the journal is damaged here"):
@@ -95,14 +95,111 @@ def test_a_change_in_the_journal_that_is_impossible_is_told_with_its_line(
     session: Session, key: str, value: object, reason: str
 ) -> None:
     change(session, 0, "head", 2, 4)
-    session.journal.close()
-    first, *others, last = session.journal.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    session.release()
+    first, *others, last = without_sums(session.journal.path)
     changed = json.dumps({**json.loads(last), key: value})
     session.journal.path.write_text("".join([first, *others, changed]) + "\n", encoding="utf-8")
     with pytest.raises(DataError) as caught:
         Session("a.conllu", "anna")
     number = len(others) + 2
     assert str(caught.value).startswith(f"a.conllu.journal:{number}: the journal is damaged here{reason}")
+
+
+def test_every_flipped_bit_and_every_missing_line_of_a_journal_is_told_with_its_line(
+    session: Session,
+) -> None:
+    change(session, 0, "head", 2, 4)
+    change(session, 0, "label", 1, "nsubj")
+    change(session, 1, "done")
+    session.close()
+    path = session.journal.path
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) == 6
+    for place in range(0, len(whole) - 1, 3):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 7
+        path.write_bytes(flipped)
+        number = whole.count(b"\n", 0, place) + 1
+        with pytest.raises(DataError, match=rf"journal:{number}: |journal:{number - 1}: "):
+            Session("a.conllu", "anna")
+    for missing in range(1, len(lines) - 1):
+        path.write_bytes(b"".join(lines[:missing] + lines[missing + 1 :]))
+        with pytest.raises(DataError, match=rf"journal:{missing + 1}: the journal is damaged here"):
+            Session("a.conllu", "anna")
+    path.write_bytes(b"".join([*lines[:3], lines[4], lines[3], *lines[5:]]))
+    with pytest.raises(DataError, match="journal:4: the journal is damaged here"):
+        Session("a.conllu", "anna")
+    path.write_bytes(whole)
+    assert Session("a.conllu", "anna").sentences[1].is_done
+
+
+def test_a_journal_without_checksums_is_read_and_goes_on_without(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    session.close()
+    without_sums(session.journal.path)
+    found = Session("a.conllu", "anna")
+    assert found.sentences[0].arcs[1].head_by == "anna"
+    change(found, 0, "label", 1, "det")
+    assert b"sum" not in session.journal.path.read_bytes()
+    assert again(found).sentences[0].arcs[0].label == "det"
+
+
+def test_a_line_that_misses_in_a_journal_without_checksums_shows_in_what_was_before(session: Session) -> None:
+    for head in (4, 1, 5):
+        change(session, 0, "head", 2, head)
+    session.release()
+    lines = without_sums(session.journal.path)
+    session.journal.path.write_text("".join([*lines[:3], *lines[4:]]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"journal:4: the journal is damaged here \(word 2 was not so"):
+        Session("a.conllu", "anna")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"my only token", "journal:1: this is no journal of vdgi annotate"),
+        (b"one\ntwo\nthree", "journal:1: this is no journal of vdgi annotate"),
+        (b'{"a": 1}\n', "journal:1: this is no journal of vdgi annotate"),
+        (b'{"a": 1}', "journal:1: this is no journal of vdgi annotate"),
+        (b"[" * 100_000 + b"\n", "journal:1: this is no journal of vdgi annotate"),
+        (b'{"journal":2' + b"[" * 100_000 + b"\n", "journal:1: the journal is damaged here"),
+        (b'{"journal":1,"file":""}\n' + b"[" * 100_000 + b"\n", "journal:2: the journal is damaged here"),
+    ],
+)
+def test_a_file_that_is_no_journal_is_refused_and_stays_as_it_is(
+    folder: Path, content: bytes, message: str
+) -> None:
+    written(Path("a.conllu"))
+    Path("a.conllu.journal").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        Session("a.conllu", "anna")
+    assert Path("a.conllu.journal").read_bytes() == content
+
+
+def test_a_link_is_no_journal(folder: Path) -> None:
+    written(Path("a.conllu"))
+    for content in (b"my only token", b"", b'{"journal":1,"file":"a.conllu"}\n'):
+        Path("victim").write_bytes(content)
+        Path("a.conllu.journal").symlink_to("victim")
+        with pytest.raises(UsageError, match=r"cannot open the journal .* it is a link"):
+            Session("a.conllu", "anna")
+        assert Path("victim").read_bytes() == content
+        Path("a.conllu.journal").unlink()
+    os.mkfifo("a.conllu.journal")
+    with pytest.raises(UsageError, match=r"cannot open the journal .* no ordinary file"):
+        Session("a.conllu", "anna")
+
+
+def test_the_first_line_of_a_journal_may_be_cut_off(folder: Path) -> None:
+    written(Path("a.conllu"))
+    Session("a.conllu", "anna").close()
+    journal = Path("a.conllu.journal")
+    first = journal.read_bytes().splitlines()[0]
+    for end in range(len(first) + 1):
+        journal.write_bytes(first[:end])
+        Session("a.conllu", "anna").close()
+        assert journal.read_bytes().startswith(first)
 
 
 def test_a_change_that_cannot_be_written_has_not_happened(
@@ -162,7 +259,7 @@ def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(sess
     change(session, 1, "head", 1, 0)
     with pytest.raises(ChangeError, match="nothing to redo"):
         session.redo()
-    session.journal.close()
+    session.release()
 
 
 def test_progress_counts_what_had_to_be_changed(session: Session) -> None:
@@ -207,6 +304,36 @@ def test_a_second_annotator_is_refused(session: Session) -> None:
         Session("a.conllu", "bob")
 
 
+def test_other_names_of_the_file_are_the_same_file(session: Session) -> None:
+    Path("soft.conllu").symlink_to("a.conllu")
+    Path("hard.conllu").hardlink_to("a.conllu")
+    for name in ("soft.conllu", "hard.conllu"):
+        with pytest.raises(UsageError, match=f"{name} is being annotated by another process"):
+            Session(name, "bob")
+    change(session, 0, "head", 2, 4)
+    assert session.save()
+    with pytest.raises(UsageError, match=r"soft.conllu is being annotated by another process"):
+        Session("soft.conllu", "bob")
+    session.release()
+    Session("soft.conllu", "bob").close()
+
+
+def test_an_edit_that_keeps_size_and_time_is_noticed_and_a_new_time_alone_is_none(session: Session) -> None:
+    path = Path("a.conllu")
+    before = path.stat()
+    path.chmod(0o600)
+    os.utime(path, (1, 1))
+    assert not session.is_changed_by_others()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with path.open("r+b") as handle:
+        handle.write(ROWS.replace("sent_id = one", "sent_id = two").encode())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    change(session, 0, "head", 2, 4)
+    assert not session.save()
+    assert "Another program has changed a.conllu" in session.fault
+
+
 def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
     with session.journal.path.open("ab") as handle:
         handle.write(b"{}\n")
@@ -228,7 +355,7 @@ def test_a_file_that_others_change_is_not_overwritten(session: Session) -> None:
     assert found.sentences[1].arcs[0].head == 0
     assert found.save()
     assert "Gloss=c|HeadBy=anna" in Path("a.conllu").read_text(encoding="utf-8")
-    found.journal.close()
+    found.release()
 
 
 def test_a_page_that_asks_while_the_file_is_written_finds_no_other_program(
@@ -255,7 +382,7 @@ def test_a_page_that_asks_while_the_file_is_written_finds_no_other_program(
 def test_a_file_that_contradicts_the_journal_is_refused_with_its_line(session: Session) -> None:
     change(session, 0, "head", 2, 4)
     session.save()
-    session.journal.close()
+    session.release()
     text = Path("a.conllu").read_text(encoding="utf-8")
     written(Path("a.conllu"), text.replace("\t4\tdep\t_\tGloss", "\t5\tdep\t_\tGloss"))
     with pytest.raises(DataError, match=r"a.conllu:4: another program has changed confirmed word 2 to 5 dep"):
@@ -269,10 +396,94 @@ def test_the_file_is_always_whole_and_ordinary(session: Session) -> None:
     for number in range(3):
         change(session, number, "done")
         session.save()
-        found = list(conllu.read("a.conllu", heads="required"))
-        assert len(found) == 3
+        found = list(conllu.read("a.conllu"))
+        assert [sentence.heads is not None for sentence in found] == [k <= number for k in range(3)]
     session.close()
     assert names_in(Path()) == ["a.conllu", "a.conllu.journal"]
+
+
+STYLES = [ROWS, "\ufeff" + ROWS, ROWS.replace("\n", "\r\n"), ROWS.rstrip("\n") + "\n", ROWS + "\n"]
+
+
+@pytest.mark.parametrize("text", STYLES)
+def test_a_file_in_which_nothing_is_confirmed_stays_as_it_is(folder: Path, text: str) -> None:
+    written(Path("a.conllu"), text)
+    before = Path("a.conllu").stat()
+    for _ in range(2):
+        session = guessed(Session("a.conllu", "anna"))
+        assert not session.is_unsaved
+        session.close()
+        assert Path("a.conllu").read_bytes() == text.encode()
+        assert Path("a.conllu").stat() == before
+
+
+@pytest.mark.parametrize("text", STYLES[:3])
+def test_only_sentences_in_which_something_is_confirmed_change_in_the_file(folder: Path, text: str) -> None:
+    end = "\r\n" if "\r" in text else "\n"
+    written(Path("a.conllu"), text)
+    session = guessed(Session("a.conllu", "anna"))
+    change(session, 1, "head", 1, 2)
+    session.close()
+    one, two, three = Path("a.conllu").read_bytes().decode().split(f"{end}{end}", 2)
+    old_one, old_two, old_three = text.split(f"{end}{end}", 2)
+    assert (one, three) == (old_one, old_three)
+    rows = (("NOUN", "2\tdep\t_\tHeadBy=anna"), ("VERB", "0\troot\t_\t_"))
+    for tag, arc in rows:
+        old_two = old_two.replace(f"{tag}\t_\t_\t_\t_\t_\t_", f"{tag}\t_\t_\t{arc}")
+    assert two == old_two
+    session = guessed(Session("a.conllu", "anna"))
+    assert session.sentences[1].heads == (2, 0)
+    session.undo()
+    session.close()
+    left = Path("a.conllu").read_bytes().decode()
+    assert "HeadBy" not in left
+
+
+def test_a_tree_is_the_same_after_a_restart(session: Session) -> None:
+    change(session, 0, "head", 2, 4)
+    marked = session.sentences[0]
+    session.put(0, marked.version, guessed_other())
+    assert session.is_unsaved
+    change(session, 0, "label", 2, "nsubj")
+    shown = marked.arcs
+    session.close()
+    after = Session("a.conllu", "anna")
+    assert after.sentences[0].arcs == shown
+    assert not after.is_unsaved
+    assert after.sentences[0].is_held
+    after.release()
+
+
+def test_undo_brings_back_the_tree_that_was_shown_though_it_was_parsed_since(session: Session) -> None:
+    marked = session.sentences[0]
+    before = marked.arcs, marked.sure
+    change(session, 0, "head", 2, 4)
+    session.put(0, marked.version, guessed_other())
+    after = marked.arcs, marked.sure
+    session.undo()
+    assert (marked.arcs, marked.sure) == before
+    session.redo()
+    assert (marked.arcs, marked.sure) == after
+
+
+def test_a_file_that_cannot_be_written_is_told_with_where_everything_is(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def full(path: Path) -> Iterator[IO[bytes]]:
+        raise UsageError(f"cannot write '{path}': the disk is full")
+        yield
+
+    change(session, 0, "head", 2, 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "atomic_bytes_writer", full)
+        with pytest.raises(
+            UnwrittenError, match="the disk is full. What you confirmed is safe in a.conllu.j"
+        ):
+            session.save()
+    assert session.is_unsaved
+    assert session.save()
+    assert b"HeadBy=anna" in Path("a.conllu").read_bytes()
 
 
 # ------------------------------------------------------------------------------------------- beginning
@@ -283,7 +494,7 @@ def test_trees_without_marks_need_a_word_about_them(folder: Path) -> None:
     assert names_in(Path()) == ["a.conllu"]
     session = Session("a.conllu", "anna", "right")
     assert all(marked.is_done for marked in session.sentences)
-    session.journal.close()
+    session.release()
     assert Path("a.conllu").read_text(encoding="utf-8").count("HeadBy=anna|LabelBy=anna") > 20
     with pytest.raises(UsageError, match="has been annotated before"):
         Session("a.conllu", "anna", "right")

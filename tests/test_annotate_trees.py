@@ -14,8 +14,10 @@ from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.changes import ChangeError, new_arcs
 from dynet_vdgi.annotation.marked import MarkedArc, MarkedSentence, read_marked, write_marked
 from dynet_vdgi.annotation.mending import CircleError
+from dynet_vdgi.annotation.relations import Relations
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.labels.label_table import LABELS
 
 
 def of_tags(tags: str) -> MarkedSentence:
@@ -90,7 +92,7 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
     marked = change(of_tags("NOUN VERB ADV"), "head", 1, 2)
     change(marked, "head", 2, 3)
     before = marked.arcs
-    with pytest.raises(ChangeError, match="words 1, 2, 3 would form a circle of confirmed arcs"):
+    with pytest.raises(ChangeError, match="words 1 NOUN, 2 VERB, 3 ADV would form a circle .* press x"):
         change(marked, "head", 3, 1)
     assert marked.arcs == before
 
@@ -104,7 +106,10 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
         ("head", 1, "2", "is no word"),
         ("head", 9, 1, "no word 9"),
         ("head", 0, 1, "no word 0"),
-        ("label", 1, "<b>", "is no relation"),
+        ("label", 1, "", "is no relation"),
+        ("label", 1, "_", "is no relation"),
+        ("label", 1, "a b", "is no relation"),
+        ("label", 1, "a\u2028b", "is no relation"),
         ("label", 1, "a|b", "is no relation"),
         ("label", 1, "a\tb", "is no relation"),
         ("label", 1, "x" * 61, "is no relation"),
@@ -116,6 +121,30 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
 def test_impossible_changes_are_refused(what: str, word: int, value: int | str, message: str) -> None:
     with pytest.raises(ChangeError, match=message):
         change(of_tags("NOUN VERB ADV"), what, word, value)
+
+
+@pytest.mark.parametrize("relation", ["comp@x", "मुख्य", "ن", "conj>nsubj", "obl:x_y:z"])
+def test_what_conllu_can_hold_can_be_a_relation(relation: str) -> None:
+    assert change(of_tags("NOUN VERB"), "label", 1, relation).arcs[0].label == relation
+
+
+def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
+    one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
+    relations = Relations([one, two])
+    assert set(LABELS) == set(relations.offered("NOUN", "VERB"))
+    for marked, label in ((one, "comp:obj"), (two, "mod@x")):
+        before = marked.arcs
+        change(marked, "label", 1, label)
+        relations.change(marked, before, marked.arcs)
+    assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "acl"]
+    assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
+    assert relations.fault("comp:obj") == ""
+    assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
+    before = one.arcs
+    change(one, "label", 1, "obj")
+    relations.change(one, before, one.arcs)
+    assert "comp:obj" not in relations.offered("NOUN", "VERB")
+    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).offered("X", "Y")
 
 
 def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
@@ -142,11 +171,11 @@ def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None
     version = marked.version
     marked.put(chain(3))
     assert marked.arcs[0] == (4, "obl", "anna", "anna")
-    assert marked.heads == (4, 4, 4, 0)
+    assert marked.heads == (4, 1, 4, 0)
     assert marked.confirmed().deprels == ("obl", "_", "_")
     assert marked.version == version
     marked.put(chain(3)._replace(heads=(2, 0, 2)))
-    assert marked.heads == (4, 4, 0, 3)
+    assert marked.heads == (4, 1, 0, 3)
     assert marked.version == version + 1
 
 
@@ -164,7 +193,8 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
     for old, new in zip(ROWS.splitlines(), lines):
         kept = [old.split("\t")[:6] + old.split("\t")[8:9], new.split("\t")[:6] + new.split("\t")[8:9]]
         assert kept[0] == kept[1]
-    assert [marked.arcs for marked in read_marked("b.conllu")] == [marked.arcs for marked in sentences]
+    assert read_marked("b.conllu")[0].arcs == sentences[0].arcs
+    assert "\n".join(lines).endswith(ROWS[ROWS.index("# sent_id = two") :].rstrip("\n") + "\n")
 
 
 def test_without_marks_only_sentences_that_are_done_have_trees(folder: Path) -> None:
@@ -188,3 +218,19 @@ def test_marked_heads_that_are_no_tree_are_told_with_their_line(folder: Path) ->
         read_marked(written(Path("a.conllu"), circle))
     with pytest.raises(DataError, match=r"a.conllu:2: HEAD '7' is no word"):
         read_marked(written(Path("a.conllu"), circle.replace("\t1\tdep", "\t7\tdep")))
+
+
+def test_a_sentence_of_punctuation_has_a_tree_whatever_the_file_says(tmp_path: Path) -> None:
+    rows = "".join(f"{k}\t!\t_\tPUNCT\t_\t_\t{{{k - 1}}}\t_\t_\n" for k in (1, 2, 3))
+    for columns, expected in (
+        (["_\t_"] * 3, [(0, "root"), (1, "punct"), (1, "punct")]),
+        (["2\tdep", "_\t_", "_\t_"], [(0, "root"), (1, "punct"), (1, "punct")]),
+        (["2\tdep", "3\tdep", "0\troot"], [(2, "dep"), (3, "dep"), (0, "root")]),
+    ):
+        path = tmp_path / "a.conllu"
+        path.write_text(rows.format(*columns) + "\n")
+        (marked,) = read_marked(path)
+        assert [arc[:2] for arc in marked.arcs] == expected
+        write_marked([marked], path, marks=False)
+        (again,) = read_marked(path)
+        assert [arc[:2] for arc in again.arcs] == expected

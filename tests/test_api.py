@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import conllu
 import pytest
 import tiny
 from shell import ROOT
@@ -249,7 +253,15 @@ print(scores)
 vdgi.draw(tree)
 
 prior = vdgi.Prior.of_text(vdgi.rules("best"), text)
-teacher = vdgi.Dmv(iterations=20).fit(text, prior)
+teacher = vdgi.Dmv(iterations=20).fit(vdgi.prepare("my.conllu", max_len=15).sentences, prior)
+sampling: vdgi.Sampling = vdgi.Sampling(n_samples=5)
+try:
+    parser.sample_all(text, sampling)
+except (vdgi.DataError, vdgi.UsageError) as error:
+    print(error, parser.info["preset"], vdgi.evaluate("gold.conllu", "out.conllu"))
+tree = parser(["a"], ["DET"], feats=["Number=Sing"], lemmas=["a"], xpos=["D"])
+for parsed in parser.pipe("new.conllu"):
+    drawing: vdgi.Drawing = vdgi.draw(parsed)
 student = vdgi.Perceptron(epochs=3).fit(teacher.predict(text))
 settings: vdgi.Settings = parser.model.settings
 print(parser.model.provenance.gold_trees, settings.seed, student.heads(text))
@@ -275,3 +287,124 @@ def test_a_program_that_uses_it_is_typed(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(wrong, encoding="utf-8")
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert result.stdout.count("script.py") >= 3, result.stdout
+
+
+# ----------------------------------------------------------------------------------- files or sentences
+def test_paths_are_taken_wherever_sentences_are(few: Path, parser: Parser, tmp_path: Path) -> None:
+    new, out = str(few / "new.conllu"), tmp_path / "out.conllu"
+    read_before = list(vdgi.read(new))
+    assert list(parser.pipe(new)) == list(parser.pipe(read_before))
+    assert vdgi.write(parser.pipe(few / "new.conllu"), out) == len(read_before)
+    assert str(vdgi.evaluate(new, out)) == str(vdgi.evaluate(vdgi.read(new), vdgi.read(out)))
+    assert vdgi.evaluate(new, [parse.heads for parse in parser.parse_all(new)]).total.dda > 0.3
+    assert str(vdgi.draw(out, new)) == str(vdgi.draw(vdgi.read(out), read_before))
+    assert parser.parse_all(new) == parser.parse_all(read_before)
+    assert parser.confidences(new) == parser.confidences(read_before)
+    assert parser.exact(new)[:3] == parser.exact(read_before[:3])
+    assert vdgi.prepare(new) == vdgi.prepare(read_before)
+    copy = tmp_path / "copy.conllu"
+    vdgi.write(new, copy)
+    assert copy.read_bytes() == Path(new).read_bytes()
+
+
+TOKENS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n"
+ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.pipe(3), r"an int where sentences are expected: read\(\) gives some"),
+        (lambda p: p.pipe(ONE), "one Sentence where sentences are expected: put it into a list"),
+        (
+            lambda p: list(p.pipe(conllu.parse(TOKENS))),
+            "a TokenList where a Sentence is expected: .*from_conllu",
+        ),
+        (
+            lambda p: list(p.pipe(["x.conllu"])),
+            r"a str where a Sentence is .*: read a file with read\('x.conllu'\)",
+        ),
+        (lambda p: p.parse_all([ONE], "exact"), "how='exact': a How is expected, such as How"),
+        (lambda p: p.sample_all([ONE], 5), "sampling=5: a Sampling is expected, such as Sampling"),
+        (lambda p: p.sample_all([ONE], None), "sampling=None: a Sampling is expected"),
+        (lambda p: p(["a"], [None]), "tags: None is no text"),
+        (lambda p: p("a", ["X"]), "words='a': a list is expected"),
+        (lambda p: p([], []), "at least one word, and a tag for each: 0 words, 0 tags"),
+        (lambda p: p(["a", "b"], ["X"]), "a tag for each: 2 words, 1 tag"),
+        (lambda p: p(["a", "b"], ["X", "X"], feats=["_"]), "feats: 1 entry for 2 words"),
+        (lambda p: vdgi.write([ONE], None), "output=None: a path or an open text file is expected"),
+        (lambda p: vdgi.write(None, "x.conllu"), "a NoneType where sentences are expected"),
+        (lambda p: vdgi.evaluate([ONE], ["x"]), "a str where a Sentence or the heads of one"),
+        (
+            lambda p: vdgi.evaluate([ONE], conllu.parse(TOKENS)),
+            "a TokenList where a Sentence or the heads of one",
+        ),
+        (lambda p: vdgi.evaluate([ONE], p.parse_all([ONE])), "a Parse where .*: pipe\\(\\) gives sentences"),
+        (lambda p: vdgi.draw(5), "an int where sentences are expected"),
+        (
+            lambda p: vdgi.read("x", heads="foo"),
+            "no heads 'foo'.*there are: optional, partial, required, ignored",
+        ),
+        (lambda p: vdgi.read("x", tags="upso"), "no tags 'upso'; did you mean 'upos'"),
+        (lambda p: vdgi.train(conllu.parse(TOKENS)), "a TokenList where a file or a Sentence is expected"),
+        (lambda p: vdgi.train(3), "an int where files or sentences are expected"),
+        (
+            lambda p: vdgi.Dmv().fit("x.conllu", None),
+            r"a str where sentences are .*: read a file with read\('x",
+        ),
+        (lambda p: vdgi.Perceptron().fit("x.conllu"), "a str where sentences are expected"),
+        (lambda p: vdgi.Prior.of_text(vdgi.rules("best"), "x.conllu"), "a str where sentences are expected"),
+    ],
+)
+def test_what_is_no_sentence_is_refused_with_a_remedy(parser: Parser, call: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        call(parser)
+
+
+def test_messages_to_python_name_arguments_and_no_options(few: Path, tmp_path: Path) -> None:
+    my = few / "my.conllu"
+    calls: list[tuple[dict[str, Any], str]] = [
+        ({"text": []}, "nothing to learn from: name tagged text with `text=`, or trees with `trees=`"),
+        ({"text": my, "preset": "paperr"}, "^no preset 'paperr'; did you mean 'paper'"),
+        ({"text": my, "settings": {"transfer": {"trees": 4}}}, "name each with `treebanks=`"),
+        ({"text": my, "language_facts": {"fr": "x"}}, "^`language_facts=` fr=FILE"),
+    ]
+    for arguments, message in calls:
+        with pytest.raises(VdgiError, match=message) as error:
+            vdgi.train(**arguments)
+        assert "--" not in str(error.value)
+
+
+# ------------------------------------------------------------------------------------- what a parser says
+def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(
+    few: Path, parser: Parser
+) -> None:
+    new = list(vdgi.read(few / "new.conllu"))
+    told = [parser(s.forms, s.tags, feats=s.feats, lemmas=s.lemmas, xpos=s.xpos) for s in new]
+    assert [s.heads for s in told] == [s.heads for s in parser.pipe(new)]
+    assert [parser.parse(s.forms, s.tags, feats=s.feats) for s in new] == [s.heads for s in told]
+    assert [(s.feats, s.lemmas) for s in told] == [(s.feats, s.lemmas) for s in new]
+    assert [s.heads for s in told] != [parser(s.forms, s.tags).heads for s in new]
+
+
+def test_a_model_of_xpos_tags_takes_them_beside_universal_ones(few: Path) -> None:
+    text = [
+        replace(s, xpos=tuple(tag[:3] for tag in s.tags), source=None) for s in vdgi.read(few / "my.conllu")
+    ]
+    rules = vdgi.RuleSet((), text="")
+    parser = vdgi.train(text, rules=rules, settings={"data": {"tags": "xpos"}})
+    told = [parser.parse(s.forms, s.tags, feats=s.feats, xpos=s.xpos) for s in text]
+    column = [replace(s, tags=s.xpos, upos=s.tags) for s in text]
+    assert told == [s.heads for s in parser.pipe(column)]
+    assert not parser.unknown_tags
+
+
+def test_a_parser_says_what_it_is(parser: Parser) -> None:
+    trained = parser.model.provenance.trained_on
+    assert repr(parser) == (
+        f"<Parser: perceptron trained on 100 sentences, {trained.words} words, preset best; gold trees: none>"
+    )
+    info = parser.info
+    assert (info["preset"], info["kind"], info["gold_trees"]) == ("best", "perceptron", [])
+    assert info["settings"]["data"]["protocol"] == "standard"
+    assert json.loads(json.dumps(info)) == info

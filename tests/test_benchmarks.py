@@ -56,6 +56,8 @@ RUNS = {
             "| system | learning, CPU s |",
         ],
     ),
+    "label_table": ([*LISTED, "--tables", "ud2"], ["|  | verbs | ud2 | ud2, nsubj | ud2, obj |", "| xx |"]),
+    "own_relations": ([*LISTED, "--trees", "5"], ["|  | UD | universal part | upper case |", "| xx |"]),
     "whole_program": (
         [DEV, "--words", "3000", "--repeats", "1"],
         ["| parse, best, confidence | ", "| evaluate, without bootstrap | ", "| --help | "],
@@ -71,6 +73,13 @@ RUNS = {
             *("--out", "parses"),
         ],
         ["| xx |", "Level 3 by kind"],
+    ),
+    "punctuation": (
+        [
+            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
+            *("--out", "rows.csv"),
+        ],
+        ["| treebank | punctuation | gold heads |", "| xx | ", "| **all** (2) | "],
     ),
     "annotate": (
         ["--language", "xx", DEV, "--sentences", "4", "--every", "2", "--rows", "rows.jsonl"],

@@ -459,3 +459,69 @@ def test_shells_are_told_the_completions(tmp_path: Path) -> None:
     }
     subprocess.run([sys.executable, "-m", "dynet_vdgi"], env=environment, check=False)
     assert completions.read_text().strip() == "--probs"
+
+
+# ------------------------------------------------------------------------------------------- help
+VERBS_AND_TASKS = [
+    *([verb] for verb in ("help", *cli.VERBS)),
+    *(["rules", task] for task in ("list", "show", "explain", "learn", "estimate")),
+    ["convert", "wsj"],
+]
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("verb", VERBS_AND_TASKS, ids=" ".join)
+def test_help_fits_the_terminal(
+    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch, verb: list[str], columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    status, out, _ = vdgi(*verb, "--help")
+    assert status == 0
+    assert [line for line in out.splitlines() if len(line) > columns] == []
+
+
+def test_a_command_too_long_for_a_line_of_help_goes_on_below_its_comment(
+    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = vdgi("train", "--help")
+    assert (
+        "  # learn from some trees as well\n"
+        "  vdgi train --train my.conllu --trees corrected.conllu --out runs/my3\n"
+    ) in out
+    assert " --treebank fr fr.conllu \\\n      --treebank it it.conllu --out runs/t\n" in out
+
+
+# ------------------------------------------------------------------------------------------- small things
+def test_a_model_with_a_similar_name_is_named(vdgi: Vdgi, folder: Path) -> None:
+    Path("rmy").mkdir()
+    _, _, err = vdgi("info", "rmyy")
+    assert last_line(err) == "rmyy: no such model file; did you mean 'rmy'?"
+
+
+def test_a_sentence_that_is_not_there_is_told_with_those_that_are(vdgi: Vdgi, tmp_path: Path) -> None:
+    Path(tmp_path / "two.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 2, encoding="utf-8")
+    status, _, err = vdgi("draw", tmp_path / "two.conllu", "--sentence", "99")
+    assert (status, last_line(err)) == (
+        2,
+        f"no sentence '99' in {tmp_path / 'two.conllu'} (it has 2 sentences, 1 to 2)",
+    )
+
+
+def test_of_a_file_without_a_sound_sentence_only_the_faults_are_told(vdgi: Vdgi, tmp_path: Path) -> None:
+    Path(tmp_path / "bad.conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    status, out, _ = vdgi("check", tmp_path / "bad.conllu")
+    assert status == 3
+    assert out.splitlines()[1:] == [
+        f"{tmp_path / 'bad.conllu'}: 1 fault",
+        "  no sound sentence: nothing to describe",
+    ]
+
+
+def test_one_is_told_in_the_singular(vdgi: Vdgi, tmp_path: Path) -> None:
+    one = "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t_\t_\n"
+    Path(tmp_path / "one.conllu").write_text(f"{one}2.1\te\t_\t_\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    _, out, _ = vdgi("check", tmp_path / "one.conllu")
+    assert "(1 multiword token, 1 empty node)" in out
+    assert "1 of 1 sentence (100.0 %), 2 of 2 words (100.0 %)" in out
+    assert "1 sentence, 100.0 % projective" in out

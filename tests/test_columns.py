@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import zlib
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ from mutating import DEMO, changed, mutated
 import dynet_vdgi
 from dynet_vdgi import treebank_check
 from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.data import column_sentences, columns, conllu
+from dynet_vdgi.data import column_kernels, column_sentences, columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, Types, columns_of, restored, with_trees
 from dynet_vdgi.data.conllu import is_feats
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
-from dynet_vdgi.data.punctuation import heads_without, is_projective, restore_punctuation
+from dynet_vdgi.data.punctuation import FAMILIES, heads_without, is_projective, restore_punctuation
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation import quick_scores
 from dynet_vdgi.evaluation.attachment import evaluate
@@ -121,18 +121,76 @@ def test_texts_are_numbered_as_they_come_and_forgotten_when_too_many(monkeypatch
     assert len(texts.known) == len(set(words))
 
 
+def colliding_words():
+    """1,500 words of eight letters that a hash without a secret led to one of 4,096 slots."""
+    letters = np.arange(ord("a"), ord("z") + 1, dtype=np.uint64)
+    words = np.zeros(1, np.uint64) + sum(ord("x") << np.uint64(8 * k) for k in range(5, 8))
+    for k in range(5):
+        words = (words[:, None] + (letters << np.uint64(8 * k))).ravel()
+    codes = (words ^ np.uint64(8)) * np.uint64(0x9E3779B97F4A7C15)
+    codes ^= codes >> np.uint64(29)
+    slots = (codes >> np.uint64(20)) & np.uint64(4095)
+    chosen = words[slots == slots[0]][:1500]
+    assert len(chosen) == 1500
+    return [word.tobytes().decode() for word in chosen]
+
+
+def words_that_collide_wherever_a_hash_begins():
+    """1,024 words of ten parts: in h -> (h ^ octet) * odd, h ^ h >> 29, half of a part's two forms are equal.
+
+    They differ in bit 62, which stays where it is, and next in what becomes of it.
+    """
+    parts = [("xxxxxxxa" + "xxxxaxxa", "xxxxxxx!" + "xxxxcxx!")] * 10
+    return ["".join(word) for word in product(*parts)]
+
+
+@pytest.mark.parametrize("words", [colliding_words, words_that_collide_wherever_a_hash_begins])
+def test_nobody_can_choose_words_that_are_slow_to_number(words):
+    chosen = words()
+    text = "".join(f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n\n" for word in chosen)
+    texts = Texts(FORM, forgets=False)
+    assert texts.numbers(columns_of(text.encode())).tolist() == list(range(len(chosen)))
+    assert texts.known == chosen
+    free = np.flatnonzero(texts._slots == 0)
+    ways = np.diff([*free, free[0] + len(texts._slots)])
+    assert ways.max() < 60  # a word is looked for up to the next slot that is free
+
+
+def test_numbers_of_texts_do_not_depend_on_the_secrets_of_their_hashes():
+    words = [f"w{k * k % 7919}" for k in range(20_000)]
+    text = "".join(f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n\n" for word in words).encode()
+    expected = list(dict.fromkeys(words))
+    for _ in range(2):
+        texts = Texts(FORM)
+        numbers = texts.numbers(columns_of(text))
+        assert texts.known == expected
+        assert [expected[k] for k in numbers.tolist()] == words
+        assert texts.numbers(columns_of(text)).tolist() == numbers.tolist()
+
+
+def test_the_folded_product_has_all_bits_of_both_numbers():
+    numbers = [0, 1, 2**32 - 1, 2**32, 2**63 + 12345, 2**64 - 1, 0x9E3779B97F4A7C15]
+    for one, other in product(numbers, repeat=2):
+        whole = one * other
+        found = int(column_kernels.folded_product(np.uint64(one), np.uint64(other)))
+        assert found == (whole >> 64) ^ (whole & (2**64 - 1))
+
+
 def test_punctuation_of_many_sentences_is_restored_as_of_one():
     rng = np.random.default_rng(4)
-    kept, removed, expected = [], [], []
+    kept, removed, marks, expected = [], [], [], []
     for _ in range(300):
         flags = rng.random(int(rng.integers(1, 12))) < 0.4
+        forms = rng.choice(["(", ")", "[", '"', "»", ",", "w"], len(flags)).tolist()
         places = (np.flatnonzero(~flags) + 1).tolist()
         heads = projective(rng, 1, len(places))
         kept.append(heads)
         removed.append(flags)
-        expected.append(restore_punctuation(heads, places, len(flags)))
+        marks += [FAMILIES.get(form, 0) for form in forms]
+        expected.append(restore_punctuation(heads, places, forms))
     first = np.cumsum([0, *map(len, removed)])
-    found = restored(np.array(list(chain(*kept)), np.int64), np.concatenate(removed), first)
+    all_heads = np.array(list(chain(*kept)), np.int64)
+    found = restored(all_heads, np.concatenate(removed), np.array(marks), first)
     assert found.tolist() == list(chain(*expected))
 
 
@@ -190,14 +248,14 @@ def test_quick_parses_are_those_of_the_reference(parsers, sentences, monkeypatch
     rng, n_quick = random.Random(which), 0
     for k in range(60):
         how = How(confidence=k % 2 == 1)
-        wanted = stream.Wanted(how, None, verb_final=rng.random() < 0.5)
+        wanted = stream.Wanted(how, None, verb_order=rng.random() < 0.5)
         text = Passage("a.conllu", 7, changed(rng, sentences).encode())
         if "\n\n\n" in text.text or not text.text.endswith("\n\n"):
             continue
         reference = repr(stream._parse_blocks(engine, wanted, text.blocks(), 0))
         assert repr(stream._parse_window(engine, wanted, text, 0)) == reference
         quick = engine.quick_for(wanted, 0)
-        n_quick += quick.parse(text.content, how, wanted.verb_final) is not None
+        n_quick += quick.parse(text.content, how, wanted.verb_order) is not None
     assert n_quick > 10
 
 

@@ -275,7 +275,10 @@ def test_head_probabilities_go_into_misc(vdgi: Vdgi, model: Path, folder: Path) 
         assert [row[:9] for row in after] == [row[:9] for row in before]
         for old, new in zip(before, after):
             misc = dict(pair.partition("=")[::2] for pair in new[9].split("|"))
-            assert 0 <= float(misc.pop("HeadProb")) <= 1
+            share = misc.pop("HeadProb", None)
+            assert (share is None) == (new[3] == "PUNCT")
+            assert share is None or 0 <= float(share) <= 1
+            misc.pop("_", None)
             assert misc == (
                 {} if old[9] == "_" else dict(pair.partition("=")[::2] for pair in old[9].split("|"))
             )
@@ -549,6 +552,60 @@ def test_rules_and_limits_are_those_of_a_model(vdgi: Vdgi, model: Path, folder: 
 def test_a_file_without_trees(vdgi: Vdgi, folder: Path) -> None:
     tiny.write(folder / "good.conllu", heads=False)
     assert "  trees      none (not needed for training or parsing)\n" in vdgi.good("check", "good.conllu").out
+
+
+def words_with(*heads: str, feats: str = "_", deprel: str = "_") -> str:
+    """A sentence of words with these heads."""
+    rows = [f"{k}\tw{k}\t_\tNOUN\t_\t{feats}\t{h}\t{deprel}\t_\t_\n" for k, h in enumerate(heads, 1)]
+    return "".join(rows) + "\n"
+
+
+def test_the_heads_of_unfinished_trees_are_checked(vdgi: Vdgi, folder: Path) -> None:
+    Path("cycle.conllu").write_text(words_with("2", "1", "_"), encoding="utf-8")
+    status, out, _ = vdgi("check", "cycle.conllu")
+    assert (status, out.splitlines()[0]) == (3, "cycle.conllu:1: cycle of heads through words 1, 2")
+    Path("roots.conllu").write_text(words_with("0", "0", "_"), encoding="utf-8")
+    status, out, _ = vdgi("check", "roots.conllu")
+    assert status == 3
+    assert out.startswith("roots.conllu:2: 2 roots: words 1, 2")
+    Path("part.conllu").write_text(words_with("2", "_", "2", "_"), encoding="utf-8")
+    assert "  trees      1 tree in part (2 heads), none whole\n" in vdgi.good("check", "part.conllu").out
+    Path("both.conllu").write_text(words_with("2", "_") + words_with("0", "1"), encoding="utf-8")
+    told = "  trees      1 sentence, 100.0 % projective; 1 tree in part (1 head) besides\n"
+    assert told in vdgi.good("check", "both.conllu").out
+
+
+def test_what_ud_forbids_is_warned_of(vdgi: Vdgi, folder: Path) -> None:
+    """Such files are sound: they can be trained on and parsed."""
+    ids = "# sent_id = a\n# text = w1 w2\n"
+    range_row = "1-2\tw1w2\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+    good = f"# sent_id = b\n# text = w1w2w3\n{range_row}" + words_with(
+        "0", "1", "1", feats="A=1|b=2", deprel="dep"
+    )
+    third = words_with("0", "1", feats="B=1|a=2", deprel="dep")
+    odd = ids + words_with("0", "1") + ids.replace("w2", "w3") + third
+    Path("odd.conllu").write_text(good + odd, encoding="utf-8")
+    out = vdgi.good("check", "odd.conllu").out
+    assert out.startswith("odd.conllu: sound\n")
+    assert [line for line in out.splitlines() if ", first odd.conllu:" in line] == [
+        "  sent_id of an earlier sentence (1 line, first odd.conllu:13): give each its own",
+        "  # text does not fit the words (1 line, first odd.conllu:14): mend it, or SpaceAfter=No in MISC",
+        "  FEATS out of order (2 lines, first odd.conllu:15): sort them by name, each once",
+        "  DEPREL is missing beside a head (2 lines, first odd.conllu:10): write the relation",
+    ]
+    Path("good.conllu").write_text(good, encoding="utf-8")
+    assert ", first " not in vdgi.good("check", "good.conllu").out
+
+
+def test_a_long_file_is_looked_at_in_the_same_way(vdgi: Vdgi, folder: Path) -> None:
+    """Long files are read by columns."""
+    text = "".join(f"# sent_id = {k % 4000}\n" + words_with("0", "1", "2", "2") for k in range(5000))
+    Path("long.conllu").write_text(text, encoding="utf-8")
+    out = vdgi.good("check", "long.conllu").out
+    assert (
+        "  sent_id of an earlier sentence (1,000 lines, first long.conllu:24001): give each its own\n" in out
+    )
+    assert "  DEPREL is missing beside a head (20,000 lines, first long.conllu:2): " in out
 
 
 def test_all_faults_are_listed(vdgi: Vdgi, folder: Path) -> None:

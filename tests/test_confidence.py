@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
@@ -14,51 +12,105 @@ from dynet_vdgi.parsing.confidence import (
     best_shift,
     calibration_error,
     deciles,
-    isotonic,
+    log_odds,
+    logistic,
     shifted,
 )
 
-values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
+TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]
 
 
-@given(values, st.integers(0, 1000))
-def test_isotonic_numbers_never_fall_and_none_is_nearer(numbers, seed):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 4, len(numbers))
-    found = isotonic(numbers, sizes.tolist())
-    assert (np.diff(found) >= -1e-12).all()
-
-    def distance(other):
-        return (sizes * (np.asarray(other) - numbers) ** 2).sum()
-
-    for _ in range(30):
-        assert distance(found) <= distance(np.sort(rng.random(len(numbers)))) + 1e-9
-    assert (sizes * found).sum() == pytest.approx((sizes * np.array(numbers)).sum())
-
-
-def test_a_calibration_gives_back_what_it_was_fitted_to():
-    margins = np.arange(1000.0)
-    truth = np.clip(margins / 1000, 0.1, 0.9)
-    calibration = Calibration.fit(margins, truth)
-    assert calibration(margins) == pytest.approx(truth, abs=0.02)
-    assert (np.diff(calibration(np.linspace(-10, 2000, 500))) >= 0).all()
-    assert calibration([np.inf]) == pytest.approx([0.9], abs=0.01)
+def example(seed: int = 0, copies: int = 30):
+    """Tags, parses and a teacher's marginals of sentences; the larger a margin, the surer the teacher."""
+    rng, parses, marginals = np.random.default_rng(seed), [], []
+    tags, trees = TAGS * copies, TREES * copies
+    for tree in trees:
+        margins = rng.random(len(tree))
+        matrix = np.full((len(tree) + 1, len(tree)), 0.01)
+        matrix[list(tree), range(len(tree))] = np.clip(0.2 + 0.7 * margins, 0, 1)
+        margins[margins > 0.97] = np.inf
+        parses.append((tree, margins))
+        marginals.append(matrix)
+    return tags, parses, marginals
 
 
-def test_few_words_are_enough():
-    assert Calibration.fit([np.inf], [0.7])([3.0]) == pytest.approx([0.7])
-    with pytest.raises(ValueError, match=r"margins of \(2,\) and probabilities of \(1,\) words"):
-        Calibration.fit([1, 2], [0.5])
-    with pytest.raises(ValueError, match="margins of"):
-        Calibration.fit([], [])
+def fitted(**options):
+    tags, parses, marginals = example(**options)
+    return Calibration.fit(tags, parses, marginals, -0.4)
+
+
+def arcs_of(calibration, **options):
+    tags, parses, _ = example(**options)
+    return calibration.arcs(tags, [tree for tree, _ in parses], [margins for _, margins in parses])
+
+
+def test_without_a_shift_as_much_is_said_as_the_teacher_says():
+    tags, parses, marginals = example()
+    calibration = Calibration.fit(tags, parses, marginals)
+    said = 1 / (1 + np.exp(-calibration.odds(arcs_of(calibration))))
+    taught = arc_probabilities(marginals, [tree for tree, _ in parses])
+    assert said.mean() == pytest.approx(taught.mean(), abs=0.005)
 
 
 def test_the_shift_moves_log_odds():
+    tags, parses, marginals = example()
+    plain, moved = (Calibration.fit(tags, parses, marginals, shift) for shift in (0.0, -0.7))
+    assert moved.odds(arcs_of(moved)) == pytest.approx(plain.odds(arcs_of(plain)) - 0.7, abs=1e-5)
     p = np.array([0.2, 0.5, 0.8])
-    moved = shifted(p, -0.7)
-    assert np.log(moved / (1 - moved)) - np.log(p / (1 - p)) == pytest.approx(-0.7)
-    assert Calibration.fit([1, 2, 3], p, -0.7)([1, 2, 3]) == pytest.approx(moved)
+    assert log_odds(shifted(p, -0.7)) - log_odds(p) == pytest.approx(-0.7)
     assert 0 < shifted(np.array([0.0]), 0)[0] < shifted(np.array([1.0]), 0)[0] < 1
+
+
+def test_a_larger_margin_is_surer_and_values_are_many():
+    calibration = fitted()
+    margins = np.linspace(0.01, 0.85, 40)
+    said = [calibration(calibration.arcs([TAGS[0]], [TREES[0]], [np.array([m, 1, 1])]))[0] for m in margins]
+    assert (np.diff(said) > 0).all()
+    # 30 sentences of a word are certain; of the other 210 values few are equal
+    assert len(set(calibration(arcs_of(calibration)).tolist())) > 180
+
+
+def test_long_arcs_are_less_sure_and_unknown_tags_have_a_value():
+    calibration = fitted()
+    row = ("DET", *["ADV"] * 4, "NOUN")
+    far, near = ((6, 6, 6, 6, 6, 0), (2, 6, 6, 6, 6, 0))
+    odds = [calibration.odds(calibration.arcs([row], [tree], [np.full(6, 0.5)])) for tree in (far, near)]
+    assert (np.diff(odds[0][1:5]) > 0).all()
+    unknown = calibration.arcs([("X", "?")], [(2, 0)], [np.array([0.5, np.inf])])
+    assert ((calibration(unknown) > 0) & (calibration(unknown) < 1)).all()
+
+
+def test_the_only_word_is_certainly_the_root():
+    calibration = fitted()
+    assert calibration(calibration.arcs([("ADV",)], [(0,)], [np.array([np.inf])])).tolist() == [0.9999]
+
+
+def test_sentences_do_not_depend_on_each_other():
+    calibration = fitted()
+    tags, parses, _ = example(seed=3, copies=2)
+    whole = calibration(arcs_of(calibration, seed=3, copies=2))
+    single = [calibration(calibration.arcs([t], [tree], [m])) for t, (tree, m) in zip(tags, parses)]
+    assert np.concatenate(single).tolist() == whole.tolist()
+
+
+def test_what_cannot_be_learnt_from_is_refused():
+    with pytest.raises(ValueError, match="no words"):
+        Calibration.fit([], [], [])
+    with pytest.raises(ValueError, match="2 tags, 3 heads, 3 margins"):
+        fitted().arcs([("A", "B")], [(2, 0, 2)], [np.zeros(3)])
+
+
+def test_learnt_numbers_have_few_decimals():
+    for name, array in fitted().arrays().items():
+        if not name.endswith("knots"):
+            assert (np.round(array, 6) == array).all()
+
+
+def test_the_scale_is_found():
+    scores = np.random.default_rng(1).normal(size=5000)
+    assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx((0.3, 2), abs=0.01)
+    assert logistic(scores, 1 / (1 + np.exp(scores)))[1] == 0  # never less sure with a higher score
 
 
 def test_the_best_shift_is_found():
@@ -83,13 +135,30 @@ def test_probabilities_of_arcs_are_those_of_the_heads():
 
 
 def test_arrays_bring_the_calibration_back():
-    calibration = Calibration.fit([1, 2, 3], [0.3, 0.2, 0.9], -0.4)
-    again = Calibration.from_arrays(calibration.arrays())
-    assert (again([0, 2, 9]) == calibration([0, 2, 9])).all()
-    arrays = calibration.arrays()
-    with pytest.raises(ModelError, match="missing confidence/edges"):
+    calibration = fitted()
+    again, arrays = Calibration.from_arrays(calibration.arrays()), calibration.arrays()
+    assert again.tags == calibration.tags
+    assert (again(arcs_of(again)) == calibration(arcs_of(calibration))).all()
+    with pytest.raises(ModelError, match="missing confidence/knots"):
         Calibration.from_arrays({})
-    with pytest.raises(ModelError, match="values of"):
-        Calibration.from_arrays({**arrays, "confidence/values": np.zeros(1)})
+    for name in ("margins", "pairs", "lengths", "tags"):
+        with pytest.raises(ModelError, match="no calibration"):
+            Calibration.from_arrays({**arrays, f"confidence/{name}": np.full(1, 200, np.uint8)})
     with pytest.raises(ModelError, match="not all numbers are finite"):
         Calibration.from_arrays({**arrays, "confidence/shift": np.array([np.nan])})
+
+
+def test_calibrations_of_earlier_model_files_are_read():
+    arrays = {
+        "edges": np.array([1.0, 2.0, 1e6]),
+        "values": np.array([0.3, 0.6, 0.9]),
+        "shift": np.array([-0.5]),
+    }
+    old = Calibration.from_arrays({f"confidence/{name}": array for name, array in arrays.items()})
+    arcs = old.arcs([("A", "B", "C")], [(2, 0, 2)], [np.array([1.0, 2.0, np.inf])])
+    assert old(arcs) == pytest.approx(shifted(arrays["values"], -0.5), abs=1e-4)
+    assert Calibration.from_arrays(old.arrays())(arcs).tolist() == old(arcs).tolist()
+    with pytest.raises(ModelError, match="values of"):
+        Calibration.from_arrays(
+            {**{f"confidence/{n}": a for n, a in arrays.items()}, "confidence/values": np.ones(1)}
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
 import importlib.util
 import json
 import re
@@ -61,6 +63,36 @@ def test_every_preset_and_every_public_name_has_a_section() -> None:
     assert set(presets.preset_names()) <= headings
     headings = set(re.findall(r"^### `(.+)`$", page("api.md"), re.MULTILINE))
     assert headings == set(dynet_vdgi.__all__) - {"__version__"}
+
+
+def test_every_type_and_error_that_the_api_page_names_can_be_imported() -> None:
+    text = page("api.md")
+    listed = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|", text, re.MULTILINE)
+    for name, module in listed:
+        assert hasattr(importlib.import_module(module), name), (module, name)
+    blocks = re.findall(r"^#{3,4} `.*?\n+```python\n(.*?)```", text, re.MULTILINE | re.DOTALL)
+    named = {
+        word for block in blocks for word in re.findall(r"\b[A-Z]\w*[a-z]\w*\b", re.sub(r"'.*?'", "", block))
+    }
+    named |= set(re.findall(r"\b[A-Z]\w+Error\b", text))
+    known = {*dynet_vdgi.__all__, *dir(builtins), *(name for name, _ in listed)}
+    assert {"Sampling", "Protocol", "DataError", "DmvSettings"} <= named
+    assert named - known - set(collections.abc.__all__) == {"Any", "Path", "Self", "TextIO", "TokenList"}
+
+
+def test_the_examples_of_the_api_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = (DEMO / "demo-ud-train.conllu").read_text(encoding="utf-8").split("\n\n")
+    for name, part in (("my", blocks[:150]), ("new", blocks[150:170]), ("gold", blocks[150:170])):
+        (tmp_path / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(import dynet_vdgi.*?)```", page("api.md"), re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        names: dict[str, Any] = {}
+        exec(example, names)
+    gold = names["gold"]
+    assert not any("PUNCT" in sentence.tags for sentence in gold)
+    assert dynet_vdgi.evaluate(gold, names["student"].predict(gold)).total.dda > 0.5
 
 
 # ------------------------------------------------------------------------------------------- rule tables
@@ -164,7 +196,7 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
 # ------------------------------------------------------------------------------------------- results
 def test_tables_of_results_are_those_of_the_pages() -> None:
     tables = script("results_to_csv").tables()
-    assert len(tables) == 15
+    assert len(tables) == 16
     assert [p.name for p, text in tables.items() if p.read_text(encoding="utf-8") != text] == [], (
         "run python docs/results_to_csv.py"
     )

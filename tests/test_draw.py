@@ -28,6 +28,7 @@ from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_docume
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -502,7 +503,7 @@ def test_svg_document() -> None:
 # ------------------------------------------------------------------------------------------- PNG
 @pytest.mark.slow
 def test_png(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib, of the extra report, is not installed")
+    pytest.importorskip("matplotlib", reason="matplotlib, of the extra png, is not installed")
     chosen = [
         DrawnTree(["a", "$x$_{<"], ["X", "X"], (2, 0), None, "one"),
         DrawnTree(LONG, LONG_TAGS, LONG_HEADS, LONG_HEADS),
@@ -722,7 +723,7 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     status, _, err = vdgi("draw", "gold.conllu", "-o", "x.png")
-    assert (status, err) == (2, "PNG needs matplotlib: pip install 'dynet_vdgi[report]', or draw SVG\n")
+    assert (status, err) == (2, f"PNG needs matplotlib (or draw SVG): {how_to_install('png')}\n")
     assert not Path("x.png").exists()
 
 
@@ -812,3 +813,18 @@ def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) ->
     compared = draw(tree, gold=tree).svg()
     assert "vdgi-right" in compared
     assert "80 % sure" not in compared
+
+
+def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
+    words, heads = ("a", "b", "c", "."), (2, 0, 2, 2)
+    gold = Sentence(
+        words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct")
+    )
+    parsed = replace(gold, heads=(2, 0, 1, 2), deprels=("obj", "root", "nsubj", "punct"))
+    drawn = str(draw(parsed, gold))
+    assert "obj/nsubj" in drawn
+    assert "nsubj/obj" not in drawn  # its head is wrong, so its relation says nothing
+    assert "2 of 3 heads right, 1 with their relations (protocol standard" in drawn
+    subtype = replace(gold, deprels=("nsubj:pass", "root", "obj", "punct"))
+    assert "3 of 3 heads right (protocol" in str(draw(subtype, gold))
+    assert "/" not in str(draw(replace(gold, deprels=()), gold)).replace("\n", "")

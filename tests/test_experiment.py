@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -34,7 +35,10 @@ from dynet_vdgi.experiments import (
     tasks,
 )
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.extras import how_to_install
+from dynet_vdgi.presets import load_settings, preset_names
+
+ROOT = Path(__file__).parents[1]
 
 SMALL = json.dumps(
     [f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()]
@@ -97,6 +101,7 @@ def table_in(out: str | bytes | None) -> str:
     [
         ("seeds = [1, 2]", "", "a plan needs seeds"),
         ("seeds = [1, 2]", "seeds = []", "a plan needs seeds"),
+        ("seeds = [1, 2]", f"seeds = {list(range(100_000))}", "a plan of 400,000 runs, seeds times"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "'seeds' must be whole numbers from 0 upwards, each once, "),
         ("seeds = [1, 2]", "seeds = [true]", "'seeds' must be whole numbers from 0 upwards, each once, "),
         ("seeds = [1, 2]", "sedes = [1]", "no key 'sedes'; did you mean 'seeds'?"),
@@ -182,6 +187,23 @@ def test_plans_that_come_with_the_package(name: str) -> None:
         assert set(named[treebank.name]) == {s.name for s in content.systems if s.covers(treebank.name)}
 
 
+@pytest.mark.parametrize("name", PLANS)
+def test_a_system_called_like_a_preset_is_that_preset(name: str) -> None:
+    for system in plan.load(plan.path_of(name)).systems:
+        if system.name in preset_names():
+            assert system == plan.System(system.name, (system.name,), treebanks=system.treebanks), system.name
+
+
+def test_the_first_row_of_the_readme_is_a_system_of_its_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    row = re.search(r"^\|---.*\n\| \**`([^`]+)`", readme, re.MULTILINE)
+    command = re.search(r"^vdgi experiment (\S+) ", readme, re.MULTILINE)
+    assert row is not None
+    assert command is not None
+    systems = plan.load(plan.path_of(command[1])).systems
+    assert [system.presets for system in systems if system.name == row[1]] == [(row[1],)]
+
+
 def test_the_plan_of_score_functions(data_dir: Path) -> None:
     """Each fine-tuning differs from the others, and starts from a pretraining with its rules and protocol."""
     found = tasks_of(plan.path_of("score-functions"), data=str(data_dir))
@@ -224,7 +246,7 @@ def test_the_paper_plan_finds_its_data(data_dir: Path) -> None:
 
 def test_the_released_plan_chooses_by_dev_trees(data_dir: Path) -> None:
     found = tasks_of(plan.path_of("paper-ud-released"), "fr", data=str(data_dir))
-    released = found["fr/as_released/1"]
+    released = found["fr/as_released-short/1"]
     assert [Path(name).name for name in released.dev] == ["fr-ud-dev.conllu"]
     assert [Path(name).name for name in released.train] == [
         "fr-ud-train-nopunct-len15.conllu",
@@ -648,7 +670,7 @@ def test_no_cluster(folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, out, err = vdgi("experiment", "plan.toml", "--out", "out", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, out) == (2, "")
-    message = "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'"
+    message = f"--scheduler needs the package distributed: {how_to_install('cluster')}"
     assert last_line(err) == message
 
 

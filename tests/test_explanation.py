@@ -13,9 +13,10 @@ from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
-from dynet_vdgi.grammar.findings import table_line
+from dynet_vdgi.grammar.findings import purpose
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.labels.label_table import LabelTable, load
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 TABLES = sorted(bundled("rules"))
@@ -141,12 +142,28 @@ def test_settings_know_their_part():
 # ------------------------------------------------------------------------------------------- verbs
 def test_list_has_a_line_for_each_table(vdgi):
     lines = vdgi.good("rules", "list").out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == TABLES
-    best = load_rules(rules_path("best"))
-    assert table_line("best", best) in lines
-    assert f"best: {len(best.parts)} parts, 1 (a), " in table_line("best", best)
-    assert "nouns-before-verbs" in table_line("best", best)
-    assert "without parts" in table_line("ud", load_rules(rules_path("ud")))
+    assert [line.split()[0] for line in lines] == TABLES
+    for name, line in zip(TABLES, lines):
+        rules = load_rules(rules_path(name))
+        size = f"{len(rules.parts)} part" if rules.parts else f"{len(rules)} rule"
+        assert purpose(rules), f"the first line of {name}.txt begins with '# For '"
+        assert f"  {purpose(rules)} ({size}" in line
+    assert purpose(parse_rules("ROOT VERB 1")) == ""
+
+
+def test_the_page_on_rule_tables_names_each():
+    page = (Path(__file__).parents[1] / "docs" / "rules-basics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE)
+    assert set(TABLES) <= {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+
+
+def test_the_table_of_labels_is_shown_so_that_it_can_be_copied(vdgi):
+    shown = vdgi.good("rules", "show", "ud2").out
+    assert LabelTable.of_text(shown).rules == load().rules
+    assert (
+        "ud2 is a table of labels: it is shown without options"
+        in vdgi("rules", "show", "ud2", "--without", "agreement").err
+    )
 
 
 def test_show_prints_a_table(vdgi):

@@ -180,15 +180,15 @@ def test_facts_that_change_nothing_are_found():
     rules = table("edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB")
     text = text_of("DET ADP NOUN VERB", times=3)
     facts = parse_facts("adpositions = after\ndeterminers = after\nlate = no", rules)
-    changes_nothing = "fact '{}' changes no arc and no symbol in this text"
     assert idle_facts(rules, text, facts) == [
-        changes_nothing.format(name) for name in ("adpositions", "late")
+        f"'{fact}' has no effect: no arc and no symbol in this text depends on it"
+        for fact in ("adpositions = after", "late = no")
     ]
+    shown = parse_facts("determiners = before", rules)
+    expected = "'determiners = before' has no effect: the text already shows this order"
+    assert idle_facts(rules, text * 40, shown) == [expected]
     (message,) = idle_facts(rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules))
-    assert (
-        message
-        == f"fact 'determiners' changes no arc and no symbol in the first {COMPARED} sentences of this text"
-    )
+    assert message == "'determiners = before' has no effect: it is worth 0 cases"
     assert idle_facts(rules, text, {}) == []
 
 
@@ -253,7 +253,7 @@ def test_facts_from_python(folder, facts):
 def test_facts_without_effect_are_told(vdgi, folder):
     Path("none.txt").write_text("version-1 = no ; cases 0\n", encoding="utf-8")
     result = vdgi.good("train", "--train", "a.conllu", *QUICK, "--language-facts", "none.txt", "--out", "run")
-    assert "warning: fact 'version-1' changes no arc and no symbol in this text" in result.err
+    assert "warning: 'version-1 = no' has no effect: it is worth 0 cases" in result.err
 
 
 @pytest.mark.parametrize(
@@ -292,3 +292,14 @@ def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):
         inputs.check(load_settings("best-variational"))
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "found"), [("VERB NOUN", "no", "OTHER"), ("NOUN VERB", "yes", "INITIAL")]
+)
+def test_a_fact_says_whether_relations_are_those_of_a_verb_initial_text(words, value, found):
+    rules = load_rules(rules_path("best"))
+    text = text_of(f"{words} X", times=30)
+    assert Prior.of_text(rules, text).text.verb_order.name != found
+    facts = parse_facts(f"verb-initial = {value}; cases 9999", rules)
+    assert Prior.of_text(rules, text, facts).text.verb_order.name == found

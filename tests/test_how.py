@@ -24,6 +24,8 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.parser import How
+from dynet_vdgi.parsing.quick import QuickParser
+from dynet_vdgi.parsing.rendering import with_tree
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.perceptron import PerceptronModel
 
@@ -125,7 +127,7 @@ def test_confidence_is_written_and_replaced(
         assert sentence.heads == parse.heads
         assert sentence.source is not None
         columns = [sentence.source.lines[row].split("\t")[9] for row in sentence.source.rows]
-        expected = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence or ()]
+        expected = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence or ()]
         assert [re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns] == expected
 
 
@@ -190,7 +192,7 @@ def test_best_trees_are_ranked_and_named(vdgi: Vdgi, folder: Path, models: dict[
         (["--exact", "--probs"], "--exact and --probs are about different trees"),
         (["--samples", "9"], "--samples and --seed are for --probs, --mbr and --nbest"),
         (["--nbest", "2", "--seed", "3"], "--samples and --seed are for neural models"),
-        (["--probs"], "draws no trees: --probs and --mbr need a neural model"),
+        (["--probs"], "draws no trees: probabilities of sampled trees and MBR need a neural model"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
@@ -289,3 +291,14 @@ def test_exact_trees_need_a_text_of_one_language(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no distribution that can be searched exactly"):
         parser.exact(NEW)
     assert parser.confidences(NEW[:1])[0].confidence
+
+
+@pytest.mark.parametrize("kind", ["perceptron", "words"])
+def test_confidence_is_the_same_by_columns(folder: Path, models: dict[str, str], kind: str) -> None:
+    parser, how = dynet_vdgi.load(models[kind]), How(confidence=True)
+    path = Path(new_file())
+    text = list(read(path, heads="ignored"))
+    slowly = "".join(with_tree(s, parse, how, None) for s, parse in zip(text, parser.parse_all(text, how)))
+    found = QuickParser(parser, None).parse(path.read_bytes(), how, None)
+    assert found is not None
+    assert found.content.decode() == slowly

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from dynet_vdgi import limits
+from dynet_vdgi import limits, treebank_check
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, penn, vector_rows
 from dynet_vdgi.data.files import open_text
+from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LabelTable
@@ -110,3 +113,22 @@ def test_a_table_has_a_limit(tmp_path: Path) -> None:
             ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"
         ):
             read(path)
+
+
+def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.conllu"
+    tree = "".join(f"{k}\tw\t_\t{{}}\t_\t_\t{head}\tdep\t_\t_\n" for k, head in ((1, 2), (2, 0), (3, 2)))
+    path.write_text("".join(f"{tree}\n".format(*[f"T{k}"] * 3) for k in range(4_000)), encoding="utf-8")
+    monkeypatch.setattr(treebank_check, "is_worth_it", lambda n_chars: True)
+    rules = load_rules(rules_path("best"))
+    tracemalloc.start()
+    summary = treebank_check.check(path, rules, STANDARD, 10)
+    lines = summary.lines()
+    assert tracemalloc.get_traced_memory()[1] < 40e6
+    tracemalloc.stop()
+    assert summary.arcs == 12_000
+    assert summary.rule_arcs == 0
+    assert max(map(len, lines)) < 8_000
+    assert any(" and 3,500 more" in line for line in lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import pickle
 import random
 import re
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from shell import Vdgi, training_arguments
+from shell import Vdgi, last_line, training_arguments
 from tiny import same_arrays
 
 from dynet_vdgi import model_archive, model_file
@@ -437,3 +438,27 @@ def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(zipfile, "ZipFile", denied)
     assert message_of(saved) == "cannot read the model file: Permission denied"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "info MODEL",
+        "parse MODEL train.conllu",
+        "choose MODEL train.conllu -o a.conllu",
+        "check train.conllu --model MODEL",
+        "train --train train.conllu --init MODEL --out run2",
+        "report run -o a.html",
+        "check train.conllu --rules run",
+    ],
+)
+@pytest.mark.parametrize("is_pipe", [True, False])
+def test_a_device_or_a_pipe_is_no_model(command: str, is_pipe: bool, vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path("train.conllu"))
+    Path("run").mkdir()
+    os.mkfifo("pipe")
+    Path("run/model.vdgi").symlink_to("../pipe" if is_pipe else "/dev/zero")
+    for name in ("run", "pipe" if is_pipe else "/dev/zero"):
+        status, _, err = vdgi(*command.replace("MODEL", name).split())
+        assert status == 4
+        assert last_line(err).endswith("not a file, but a folder, a device or a pipe")

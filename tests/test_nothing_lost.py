@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import logging
 import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import tiny
-from shell import Vdgi, names_in
+from shell import ROOT, Vdgi, finished, names_in
 
-from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.data import file_checks, files, leftovers
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.runlog import RunLog
 
@@ -54,6 +58,73 @@ def test_an_output_that_is_an_input_is_refused(
     assert "which would be lost" in err
     assert before == {path: path.read_bytes() for path in before}
     assert names_in(folder) == ["gold.conllu", "link.conllu", "wsj_0001.mrg"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "parse MODEL - -o gold.conllu",
+        "parse MODEL -o link.conllu",
+        "clusters - -o gold.conllu",
+        "vectors - -o gold.conllu",
+        "draw - -o gold.conllu",
+        "choose MODEL - -o gold.conllu",
+        "report RUN --gold - -o gold.conllu",
+        "rules estimate - -o gold.conllu",
+        "rules learn - -o gold.conllu",
+    ],
+)
+def test_an_output_that_is_standard_input_is_refused(
+    command: str, vdgi: Vdgi, model: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("link.conllu").symlink_to("gold.conllu")
+    names, before = {"MODEL": str(model), "RUN": str(model.parent)}, tree.read_bytes()
+    with open("gold.conllu", encoding="utf-8") as handle:
+        monkeypatch.setattr("sys.stdin", handle)
+        status, out, err = vdgi(*(names.get(word, word) for word in command.split()))
+    assert (status, out, tree.read_bytes()) == (2, "", before)
+    assert "this is <stdin>, which would be lost" in err or "standard input" in err
+
+
+def test_standard_input_may_be_replaced_if_that_is_wanted_or_nothing_is_lost(
+    vdgi: Vdgi, model: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, *options in (["gold.conllu", "--in-place"], ["/dev/null"]):
+        with open(name, encoding="utf-8") as handle:
+            monkeypatch.setattr("sys.stdin", handle)
+            assert "lost" not in vdgi("parse", model, "-", "-o", name, *options).err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "--version",
+        "help parse",
+        "check --help",
+        "check gold.conllu",
+        "rules list",
+        "draw gold.conllu",
+    ],
+)
+@pytest.mark.parametrize("output", ["&-", "/dev/full"])
+def test_a_result_that_cannot_come_out_is_told(command: str, output: str, tree: Path) -> None:
+    line = f'exec "$@" >{output}'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", sys.executable, "-m", "dynet_vdgi", *command.split()],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    reason = "No space left on device" if output == "/dev/full" else "standard output is closed"
+    assert (done.returncode, done.stderr.decode()) == (2, f"cannot write the output: {reason}\n")
+
+
+def test_faults_are_the_exit_status_also_where_they_cannot_be_listed(tree: Path) -> None:
+    tree.write_text("x\n\n", encoding="utf-8")
+    with open("/dev/full", "wb") as full:
+        status, _, err = finished("check", tree, stdout=full, env={"PYTHONUNBUFFERED": ""})
+    assert (status, err) == (3, b"1 fault found; nothing was changed\n")
 
 
 def test_in_place_without_effect_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
@@ -137,17 +208,48 @@ def _raw(handle: object) -> io.FileIO:
 
 
 def test_temporary_files_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_looked_through", set())
+    monkeypatch.setattr(leftovers, "_looked_through", set())
     with files.atomic_writer(tmp_path / "a.txt"):
         (own,) = names_in(tmp_path)
         dead = own.replace(str(os.getpid()), "999999999", 1)
         others = [dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"), ".vdgi-notes.tmp"]
         for name in (dead, *others):
             (tmp_path / name).touch()
-    monkeypatch.setattr(files, "_looked_through", set())
+    monkeypatch.setattr(leftovers, "_looked_through", set())
     with files.atomic_writer(tmp_path / "b.txt"):
         pass
     assert names_in(tmp_path) == sorted([*others, "a.txt", "b.txt"])
+
+
+def test_temporary_files_of_the_living_stay_whatever_their_number_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leftovers, "_is_alive", lambda process: False)  # as seen from another container
+    with files.atomic_writer(tmp_path / "a.txt") as handle:
+        handle.write("text")
+        before = names_in(tmp_path)
+        monkeypatch.setattr(leftovers, "_looked_through", set())
+        with files.atomic_writer(tmp_path / "b.txt"):
+            pass
+        assert names_in(tmp_path) == [*before, "b.txt"]
+    assert names_in(tmp_path) == ["a.txt", "b.txt"]
+
+
+def test_a_temporary_file_removed_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take(descriptor: int, *, wait: bool) -> bool:
+        if not removed:
+            removed.extend(tmp_path.iterdir())
+            removed[0].unlink()
+        return True
+
+    removed: list[Path] = []
+    monkeypatch.setattr(files, "take", take)
+    with files.atomic_writer(tmp_path / "a.txt") as handle:
+        handle.write("text")
+    assert removed
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "text"
 
 
 ESCAPE = "\x1b]0;title\x07\x9b2J"
@@ -167,6 +269,60 @@ def test_no_escape_sequence_of_a_file_reaches_the_terminal(vdgi: Vdgi, folder: P
     ElementTree.parse("a.svg")
 
 
+def test_no_escape_sequence_of_a_name_reaches_the_terminal(vdgi: Vdgi, folder: Path) -> None:
+    tiny.write(Path(f"n{ESCAPE}.conllu"))
+    Path(f"r{ESCAPE}.txt").write_text(f"ROOT VERB 1 # {ESCAPE}\n", encoding="utf-8")
+    for command in (
+        f"check n{ESCAPE}.conllu",
+        f"check n{ESCAPE}.conllu --rules r{ESCAPE}.txt",
+        f"check n.conllu --model {ESCAPE}",
+        f"rules show r{ESCAPE}.txt",
+        f"--{ESCAPE}",
+        f"check --{ESCAPE}",
+        f"check {ESCAPE} --tags {ESCAPE}",
+    ):
+        _, out, err = vdgi(*command.split())
+        assert out + err
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *err}, command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check a.conllu",
+        "check b.conllu --rules a.txt",
+        "train --train b.conllu --preset a.toml --out run",
+        "check NAME",
+    ],
+)
+def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, folder: Path) -> None:
+    word = "x" * 1_000_000
+    tiny.write(Path("b.conllu"))
+    Path("a.conllu").write_text(f"1\t{word}\t_\t{word}\t_\t_\t0\t_\t_\t{word}\n\n", encoding="utf-8")
+    Path("a.txt").write_text(f"ROOT VERB {word}\n", encoding="utf-8")
+    Path("a.toml").write_text(f'rules = "{"a b/" * 250_000}.txt"\n', encoding="utf-8")
+    status, out, err = vdgi(*command.replace("NAME", word[:100_000]).split())
+    assert max(map(len, (out + err).split("\n"))) < 5_000
+    assert status in ((0,) if command == "check a.conllu" else (2, 4))
+
+
+def test_a_link_that_leads_to_itself_is_told(vdgi: Vdgi, folder: Path) -> None:
+    Path("loop").symlink_to("loop")
+    assert vdgi("check", "loop").err == "'loop' is a link to 'loop', where there is no file\n"
+
+
+def test_what_to_do_about_too_many_open_files_is_told(
+    vdgi: Vdgi, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("dynet_vdgi.treebank_check.check", fail)
+    status, _, err = vdgi("check", tree)
+    remedy = "allow more (ulimit -n 256) or use fewer --jobs"
+    assert (status, err) == (1, f"there are too many open files: {remedy}; nothing was written\n")
+
+
 def test_letters_that_are_not_normalised_are_told(vdgi: Vdgi, folder: Path) -> None:
     Path("a.conllu").write_text(tiny.treebank(3).replace("det0", "de\u0301t"), encoding="utf-8")
     out = vdgi.good("check", "a.conllu").out
@@ -179,6 +335,19 @@ def test_a_log_with_odd_lines_is_read(tmp_path: Path) -> None:
     assert RunLog(tmp_path / "log.jsonl").rows() == [{"update": 1}]
 
 
+def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"update": 1}\n' + "[" * 100_000 + '\n{"upd\n{"update": 2}\n{"upd', encoding="utf-8")
+    logging.getLogger("dynet_vdgi").propagate = True
+    assert RunLog(path).rows() == [{"update": 1}, {"update": 2}]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}:2: damaged, and left out",
+        f"{path}:3: damaged, and left out",
+    ]
+
+
 def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot write '.*none/log.jsonl': No such file or directory; "):
         RunLog(tmp_path / "none" / "log.jsonl").append({})
@@ -189,7 +358,9 @@ def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> No
     assert result == (2, "", "--seed -1: from 0 upwards\n")
 
 
-@pytest.mark.parametrize("content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}'])
+@pytest.mark.parametrize(
+    "content", ['{"test_files": [1]}', '{"treebank": 4}', '{"seeds": {}}', '{"seeds', "[" * 100_000]
+)
 def test_an_odd_plan_in_a_folder_of_results_is_refused(content: str, vdgi: Vdgi, folder: Path) -> None:
     Path("plan.json").write_text(content, encoding="utf-8")
     status, _, err = vdgi("table", ".")

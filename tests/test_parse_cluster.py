@@ -23,6 +23,7 @@ from shell import Vdgi, last_line, names_in, process, wait_for
 from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.parsing.stream import PARCEL, Stream
@@ -291,6 +292,6 @@ def test_impossible_wishes(model: Path, folder: Path, vdgi: Vdgi, monkeypatch: p
     assert (result.status, result.out) == (1, "")
     assert last_line(result.err).startswith("--scheduler tcp://127.0.0.1:9: no scheduler answers there: ")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    missing = "--scheduler needs the package distributed: pip install 'dynet_vdgi[cluster]'\n"
+    missing = f"--scheduler needs the package distributed: {how_to_install('cluster')}\n"
     assert vdgi(*command) == (2, "", missing)
     assert names_in(folder) == ["in.conllu"]

@@ -61,8 +61,8 @@ def test_a_line_has_a_number_groups_options_and_a_condition():
     ("value", "message"),
     [
         ("", "'x' has no number"),
-        ("two A | B", "the weight of 'x' 'two' is not a number"),
-        ("-1 A | B", "is not a number from 0 upwards"),
+        ("two A | B", r"the weight of 'x' must be a number \(found two\)"),
+        ("-1 A | B", r"the weight of 'x' must be 0 or more \(found -1\)"),
         (
             "1 A",
             r"1 groups of tags \(expected x = NUMBER TAGS \(words\) \| TAGS \(heads\) \[; within NUMBER\]",

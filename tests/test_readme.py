@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +15,12 @@ from shell import Vdgi
 
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import cli
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar.explanation import idle_facts
+from dynet_vdgi.grammar.facts import parse_facts
+from dynet_vdgi.grammar.rules import load_rules
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
@@ -82,6 +88,57 @@ def test_accuracies_are_those_of_the_results() -> None:
     assert [pair for pair in figures if f"| {pair[0]} | {pair[1]} |" not in summary] == []
 
 
+def test_the_first_page_of_the_documentation_has_the_accuracy_of_the_default() -> None:
+    first = re.search(r"^\| \*\*`best`.*?\*\*(\d\d\.\d)\*\*", README, re.MULTILINE)
+    assert first is not None
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"(\d\d\.\d) % of the words", index) == [first[1]]
+
+
+def test_it_says_which_treebanks_were_looked_at_and_what_the_others_give() -> None:
+    """In the words of the page of results, with the mean of its rows."""
+    page = ROOT / "docs" / "results" / "knowledge.md"
+    said = re.search(r"No weight was chosen on .*?\.\d\.$", README, re.MULTILINE | re.DOTALL)
+    assert said is not None
+    assert said[0] in page.read_text(encoding="utf-8")
+    with page.with_suffix(".csv").open(newline="", encoding="utf-8") as handle:
+        figures = {
+            row["language"]: (float(row["short"]), float(row["long"]))
+            for row in csv.DictReader(handle)
+            if (row["set"], row["system"], row["scored"], row["decoder"])
+            == ("check", "best", "test", "student")
+        }
+    untouched = [pair for language, pair in figures.items() if language not in ("cy", "kmr", "bm")]
+    assert (len(figures), len(untouched)) == (11, 8)
+    means = [f"{statistics.mean(column):.1f}" for column in zip(*untouched)]
+    assert said[0].endswith(f"other eight is {'/'.join(means)}.")
+
+
+def facts_file() -> str:
+    """The lines of a file of facts that the README shows."""
+    lines = re.search(r"lines such as `([^`]+)` and\s`([^`]+)`", README)
+    assert lines is not None
+    return f"{lines[1]}\n{lines[2]}\n"
+
+
+def test_the_facts_that_it_shows_do_something() -> None:
+    rules = load_rules(rules_path("best"))
+    text = list(conllu.read(DEMO / "demo-ud-dev.conllu", heads="ignored"))
+    assert idle_facts(rules, text, parse_facts(facts_file(), rules)) == []
+
+
+def test_the_first_row_is_what_its_command_gave() -> None:
+    """The averages of the plan's table on the page of results."""
+    page = (ROOT / "docs" / "results" / "knowledge.md").read_text(encoding="utf-8")
+    command = re.search(r"^vdgi experiment (\S+) ", README, re.MULTILINE)
+    assert command is not None
+    made = page.partition(f"vdgi experiment {command[1]} ")[2]
+    averages = re.findall(r"^\| best \|.*\| (\d\d\.\d) \([^|]*\|$", made, re.MULTILINE)
+    first = re.search(r"^\| \*\*`best`.*?\*\*(\d\d\.\d)\*\* \| \*\*(\d\d\.\d)\*\*", README, re.MULTILINE)
+    assert first is not None
+    assert averages[:2] == list(first.groups())
+
+
 # ------------------------------------------------------------------------------------------- what it does
 def test_the_drawn_tree_is_what_the_program_prints(folder: Path, vdgi: Vdgi) -> None:
     block = next(block for block in blocks() if block.text.startswith("$ vdgi draw"))
@@ -112,7 +169,7 @@ def test_blocks_run_in_order(folder: Path, vdgi: Vdgi) -> None:
         "gold.conllu": test,
     }.items():
         vdgi_package.write(sentences, name)
-    Path("facts.txt").write_text("objects = after\nadpositions = before\n", encoding="utf-8")
+    Path("facts.txt").write_text(facts_file(), encoding="utf-8")
     n_run = 0
     for block in blocks():
         if not block.is_run or block.language not in ("sh", "python"):

@@ -7,7 +7,6 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,6 @@ HOSTILE = "<b>&\"'</b>"
 HOSTILE_NAME = "<img src=x onerror=document.title=1>\u202e\"'.conllu"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-pytest.importorskip("jinja2", reason="Jinja2, of the extra report, is not installed")
 
 
 class Node:
@@ -383,13 +380,6 @@ def test_text_from_files_is_escaped(vdgi: Vdgi, runs: Path) -> None:
     root = check(page.render([Run(HOSTILE, meta, HOSTILE, rows=[{"update": 1, "entropy": 2.0}])]))
     assert not root.all("b")
     assert root.all("pre")[0].text == HOSTILE
-
-
-def test_without_jinja(vdgi: Vdgi, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    status, _, err = vdgi("report", "one")
-    assert (status, err) == (2, "a report needs Jinja2: pip install 'dynet_vdgi[report]'\n")
-    assert not Path("report.html").exists()
 
 
 @pytest.mark.parametrize(

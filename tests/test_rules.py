@@ -74,10 +74,10 @@ def test_counts_have_a_column_for_rules_that_cannot_hold():
         ("# only a comment\n", "r.txt: no rules"),
         ("ROOT VERB\n", "r.txt:1: expected head tag, dependent tag and expectation, found 2 columns"),
         ("ROOT VERB 0.5 0.5\n", "r.txt:1: expected head tag, dependent tag and expectation, found 4 columns"),
-        ("\nROOT VERB half\n", "r.txt:2: expectation 'half' is not a number"),
-        ("ROOT VERB -1\n", "r.txt:1: expectation -1 is not a number from 0 upwards"),
-        ("ROOT VERB nan\n", "r.txt:1: expectation nan is not a number from 0 upwards"),
-        ("ROOT VERB inf\n", "r.txt:1: expectation inf is not a number from 0 upwards"),
+        ("\nROOT VERB half\n", "r.txt:2: expectation must be a number (found half)"),
+        ("ROOT VERB -1\n", "r.txt:1: expectation must be 0 or more (found -1)"),
+        ("ROOT VERB nan\n", "r.txt:1: expectation must be 0 or more (found nan)"),
+        ("ROOT VERB inf\n", "r.txt:1: expectation must be 0 or more (found inf)"),
         ("VERB ROOT 1\n", "r.txt:1: ROOT cannot be a dependent"),
         ("ROOT VERB 1\n# x\nROOT VERB 2\n", "r.txt:3: ROOT>VERB is already matched by the rule in line 1"),
         (
@@ -94,6 +94,40 @@ def test_faults_are_named_with_file_and_line(text, message):
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "r.txt")
     assert message in str(caught.value)
+
+
+def test_all_faults_are_told_at_once_in_the_order_of_lines():
+    table = "[a] (a)\nrule strength = 1\nA B far\nA C 1\nshort arcs = -5\nA C 1\n"
+    with pytest.raises(ConfigError) as caught:
+        parse_rules(table, "r.txt")
+    assert str(caught.value).split("\n") == [
+        "r.txt:3: weight must be a number (found far)",
+        "r.txt:5: 'short arcs' must be 0 or more (found -5)",
+        "r.txt:6: A>C is already matched by the rule in line 4; change line 4, or write 'except A C 1'",
+    ]
+    with pytest.raises(ConfigError) as caught:
+        parse_rules("A B\n" * 30, "r.txt")
+    assert str(caught.value).split("\n")[19:] == [
+        "r.txt:20: expected head tag, dependent tag and expectation, found 2 columns",
+        "r.txt: 10 more faults",
+    ]
+
+
+def test_a_faulty_part_is_one_fault():
+    for begin in ("[rules]", "rule strength = 1"):
+        with pytest.raises(ConfigError) as caught:
+            parse_rules(f"{begin}\nrule strength = 2\nA B 1\n[b] (b)\nA C far\n", "r.txt")
+        assert [line[:8] for line in str(caught.value).split("\n")] == ["r.txt:1:", "r.txt:5:"]
+
+
+def test_a_doubled_rule_is_told_with_its_remedy():
+    table = "[a] (a)\nrule strength = 1\nN += M\nV N 1\nV M .5 left\n"
+    remedy = "change line 4, or write 'except V M 0.5 left'"
+    with pytest.raises(
+        ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"
+    ):
+        parse_rules(table, "r.txt")
+    assert parse_rules(table.replace("V M .5", "except V M .5"), "r.txt").table.exceptions
 
 
 def test_unreadable_files_are_named(tmp_path):

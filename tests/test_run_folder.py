@@ -93,7 +93,6 @@ def test_the_break_down_by_rule_is_by_the_rules_of_the_model(vdgi: Vdgi, run: Pa
 
 
 def test_a_report_compares_each_run_with_its_own_rules(vdgi: Vdgi, run: Path, model: Path) -> None:
-    pytest.importorskip("jinja2", reason="Jinja2, of the extra report, is not installed")
     Path("other").mkdir()
     shutil.copy(model, "other/model.vdgi")
     vdgi.good("report", "mine", "other", "--gold", "gold.conllu", "--sentences", "0")

@@ -107,7 +107,7 @@ def test_results_are_where_the_environment_says(noted):
     assert (result.returncode, commands) == (0, ["demo eu UD_Basque --out here --seed 2"])
 
 
-@pytest.mark.parametrize("arguments", [["xx"], ["--help"], ["xx", "--", "--seed", "2"]])
+@pytest.mark.parametrize("arguments", [["xx"], ["--nonsense"], ["xx", "--", "--seed", "2"]])
 def test_wrong_use_of_the_script(noted, arguments):
     result, commands = noted("train_ud.sh", *arguments)
     assert (result.returncode, result.stdout, commands) == (2, "", [])
@@ -178,7 +178,6 @@ def test_without_a_treebank_the_script_says_what_is_needed_and_runs_the_demo(wsj
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--help"], "bash run/train_wsj.sh PTB_DIR"),
         (["--quick"], "bash run/train_wsj.sh PTB_DIR"),
         (["ptb", "ptb"], "bash run/train_wsj.sh PTB_DIR"),
         (["ptb", "--glove"], "bash run/train_wsj.sh PTB_DIR"),
@@ -236,8 +235,32 @@ def test_an_interpreter_without_wheels_gets_a_clear_message(tmp_path):
     env = {**os.environ, "VDGI_PYTHON": str(old), "VDGI_VENV": str(tmp_path / "venv")}
     result = run("train_ud.sh", env=env)
     assert result.returncode == 2
-    assert "No Python 3.10 to 3.13 found" in result.stderr
-    assert "Traceback" not in result.stderr
+    only = "DyNet has wheels for Python 3.10 to 3.13 only"
+    assert result.stderr == f"VDGI_PYTHON={old} is Python 3.8.1, but {only}\n"
+    result = run("train_ud.sh", env={**env, "VDGI_PYTHON": "no-such-python"})
+    assert result.returncode == 2
+    assert result.stderr == f"VDGI_PYTHON=no-such-python is no interpreter, but {only}\n"
+
+
+@pytest.mark.parametrize("script", ["train_ud.sh", "train_wsj.sh"])
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_a_script_explains_itself(noted, script, option):
+    result, commands = noted(script, option)
+    assert (result.returncode, result.stderr, commands) == (0, "", [])
+    assert f"bash run/{script}" in result.stdout
+
+
+def test_an_editable_installation_is_one_that_type_checkers_find(tmp_path):
+    venv, log = tmp_path / "venv", tmp_path / "log"
+    (venv / "bin").mkdir(parents=True)
+    for name in ("python", "vdgi"):
+        (venv / "bin" / name).write_text(f'#!/bin/sh\n[ "$1" = -c ] || echo "$@" >>"{log}"\n')
+        (venv / "bin" / name).chmod(0o755)
+    for _ in range(2):
+        assert run("train_ud.sh", env={**os.environ, "VDGI_VENV": str(venv)}).returncode == 0
+    installed, *demos = log.read_text().splitlines()
+    assert installed.endswith("--config-settings editable_mode=compat --editable .")
+    assert demos == ["demo", "demo"]  # the second time nothing was installed
 
 
 def test_setup_names_the_wheel_of_dynet():

@@ -10,7 +10,7 @@ from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import tag_warnings as module
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.grammar.tag_warnings import mentioned_tags, tag_warnings, unknown_tags
+from dynet_vdgi.grammar.tag_warnings import MOST_TOLD, tag_warnings, unknown_tags, unknown_to_model
 
 TEXT = {"NOUN": 400, "VERB": 200, "DET": 150, "ADJ": 100, "CCONJ": 50}
 
@@ -58,7 +58,7 @@ def test_tags_of_another_tag_set_are_no_typos() -> None:
 @pytest.mark.parametrize("name", ["ud", "ud-propn", "wsj", "wsj-pairs", "best", "text", "strict"])
 def test_the_tables_that_come_along_have_no_unknown_tag(name: str) -> None:
     rules = load_rules(resources() / "rules" / f"{name}.txt")
-    assert mentioned_tags(rules)
+    assert rules.mentioned_tags()
     assert unknown_tags(rules, ()) == []
 
 
@@ -82,6 +82,16 @@ def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, 
     )
 
 
+def test_lower_case_in_a_table_is_told_with_its_line(best: RuleSet) -> None:
+    """Names of parts and of settings, and remarks, hold words such as `verb` and `nouns`, too."""
+    lines = unknown_tags(parse_rules(f"{best.text.rstrip()}\nverb noun 1\n"), TEXT)
+    last = len(best.text.rstrip().split("\n")) + 1
+    assert lines == [
+        f"rules, line {last}: {tag} is neither a tag of UD nor of the text; did you mean '{tag.upper()}'?"
+        for tag in ("noun", "verb")
+    ]
+
+
 def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
     text = best.text.replace("NOUN += PROPN", "NOUN =+ PROPN", 1)
     number = text[: text.index("=+")].count("\n") + 1
@@ -90,3 +100,36 @@ def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
     assert str(caught.value) == f"my.txt:{number}: =+ is not understood; did you mean 'NOUN += PROPN'?"
     with pytest.raises(ConfigError, match=r"did you mean 'A \+= B'"):
         parse_rules("A =+ B\nROOT A 1")
+
+
+def test_of_thousands_of_tags_only_some_are_told_one_by_one(best: RuleSet) -> None:
+    counts = {f"t{k}": 1 for k in range(10_000)}
+    lines = tag_warnings({**counts, **{tag.lower(): 9 for tag in best.mentioned_tags()}}, best)
+    assert len(lines) <= MOST_TOLD + 1
+    assert len(lines[-1]) < 5_000
+    assert " more (" in lines[-1]
+    lines = unknown_to_model(counts)
+    assert len(lines) == MOST_TOLD + 1
+    assert lines[-1].startswith("9,980 other tags (9,980 words): unknown to the model; ")
+    assert len(unknown_to_model({"X": 2})) == 1
+
+
+def test_of_many_tags_of_rules_that_nobody_knows_only_some_are_told_one_by_one() -> None:
+    rules = parse_rules("".join(f"T{k} NOUN 1\n" for k in range(300)))
+    lines = unknown_tags(rules, [f"T{k}x" for k in range(10_000)])
+    assert len(lines) == MOST_TOLD + 1
+    assert lines[0] == "rules, line 1: T0 is neither a tag of UD nor of the text"
+    assert lines[-1] == "rules: 280 other tags of theirs are neither, too"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"T{k} NOUN 1\n" for k in range(501)),
+        f"MANY = {' '.join(f'T{k}' for k in range(5_000))}\nMANY MANY 1",  # 25 million pairs
+        f"[rules] (a)\nrule strength = 1\nMANY = {' '.join(f'T{k}' for k in range(501))}\nMANY NOUN 1",
+    ],
+)
+def test_rules_for_thousands_of_tags_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"my.txt: rules for \d+ tags \(if that is right, .*tags=\d+\)"):
+        parse_rules(text, "my.txt")

@@ -7,7 +7,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import brute_force
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,7 +224,7 @@ def test_removal_and_restoration_on_every_projective_tree(n_words: int) -> None:
             if kept:
                 assert is_tree(short), (heads, kept)
                 assert has_no_crossing(short), (heads, kept)
-            full = restore_punctuation(short, kept, n_words)
+            full = restore_punctuation(short, kept, [","] * n_words)
             assert is_tree(full), (short, kept)
             assert has_no_crossing(full), (short, kept)
 
@@ -251,7 +253,7 @@ def test_laws_of_removal_and_restoration(sentence: Sentence) -> None:
     if positions:
         assert is_tree(short.heads)
         assert has_no_crossing(short.heads)
-    full = restore_punctuation(short.heads, positions, len(sentence))
+    full = restore_punctuation(short.heads, positions, sentence.forms)
     assert is_tree(full)
     assert has_no_crossing(full)
     assert heads_without(full, positions) == short.heads
@@ -261,24 +263,98 @@ def test_laws_of_removal_and_restoration(sentence: Sentence) -> None:
 
 
 # ------------------------------------------------------------------------------------------- restoration
-def test_restored_words_join_the_innermost_arc_over_their_gap() -> None:
-    # kept 2 -> 3, 3 -> 6, 6 -> root, 7 -> 6; removed 1, 4, 5, 8
-    assert restore_punctuation((2, 3, 0, 3), (2, 3, 6, 7), 8) == (6, 3, 6, 6, 6, 0, 6, 6)
-    # kept 1 -> root, 5 -> 1, 3 -> 5: the gap of 4 lies under both arcs, the inner one has head 5
-    assert restore_punctuation((0, 3, 1), (1, 3, 5), 5) == (0, 1, 5, 5, 1)
+def restored(text: str, kept_heads: Sequence[int]) -> dict[str, str]:
+    """The heads of marks in a text whose other words, all different, have these heads."""
+    forms = text.split()
+    kept = [k for k, form in enumerate(forms, 1) if form[0].isalnum()]
+    heads = restore_punctuation(kept_heads, kept, forms)
+    return {f"{k}{form}": forms[heads[k - 1] - 1] for k, form in enumerate(forms, 1) if k not in kept}
+
+
+def test_a_mark_belongs_to_the_dependent_of_the_innermost_arc_over_it_and_the_last_one_to_the_root() -> None:
+    found = restored("We saw , as told , Ann , who left , and Bo .", (2, 0, 4, 2, 2, 7, 5, 9, 5))
+    assert found == {"3,": "told", "6,": "Ann", "8,": "left", "11,": "Bo", "14.": "saw"}
+
+
+def test_brackets_and_quotation_marks_belong_to_what_they_enclose() -> None:
+    found = restored('" Come ( now ) " , said the man ( old ) .', (3, 1, 0, 5, 3, 5))
+    assert found == {
+        '1"': "Come",
+        "3(": "now",
+        "5)": "now",
+        '6"': "Come",
+        "7,": "Come",
+        "11(": "old",
+        "13)": "old",
+        "14.": "said",
+    }
+
+
+@pytest.mark.parametrize("marks", ["« »", "» «", "„ “", "“ ”", "`` ''", "‘ ’", "「 」", "[ ]", "（ ）"])
+def test_partners_of_many_scripts_are_known(marks: str) -> None:
+    opens, closes = marks.split()
+    found = restored(f"Ann , {opens} alone {closes} , left early", (3, 1, 0, 3))
+    assert found[f"3{opens}"] == found[f"5{closes}"] == "alone"
+
+
+def test_marks_without_partners_are_as_others() -> None:
+    for mark in ("(", ")", "«", '"', ","):
+        assert restored(f"Ann , {mark} alone , left early", (3, 1, 0, 3))[f"3{mark}"] == "alone"
+        assert restored(f"Ann left {mark}", (2, 0))[f"3{mark}"] == "left"
+    assert restored(") Ann ( left", (2, 0)) == {"1)": "left", "3(": "Ann"}
 
 
 def test_restoration_of_nothing() -> None:
-    assert restore_punctuation((), (), 3) == (0, 1, 1)
-    assert restore_punctuation((), (), 0) == ()
-    assert restore_punctuation((2, 0), (1, 2), 2) == (2, 0)
+    assert restore_punctuation((), (), ["!", "!", "?"]) == (0, 1, 1)
+    assert restore_punctuation((), (), []) == ()
+    assert restore_punctuation((2, 0), (1, 2), ["a", "b"]) == (2, 0)
 
 
 def test_restoration_refuses_what_is_no_tree() -> None:
     with pytest.raises(ValueError, match="1 heads for 2 kept words"):
-        restore_punctuation((0,), (1, 2), 3)
-    with pytest.raises(ValueError, match="no kept word is the root"):
-        restore_punctuation((2, 1), (1, 2), 3)
+        restore_punctuation((0,), (1, 2), ["a", "b", "."])
+    with pytest.raises(ValueError, match="the heads 2, 1 are no tree"):
+        restore_punctuation((2, 1), (1, 2), ["a", "b", "."])
+
+
+@pytest.mark.parametrize("n_kept", range(5))
+def test_restoration_is_the_rule_and_crosses_nothing_in_every_small_tree(n_kept: int) -> None:
+    rng = random.Random(n_kept)
+    trees = list(all_trees(n_kept))  # crossing ones, too
+    for heads in rng.sample(trees, min(len(trees), 100)):
+        for kept in itertools.combinations(range(1, n_kept + 4), n_kept):
+            forms = [rng.choice('(),["].') for _ in range(n_kept + 3)]
+            whole = restore_punctuation(heads, kept, forms)
+            assert whole == brute_force.with_marks(heads, kept, forms), (heads, kept, forms)
+            assert is_tree(whole)
+            arcs = list(enumerate(whole, 1))
+            of_marks = [arc for arc in arcs if arc[0] not in kept] if kept else []
+            assert not any(brute_force.cross(one, other) for one in of_marks for other in arcs)
+
+
+def test_restoration_takes_linear_time() -> None:
+    kinds = {
+        "chain": lambda n: [*range(n)],
+        "star": lambda n: [0] + [1] * (n - 1),
+        "star to the right": lambda n: [n] * (n - 1) + [0],
+    }
+    for name, heads_of in kinds.items():
+        steps = []
+        for n in (200, 400):
+            heads = Counting(heads_of(n))
+            restore_punctuation(heads, range(1, 2 * n, 2), ["w", ","] * n)
+            steps.append(heads.n_read)
+        assert steps[1] < 2.1 * steps[0], name
+
+
+class Counting(list[int]):
+    """Counts how often something in the list is looked at."""
+
+    n_read = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        self.n_read += 1
+        return super().__getitem__(key)
 
 
 # ------------------------------------------------------------------------------------------- filters

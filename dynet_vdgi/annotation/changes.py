@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
 from dynet_vdgi.annotation.mending import UNSET
+from dynet_vdgi.data.punctuation import heads_without
 from dynet_vdgi.errors import VdgiError
 
 Arcs = list[MarkedArc]
 
-LABEL = re.compile(r"[A-Za-z][\w@-]*(:[\w@-]+)*")
+NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
+"""What a relation cannot contain: the column ends at white space, and DEPS are parted by bars."""
+
 LONGEST_LABEL = 60
 
 
@@ -31,31 +34,41 @@ def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by:
     if what != "done" and not 1 <= word <= len(marked.arcs):
         raise ChangeError(f"there is no word {word}")
     try:
-        return settled(CHANGES[what](marked, word, value, by), marked.positions)
+        return settled(CHANGES[what](marked, word, value, by), marked.positions, marked.sentence.forms)
     except mending.CircleError as error:
-        raise ChangeError(str(error)) from None
+        raise ChangeError(_circle(error.words, marked.sentence.forms)) from None
 
 
-def settled(arcs: Sequence[MarkedArc], positions: Sequence[int]) -> Arcs:
+def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
+    """That confirmed arcs would form a circle, and the way out."""
+    named = [f"{word} {forms[word - 1][:20]}" for word in words[:6]]
+    more = ", ..." if len(words) > len(named) else ""
+    return (
+        f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of them "
+        "whose head is wrong, and set it first or press x (not confirmed)"
+    )
+
+
+def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """Arcs that form a tree, with punctuation where it belongs; what is confirmed stays.
 
     Raises:
         CircleError: confirmed arcs form a circle.
     """
     tree = mending.mended([arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs])
-    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions)
+    return _followed([_with_head(arc, head) for arc, head in zip(arcs, tree)], positions, forms)
 
 
-def _followed(arcs: Arcs, positions: Sequence[int]) -> Arcs:
+def _followed(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """The arcs with punctuation where it belongs, but for what is confirmed."""
     heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
-    bare = mending.without_punctuation_heads(heads, positions)
+    bare = heads_without(heads, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
     places = set(positions)
     kept = [f or place in places for place, f in enumerate(fixed, 1)]
     try:
-        tree = mending.with_punctuation(bare, positions, heads, kept)
+        tree = mending.with_punctuation(bare, positions, heads, kept, forms)
     except (ValueError, mending.CircleError):  # the root is punctuation, or words hang from it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
@@ -88,7 +101,7 @@ def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
         path = _path(arcs, value, word)
         loose = [w for w in path if not arcs[w - 1].head_by]
         if path and not loose:
-            raise ChangeError(str(mending.CircleError(sorted([word, *path]))))
+            raise mending.CircleError(sorted([word, *path]))
         if path:  # the new head hangs below the word: it, or the word between, takes the word's place
             arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], before)
     arc = _with_head(arcs[word - 1], value)
@@ -105,11 +118,19 @@ def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
     return path if start == end else []
 
 
+def label_fault(text: str) -> str:
+    """Why a text cannot be a relation in CoNLL-U; empty if it can."""
+    if text in ("", NO_LABEL) or NO_LETTERS.search(text) or len(text) > LONGEST_LABEL:
+        expected = f"expected such as nsubj or nsubj:pass, up to {LONGEST_LABEL} letters without blanks"
+        return f"{text[:20]!r} is no relation ({expected})"
+    return ""
+
+
 def _label(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
     arcs = list(marked.arcs)
     text = str(value)
-    if not LABEL.fullmatch(text) or len(text) > LONGEST_LABEL:
-        raise ChangeError(f"{text[:20]!r} is no relation (expected such as nsubj or nsubj:pass)")
+    if fault := label_fault(text):
+        raise ChangeError(fault)
     if arcs[word - 1].head == UNSET:
         raise ChangeError(f"word {word} has no head yet")
     if (text == "root") != (arcs[word - 1].head == 0):

@@ -20,6 +20,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MOST_BYTES = 16_384
 """Of a request's body."""
 
+MOST_DRAINED = 64 << 20
+"""Bytes of a longer body that are read on, and forgotten, so that the refusal arrives."""
+
 LONGEST_QUERY = 1000
 
 POLICY = "; ".join(
@@ -112,17 +115,17 @@ class Guard:
 
 
 async def _body(receive: Receive) -> tuple[bytes, bool]:
-    """The body, and whether it was longer than it may be; then the rest is not read."""
-    body = b""
+    """The body, and whether it was longer than it may be; then it is not kept."""
+    body, size = b"", 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return b"", False
-        body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            return b"", True
-        if not message.get("more_body", False):
-            return body, False
+        part = message.get("body", b"")
+        size += len(part)
+        body = body + part if size <= MOST_BYTES else b""
+        if size > MOST_DRAINED or not message.get("more_body", False):
+            return body, size > MOST_BYTES
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

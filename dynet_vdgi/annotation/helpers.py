@@ -127,12 +127,14 @@ def _serve_learning(questions: Connection, models: Connection) -> None:
     _begin()
     with suppress(OSError):
         os.nice(NICENESS)
+    with suppress(EOFError, OSError):  # the program that asks has ended
+        _learn_on(questions, models)
+
+
+def _learn_on(questions: Connection, models: Connection) -> None:
     learner = None
     while True:
-        try:
-            what, content = questions.recv()
-        except EOFError:
-            return
+        what, content = questions.recv()
         try:
             if what == "read":
                 learner = _Lessons(content)
@@ -140,7 +142,8 @@ def _serve_learning(questions: Connection, models: Connection) -> None:
             else:
                 assert learner is not None
                 answer, learnt = learner.learn(content)
-                models.send(learnt)
+                with suppress(OSError):  # the other process has ended, which the page tells
+                    models.send(learnt)
         except Exception as error:  # the page tells it
             answer = HelperError(f"{type(error).__name__}: {error}")
         questions.send(answer)
@@ -183,6 +186,11 @@ class _Lessons:
 def _serve_parsing(questions: Connection, models: Connection) -> None:
     """Answers `Helpers.guess` with the newest model there is."""
     _begin()
+    with suppress(EOFError, OSError):  # the program that asks has ended
+        _parse_on(questions, models)
+
+
+def _parse_on(questions: Connection, models: Connection) -> None:
     learnt: Learnt | None = None
     sources = [questions, models]
     while True:
@@ -190,14 +198,11 @@ def _serve_parsing(questions: Connection, models: Connection) -> None:
         try:
             if models in ready:
                 learnt = models.recv()
-        except EOFError:
+        except (EOFError, OSError):  # the process that learns has ended
             sources = [questions]
-        try:
-            if questions not in ready:
-                continue
-            sentence, shown, corrected = questions.recv()
-        except EOFError:
-            return
+        if questions not in ready:
+            continue
+        sentence, shown, corrected = questions.recv()
         try:
             answer: Any = learnt.guess(sentence, shown, corrected) if learnt else None
         except Exception as error:  # the page does without

@@ -1,11 +1,17 @@
-"""A file of JSON lines to which changes are added, and which is on the disk before they are acknowledged."""
+"""A file of JSON lines to which changes are added, and which is on the disk before they are acknowledged.
+
+Each line ends with a checksum of itself and all lines before it, so that a flipped bit and a line that is
+missing are noticed. Journals of format 1 have none; they are read, and go on without.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import stat
 import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +24,17 @@ if sys.platform != "win32":
     import fcntl
 
 ENDING = ".journal"
+FORMAT = 2
+FORMATS = (1, FORMAT)
 
 Record = dict[str, Any]
 
 DAMAGED = "the journal is damaged here"
 HINT = "restore it, or move it away to go on from the file as it stands"
+
+_BEGIN = b'{"journal":'
+_SUM = re.compile(rb',"sum":"([0-9a-f]{8})"\}\n')
+_ENDING = len(b',"sum":"00000000"}\n')
 
 _TEXT = re.compile(r"[^\t\n\r|]*")
 """What a relation or a name can be without spoiling the file."""
@@ -67,21 +79,20 @@ class Journal:
     A last line that is cut off was never acknowledged; it is removed.
 
     Raises:
-        UsageError: another process has it, or it cannot be opened.
-        DataError: a line before the last is damaged.
+        UsageError: another process has it, or it cannot be opened; it is a link, or another kind of file.
+        DataError: it is no journal, or a line before the last is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise UsageError(f"cannot open the journal {str(path)!r}: {error.strerror}") from None
+        self._sum = 0  # of all lines
+        self._has_sums = True
+        self._file, self.is_new = _opened(path)
         try:
             self._lock()
             self.records = self._read()
         except BaseException:
-            os.close(self._file)
+            self.close()
             raise
 
     def _lock(self) -> None:
@@ -95,9 +106,10 @@ class Journal:
                 pass
 
     def _read(self) -> list[Record]:
-        with open(self.path, "rb") as handle:
+        with open(self._file, "rb", closefd=False) as handle:
             content = handle.read()
-        records, place = [], 0
+        records: list[Record] = []
+        place = 0
         for number, line in enumerate(content.splitlines(keepends=True), 1):
             try:
                 if not line.endswith(b"\n"):
@@ -106,8 +118,14 @@ class Journal:
                 if not isinstance(record, dict):
                     raise ValueError
                 json.dumps(record, ensure_ascii=False).encode()  # json takes halves of letters, files do not
-            except ValueError:
-                if place + len(line) < len(content):
+                if number == 1:
+                    self._check_format(record)
+                if self._has_sums:
+                    self._sum = _checked_sum(line, self._sum)
+            except (ValueError, RecursionError):
+                if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
+                    raise _foreign(self.path) from None
+                if place + len(line) < len(content) or line.endswith(b"\n"):
                     raise DataError(str(self.path), number, DAMAGED, HINT) from None
                 os.ftruncate(self._file, place)
                 break
@@ -116,15 +134,25 @@ class Journal:
         self._size = place
         return records
 
+    def _check_format(self, record: Record) -> None:
+        """Looks at the first record, which says which format the journal has."""
+        if "journal" not in record:
+            raise _foreign(self.path)
+        if record["journal"] not in FORMATS:
+            raise DataError(str(self.path), 1, "the journal is of another version of dynet_vdgi")
+        self._has_sums = record["journal"] == FORMAT
+
     def add(self, record: Mapping[str, Any]) -> None:
         """Adds a record; it is on the disk when this returns.
 
         Raises:
             JournalError: it could not be written, or another program has changed the journal.
         """
-        line = (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+        total = zlib.crc32(body, self._sum)
+        line = body[:-1] + (b',"sum":"%08x"}\n' % total if self._has_sums else b"}\n")
         try:
-            there = self.path.stat()
+            there = self.path.lstat()
             mine = os.fstat(self._file)
             if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
                 raise JournalError(f"{self.path.name} was changed by another program; start anew")
@@ -136,6 +164,7 @@ class Journal:
             self._take_back()
             raise JournalError(f"{self.path.name} cannot be written: {error.strerror}") from None
         self._size += len(line)
+        self._sum = total
 
     def _take_back(self) -> None:
         """Removes what was written in part."""
@@ -153,3 +182,33 @@ class Journal:
     def close(self) -> None:
         """Lets go of the journal."""
         os.close(self._file)
+
+
+def _opened(path: Path) -> tuple[int, bool]:
+    """A descriptor of the journal, and whether it is new; a link is not followed. Raises: UsageError."""
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        try:
+            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666), True
+        except FileExistsError:
+            found = os.open(path, flags)
+    except OSError as error:
+        what = "it is a link" if path.is_symlink() else error.strerror
+        raise UsageError(f"cannot open the journal {str(path)!r}: {what}") from None
+    if not stat.S_ISREG(os.fstat(found).st_mode):
+        os.close(found)
+        raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
+    return found, False
+
+
+def _checked_sum(line: bytes, before: int) -> int:
+    """The checksum of a line that follows lines with another one. Raises: ValueError, it is wrong."""
+    found = _SUM.fullmatch(line[-_ENDING:])
+    total = zlib.crc32(line[:-_ENDING] + b"}", before)
+    if not found or int(found[1], 16) != total:
+        raise ValueError
+    return total
+
+
+def _foreign(path: Path) -> DataError:
+    return DataError(str(path), 1, "this is no journal of vdgi annotate", "move the file away")

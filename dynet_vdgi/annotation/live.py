@@ -48,12 +48,15 @@ class Live:
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self._helpers, self._every = helpers, every
+        self.unwritten = ""  # why the file could not be written when that was tried last
         self._queue: Sequence[int] = ()
+        self._passed: dict[int, None] = {}  # sentences that were left undone, the last one at the end
         self._open: dict[int, float] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
+        self._corrected: dict[int, int] = {}  # sentence that is to be parsed again: word with a new head
+        self._parsing: dict[int, asyncio.Task[None]] = {}
         self._done_before = len(session.finished)
         self._wake = asyncio.Event()
-        self._dirty = False
         self._tasks: list[asyncio.Task[None]] = []
 
     # --------------------------------------------------------------------------------------- life
@@ -65,9 +68,10 @@ class Live:
 
     async def stop(self) -> None:
         """Ends both; the file is written by `Session.close`."""
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._parsing.values()]
+        for task in tasks:
             task.cancel()
-        for task in self._tasks:
+        for task in tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         if self._helpers is not None:
@@ -76,13 +80,14 @@ class Live:
     async def _write_on(self) -> None:
         while True:
             await asyncio.sleep(WRITE_EVERY)
-            if self._dirty and not self.session.fault:
-                self._dirty = False
+            if self.session.is_unsaved and not self.session.fault:
                 try:
                     await asyncio.to_thread(self.session.save)
-                except (OSError, VdgiError) as error:
-                    self._dirty = True
-                    logger.warning("%s is not written: %s", self.session.path.name, error)
+                    self.unwritten = ""
+                except VdgiError as error:
+                    if str(error) != self.unwritten:
+                        logger.warning("%s", error)
+                    self.unwritten = str(error)
 
     async def _learn_on(self, helpers: Helpers) -> None:
         try:
@@ -111,7 +116,7 @@ class Live:
         return len(self.session.finished) - self._done_before >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
-        """Takes over the guesses, a few at a time, but for sentences that somebody is looking at."""
+        """Takes over the guesses, a few at a time, but not where somebody looks or has worked."""
         self._queue = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
@@ -119,11 +124,13 @@ class Live:
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = self.session.sentences[k]
             is_open = time.monotonic() - self._open.get(k, -OPEN_FOR) < OPEN_FOR
-            if marked.edits == seen[k] and not marked.is_done and not (is_open and marked.sure):
+            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or (is_open and marked.sure)
+            if marked.edits == seen[k] and not is_kept:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        self._dirty = True
+        for k in self._corrected:  # those with new heads since before there was anything to parse with
+            self._parse(k)
         self.learning = {
             "state": "ready",
             "lessons": lessons,
@@ -133,18 +140,29 @@ class Live:
 
     # --------------------------------------------------------------------------------------- requests
     async def show(self, index: int) -> MarkedSentence:
-        """A sentence as it is to be shown, with the best guess that a moment's waiting gives."""
+        """A sentence as it is to be shown, with the best guess that a moment's waiting gives.
+
+        A tree that somebody has worked on stays as it is, however often it is looked at.
+        """
         self._open[index] = time.monotonic()
-        await self._guess(index, 0)
-        return self.session.sentences[index]
+        marked = self.session.sentences[index]
+        is_new = self._parsed.get(index) != (self.learning["lessons"], marked.edits)
+        if is_new and not marked.is_held:
+            self._parse(index)
+        return await self.parsed(index)
 
     async def change(self, index: int, seen: tuple[int, int], what: str, word: int, value: Any) -> None:
-        """See `Session.change`; the change is on the disk when this returns. Guesses follow with `guess`."""
+        """See `Session.change`; the change is on the disk when this returns.
+
+        A new head has the rest of the sentence parsed again, which `parsed` waits for.
+        """
         self.session.change(index, seen, what, word, value)
         self._changed(index)
+        if what == "head":
+            self._corrected[index] = word
+            self._parse(index)
 
     def _changed(self, index: int) -> None:
-        self._dirty = True
         self._open[index] = time.monotonic()
         if self._is_due():
             self._wake.set()
@@ -152,38 +170,61 @@ class Live:
     def back(self, what: str) -> int:
         """Undo or redo; says in which sentence."""
         index = self.session.undo() if what == "undo" else self.session.redo()
+        self._corrected.pop(index, None)
         self._changed(index)
         return index
 
-    async def guess(self, index: int, corrected: int) -> MarkedSentence:
-        """The sentence after it was parsed again around what is confirmed."""
-        await self._guess(index, corrected)
+    async def parsed(self, index: int) -> MarkedSentence:
+        """The sentence, after the parse that is under way if it ends in a moment."""
+        if index in self._parsing:
+            await asyncio.wait([self._parsing[index]], timeout=WAIT_FOR_GUESS)
         return self.session.sentences[index]
 
-    async def _guess(self, index: int, corrected: int) -> None:
+    def _parse(self, index: int) -> None:
+        """Begins to parse a sentence around what is confirmed, unless that is under way."""
+        if self._helpers is not None and self.learning["lessons"] and index not in self._parsing:
+            self._parsing[index] = asyncio.create_task(self._parse_on(self._helpers, index))
+
+    async def _parse_on(self, helpers: Helpers, index: int) -> None:
+        """Parses until nobody has changed the sentence meanwhile; an undo ends it, too."""
         marked = self.session.sentences[index]
-        now = self.learning["lessons"], marked.edits
-        ready = self._helpers is not None and self.learning["lessons"]
-        if not ready or marked.is_done or not len(marked.bare) or self._parsed.get(index) == now:
-            return
-        assert self._helpers is not None
-        asked = asyncio.to_thread(self._helpers.guess, marked.confirmed(), marked.shown(), corrected)
         try:
-            guess = await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(asked)), WAIT_FOR_GUESS)
-        except (asyncio.TimeoutError, HelperError):
-            return
-        if guess is not None and marked.edits == now[1]:
-            self.session.put(index, marked.version, guess)
-            self._parsed[index] = now
-            self._dirty = True
+            while len(marked.bare) and not marked.is_done:
+                now = self.learning["lessons"], marked.edits
+                corrected = self._corrected.get(index, 0)
+                if corrected:  # numbered without punctuation
+                    corrected = 1 + sum(position < corrected for position in marked.positions)
+                bare, shown = marked.confirmed(), marked.shown()
+                guess = await asyncio.to_thread(helpers.guess, bare, shown, corrected)
+                if guess is None:
+                    return
+                if marked.edits == now[1]:
+                    self.session.put(index, marked.version, guess)
+                    self._parsed[index] = now
+                    self._corrected.pop(index, None)
+                    return
+                if marked.is_held and index not in self._corrected:
+                    return
+        except HelperError as error:
+            logger.debug("sentence %d is not parsed: %s", index + 1, error)
+        finally:
+            del self._parsing[index]
 
     def touch(self, index: int) -> None:
         """Notes that a page still shows a sentence."""
         self._open[index] = time.monotonic()
 
     def next_one(self, after: int, order: str) -> int | None:
-        """The next sentence that is not done; None: all are."""
+        """The next sentence that is not done; None: all are.
+
+        In the order `choose`, one that is left undone comes again after all others.
+        """
         sentences = self.session.sentences
         rest = chain(range(after + 1, len(sentences)), range(after))
-        ahead = chain(self._queue, rest) if order == "choose" else rest
-        return next((k for k in ahead if k != after and not sentences[k].is_done), None)
+        if order == "choose":
+            if 0 <= after < len(sentences):
+                self._passed.pop(after, None)
+                self._passed[after] = None
+            new = (k for k in chain(self._queue, rest) if k not in self._passed)
+            rest = chain(new, self._passed)
+        return next((k for k in rest if k != after and not sentences[k].is_done), None)

@@ -158,8 +158,8 @@ def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
     parser = FewTrees().fit(knowledge.text, told, knowledge.base, knowledge.votes)
     labelled = [s for s in told if len(s) <= LONGEST_TREE]
-    final = knowledge.base.statistics.is_verb_final
-    return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_final=final))
+    order = knowledge.base.text.verb_order
+    return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_order=order))
 
 
 def next_ones(

@@ -16,7 +16,7 @@ from dynet_vdgi.annotation.mending import UNSET
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_faults import NUMBER
 from dynet_vdgi.data.files import AnyPath, atomic_writer
-from dynet_vdgi.data.punctuation import without_punctuation
+from dynet_vdgi.data.punctuation import heads_without, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 
@@ -52,6 +52,7 @@ class MarkedSentence:
     sure: tuple[float | None, ...] = ()  # how probable each head is; None of punctuation, () before a parse
     edits: int = 0
     version: int = 0
+    had_marks: bool = False  # in the file
     moved: frozenset[int] = field(default=frozenset())  # words whose head a person changed
     renamed: frozenset[int] = field(default=frozenset())  # and those whose relation
 
@@ -60,7 +61,9 @@ class MarkedSentence:
         """A sentence as it is at first."""
         plain = replace(sentence, heads=None, deprels=(), source=None)
         bare, positions = without_punctuation(plain)
-        return cls(sentence, bare, positions, tuple(arcs))
+        marked = cls(sentence, bare, positions, tuple(arcs))
+        marked.had_marks = marked.is_touched
+        return marked
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -83,13 +86,18 @@ class MarkedSentence:
         return any(arc.head_by or arc.label_by for arc in self.arcs)
 
     @property
+    def is_held(self) -> bool:
+        """Whether somebody has worked on the whole tree: then it is parsed again only when a head is set."""
+        return (self.edits > 0 or self.is_touched) and UNSET not in self.heads
+
+    @property
     def fingerprint(self) -> int:
         """A number that tells the words from others."""
         return zlib.crc32("\n".join(self.sentence.forms).encode())
 
     def confirmed(self) -> Sentence:
         """The words without punctuation; heads are UNSET and relations "_" where nobody confirmed them."""
-        whole = mending.without_punctuation_heads(self.heads, self.positions)
+        whole = heads_without(self.heads, self.positions)
         arcs = [self.arcs[p - 1] for p in self.positions]
         heads = tuple([h if arc.head_by else UNSET for h, arc in zip(whole, arcs)])
         labels = tuple([arc.label if arc.label_by else NO_LABEL for arc in arcs])
@@ -97,12 +105,12 @@ class MarkedSentence:
 
     def shown(self) -> tuple[int, ...]:
         """The heads of the words that are no punctuation, as they stand."""
-        return mending.without_punctuation_heads(self.heads, self.positions)
+        return heads_without(self.heads, self.positions)
 
     def put(self, guess: Guess) -> None:
         """Takes over a guess for everything that is not confirmed."""
         fixed = self.fixed
-        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed)
+        heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed, self.sentence.forms)
         labels = ["punct"] * len(heads)
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
@@ -134,6 +142,8 @@ def read_marked(path: AnyPath) -> list[MarkedSentence]:
         marked = MarkedSentence.of(sentence, [_arc(sentence, k) for k in range(len(sentence))])
         if sentence.heads is None or UNSET in sentence.heads:  # else they are a tree
             _check(marked, sentence)
+            if not marked.positions:  # nobody else gives it a tree
+                marked.put(Guess((), (), ()))
         found.append(marked)
     return found
 
@@ -167,10 +177,15 @@ def _check(marked: MarkedSentence, sentence: Sentence) -> None:
 
 # ------------------------------------------------------------------------------------------- writing
 def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = True) -> str:
-    """The sentence as CoNLL-U with these arcs; without `marks` one that is not done has no tree."""
+    """The sentence as CoNLL-U with these arcs, as it was read if none is confirmed or was.
+
+    Without `marks`, a sentence that is not done has no tree.
+    """
     source = marked.sentence.source
     assert source is not None
     lines = list(source.lines)
+    if marks and not marked.had_marks and not any(arc.head_by or arc.label_by for arc in arcs):
+        return "\n".join(lines) + "\n\n"
     shown = marks or marked.is_done
     for row, arc in zip(source.rows, arcs):
         columns = lines[row].split("\t")

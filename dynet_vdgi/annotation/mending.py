@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dynet_vdgi.data.punctuation import heads_without, restore_punctuation
+from dynet_vdgi.data.punctuation import cycle, restore_punctuation
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
 
@@ -45,33 +45,21 @@ def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
     for word in roots:
         if word != root:
             found[word - 1] = root
-    while circle := _circle(found):
+    while circle := cycle(found):
         loose = [word for word in circle if not fixed[word - 1]]
         if not loose:
-            raise CircleError(sorted(circle))
+            raise CircleError(circle)
         found[loose[0] - 1] = root
         root = root or loose[0]
     return tuple(found)
 
 
-def _circle(heads: Sequence[int]) -> list[int]:
-    """The words of a circle, each before its head; empty: there is none."""
-    seen = [0] * (len(heads) + 1)
-    for start in range(1, len(heads) + 1):
-        word = start
-        while word > 0 and not seen[word]:
-            seen[word] = start
-            word = heads[word - 1]
-        if word > 0 and seen[word] == start:
-            circle = [word]
-            while heads[circle[-1] - 1] != word:
-                circle.append(heads[circle[-1] - 1])
-            return circle
-    return []
-
-
 def with_punctuation(
-    bare: Sequence[int], positions: Sequence[int], heads: Sequence[int], fixed: Sequence[bool]
+    bare: Sequence[int],
+    positions: Sequence[int],
+    heads: Sequence[int],
+    fixed: Sequence[bool],
+    forms: Sequence[str],
 ) -> tuple[int, ...]:
     """Heads (n,) of all words, where `bare` are those of the words at `positions`, numbered without others.
 
@@ -80,21 +68,5 @@ def with_punctuation(
     number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
     firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]
     known = [number[heads[p - 1]] if f else b for p, b, f in zip(positions, bare, firm)]
-    restored = restore_punctuation(mended(known, firm), positions, len(heads))
+    restored = restore_punctuation(mended(known, firm), positions, forms)
     return mended([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)
-
-
-def without_punctuation_heads(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, ...]:
-    """Heads of the words at `positions`, renumbered; UNSET where a climb meets a word without head."""
-    if UNSET not in heads:
-        return heads_without(heads, positions)
-    number = {0: 0, UNSET: UNSET, **{position: k for k, position in enumerate(positions, 1)}}
-    found = []
-    for position in positions:
-        head = heads[position - 1]
-        for _ in heads:
-            if head in number:
-                break
-            head = heads[head - 1]
-        found.append(number.get(head, UNSET))
-    return tuple(found)

@@ -11,22 +11,25 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+from dynet_vdgi.annotation import changes
 from dynet_vdgi.annotation.changes import ChangeError
 from dynet_vdgi.annotation.guard import Guard
 from dynet_vdgi.annotation.live import ORDERS, Live
 from dynet_vdgi.annotation.marked import MarkedSentence
+from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.extras import how_to_install
 
 try:
     import uvicorn
     from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 except ImportError:
-    raise UsageError("the page needs Starlette and uvicorn: pip install 'dynet_vdgi[annotate]'") from None
+    raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
 
 ADDRESS = "127.0.0.1"
 MOST_FOUND = 50
@@ -81,8 +84,9 @@ def _app(live: Live, token: str) -> Starlette:
         Route(f"/{token}/state", answers.state),
         Route(f"/{token}/next", answers.next),
         Route(f"/{token}/find", answers.find),
-        Route(f"/{token}/sentence/{{number:int}}", answers.sentence),
-        Route(f"/{token}/guess/{{number:int}}", answers.guess),
+        Route(f"/{token}/sentence/{{number}}", answers.sentence),
+        Route(f"/{token}/guess/{{number}}", answers.guess),
+        Route(f"/{token}/relations/{{number}}", answers.relations),
         Route(f"/{token}/change", answers.change, methods=["POST"]),
         Route(f"/{token}/undo", answers.undo, methods=["POST"]),
         Route(f"/{token}/redo", answers.redo, methods=["POST"]),
@@ -102,8 +106,14 @@ async def _asset(request: Request) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
+    if isinstance(error, UnknownRelationError):
+        return JSONResponse({"fault": str(error), "unknown": True}, 400)
     status = 409 if isinstance(error, StaleError) else 400 if isinstance(error, ChangeError) else 500
     return JSONResponse({"fault": str(error)}, status)
+
+
+class UnknownRelationError(ChangeError):
+    """A relation that nobody has used in the file; it is stored if it is sent again with `anyway`."""
 
 
 class _Answers:
@@ -127,10 +137,9 @@ class _Answers:
             "file": session.path.name,
             "annotator": session.annotator,
             "order": self._live.order,
-            "labels": LABELS,
             "learning": self._live.learning,
             "progress": session.progress(),
-            "fault": session.fault,
+            "fault": session.fault or self._live.unwritten,
             "versions": versions,
         }
         return JSONResponse(content)
@@ -157,26 +166,40 @@ class _Answers:
 
     async def sentence(self, request: Request) -> Response:
         """A sentence."""
-        number = self._place(request.path_params["number"])
+        number = self._in_path(request)
         return JSONResponse(shown_sentence(number, await self._live.show(number)))
 
     async def guess(self, request: Request) -> Response:
-        """A sentence whose tree is parsed again around what is confirmed."""
-        number = self._place(request.path_params["number"])
-        marked = await self._live.guess(number, _number(request, "corrected") or 0)
-        return JSONResponse(shown_sentence(number, marked))
+        """A sentence, after it was parsed again around a new head if that takes but a moment."""
+        number = self._in_path(request)
+        return JSONResponse(shown_sentence(number, await self._live.parsed(number)))
+
+    async def relations(self, request: Request) -> Response:
+        """The relations that are offered for a word, the likeliest first."""
+        marked = self._session.sentences[self._in_path(request)]
+        word = _number(request, "word") or 0
+        if not 1 <= word <= len(marked.arcs):
+            raise ChangeError(f"there is no word {word}")
+        tags = tags_of(marked, word, marked.arcs[word - 1].head)
+        return JSONResponse({"relations": self._session.relations.offered(*tags)})
 
     async def change(self, request: Request) -> Response:
         """One change; the answer comes when it is on the disk."""
         try:
             order = json.loads(await request.body())
-            number, edits, version = (int(order[key]) for key in ("sentence", "edits", "version"))
-            what, word, value = str(order["what"]), int(order.get("word", 0)), order.get("value", 0)
-            if isinstance(value, bool) or not isinstance(value, (int, str)):
+            whole = [order["sentence"], order["edits"], order["version"], order.get("word", 0)]
+            what, value, anyway = order["what"], order.get("value", 0), order.get("anyway", False)
+            if any(type(number) is not int for number in whole):  # true, 1.5, Infinity
                 raise ValueError
+            if type(what) is not str or type(value) not in (int, str) or type(anyway) is not bool:
+                raise ValueError
+            number, edits, version, word = whole
         except (ValueError, TypeError, KeyError, RecursionError):
             raise ChangeError("this is no change") from None
         number = self._place(number)
+        fault = self._session.relations.fault(str(value)) if what == "label" and not anyway else ""
+        if fault and not changes.label_fault(str(value)):
+            raise UnknownRelationError(fault)
         await self._live.change(number, (edits, version), what, word, value)
         return JSONResponse(shown_sentence(number, self._session.sentences[number]))
 
@@ -191,6 +214,13 @@ class _Answers:
     def _back(self, what: str) -> Response:
         number = self._live.back(what)
         return JSONResponse(shown_sentence(number, self._session.sentences[number]))
+
+    def _in_path(self, request: Request) -> int:
+        """The sentence that an address names."""
+        text = request.path_params["number"]
+        if not (text.isascii() and text.isdigit() and len(text) < 10):
+            raise HTTPException(404)
+        return self._place(int(text))
 
     def _place(self, number: int) -> int:
         if not 0 <= number < len(self._session.sentences):

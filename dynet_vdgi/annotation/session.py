@@ -2,6 +2,9 @@
 
 Beside `my.conllu` stands `my.conllu.journal`, one JSON object a line: first what the file is, then each
 change with the arcs before and after it, and the checksum of each state of the file that was written.
+
+The file gets the trees of sentences in which somebody has confirmed something. The others stay in it as they
+are, and a file in which nothing is changed is not written.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from dynet_vdgi.annotation import changes
 from dynet_vdgi.annotation.changes import ChangeError
-from dynet_vdgi.annotation.journal import DAMAGED, ENDING, HINT, Journal, Record, change_fault
+from dynet_vdgi.annotation.journal import DAMAGED, ENDING, FORMAT, HINT, Journal, Record, change_fault
 from dynet_vdgi.annotation.marked import (
     Guess,
     MarkedArc,
@@ -25,12 +28,12 @@ from dynet_vdgi.annotation.marked import (
     read_marked,
 )
 from dynet_vdgi.annotation.mending import UNSET, CircleError
-from dynet_vdgi.data import files
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.annotation.own_file import OwnFile
+from dynet_vdgi.annotation.relations import Relations
+from dynet_vdgi.errors import DataError, UsageError, VdgiError
 
 Given = Literal["right", "guessed"]
 
-JOURNAL_FORMAT = 1
 RECENT = 10
 """Sentences that the running accuracy is taken of."""
 
@@ -39,12 +42,26 @@ class StaleError(ChangeError):
     """The sentence has been changed since the page last saw it, for instance in another tab."""
 
 
+class UnwrittenError(VdgiError):
+    """The file cannot be written; what was confirmed is in the journal."""
+
+    exit_status = 2
+
+
 class Finished(NamedTuple):
     """What a person did in a sentence that is done."""
 
     words: int
     heads_changed: int
     labels_changed: int
+
+
+class Reversible(NamedTuple):
+    """A change that can be taken back or made again; the sentence that is shown then, if that is known."""
+
+    record: Record
+    arcs: tuple[MarkedArc, ...] | None = None
+    sure: tuple[float | None, ...] = ()
 
 
 class Session:
@@ -59,19 +76,27 @@ class Session:
 
     def __init__(self, path: str | Path, annotator: str, given: Given | None = None) -> None:
         self.path, self.annotator = Path(path), annotator
-        self.sentences = read_marked(self.path)
-        self.journal = Journal(self.path.with_name(self.path.name + ENDING))
+        self._file = OwnFile(self.path)
+        try:
+            self.sentences = read_marked(self.path)
+            self._file.look()
+            self.journal = Journal(self.path.with_name(self.path.name + ENDING))
+        except BaseException:
+            self._file.close()
+            raise
         self.fault = ""  # why the file is not written any more
         self.finished: dict[int, Finished] = {}  # by sentence, in the order in which they were done
         self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and of which arcs
-        self._undo: list[Record] = []
-        self._redo: list[Record] = []
+        self.is_unsaved = False  # whether the file is to be written
+        self._undo: list[Reversible] = []
+        self._redo: list[Reversible] = []
         self._guard = threading.Lock()  # of the journal and the file
         try:
             self._begin(given)
         except BaseException:
+            self._file.close()
             self.journal.close()
-            if self.journal.is_empty:
+            if self.journal.is_new and self.journal.is_empty:
                 self.journal.path.unlink(missing_ok=True)
             raise
 
@@ -81,27 +106,28 @@ class Session:
         self._sentences_done = self._words_done = 0
         for marked in self.sentences:
             self._count(marked, marked.is_done)
-        digest = files.sha256(self.path)
-        records = self.journal.records
-        self._stat = self._stat_now()
+        digest, records = self._file.digest, self.journal.records
         if not records:
             self._take(given)
-            self.journal.add(
-                {"journal": JOURNAL_FORMAT, "file": self.path.name, "sentences": len(self.sentences)}
-            )
+            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(self.sentences)})
             self.journal.add({"written": digest})
+            self.relations = Relations(self.sentences)
             if given == "right":
                 self.save()
             return
         if given is not None:
             raise UsageError(f"--given has no effect: {self.path.name} has been annotated before")
-        if records[0].get("journal") != JOURNAL_FORMAT:
-            raise DataError(str(self.journal.path), 1, "the journal is of another version of dynet_vdgi")
         known = {str(record["written"]) for record in records if "written" in record}
+        read = [marked.arcs for marked in self.sentences]
         in_file = self._replay(records)
         if digest not in known:
             self._check_other_file(in_file)
             self.journal.add({"written": digest})
+        for marked, arcs in zip(self.sentences, read):
+            if _said(arcs) == _said(marked.arcs):  # the guesses of the file are newer than the journal's
+                marked.arcs = arcs
+            self.is_unsaved |= marked.arcs != arcs
+        self.relations = Relations(self.sentences)
 
     def _take(self, given: Given | None) -> None:
         """Decides what the trees of a file without journal are."""
@@ -124,6 +150,7 @@ class Session:
     def _replay(self, records: Sequence[Record]) -> list[tuple[MarkedArc, ...]]:
         """Makes all changes again; gives the arcs of all sentences when the file was last written."""
         in_file = [marked.arcs for marked in self.sentences]
+        said: dict[tuple[int, str], Sequence[Any]] = {}  # arcs by sentence and word
         for number, record in enumerate(records, 1):
             if "written" in record:
                 in_file = [marked.arcs for marked in self.sentences]
@@ -139,19 +166,23 @@ class Session:
                     str(self.path), None, f"not the sentences of line {number} of its journal", hint
                 )
             fault = change_fault(record, len(self.sentences[index].arcs), UNSET)
+            fault = fault or _contradiction(record, said)
             if fault or (record["op"] in ("undo", "redo") and not self._stack(record["op"])):
                 detail = f" ({fault})" if fault else ""
                 raise DataError(str(self.journal.path), number, DAMAGED + detail, HINT)
             self._apply(record)
+            said |= {(index, word): arc for word, arc in record["arcs"].items()}
+        self._undo = [Reversible(step.record) for step in self._undo]  # the trees are those of the file
+        self._redo = [Reversible(step.record) for step in self._redo]
         for marked in self.sentences:
             if marked.edits:
                 try:
-                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+                    marked.arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
                 except CircleError as error:
                     raise DataError(str(self.journal.path), None, str(error), HINT) from None
         return in_file
 
-    def _stack(self, what: str) -> list[Record]:
+    def _stack(self, what: str) -> list[Reversible]:
         """The changes that can be taken back, or made again."""
         return self._undo if what == "undo" else self._redo
 
@@ -208,17 +239,20 @@ class Session:
         self._add(index, what, record)
 
     def undo(self) -> int:
-        """Takes the last change back, and says of which sentence. Raises: ChangeError, there is none."""
-        return self._back("undo", self._undo)
+        """Takes the last change back, and says of which sentence: its tree is as it was before.
+
+        Raises: ChangeError, there is none.
+        """
+        return self._back("undo")
 
     def redo(self) -> int:
         """Makes the change again that was taken back last. Raises: ChangeError, there is none."""
-        return self._back("redo", self._redo)
+        return self._back("redo")
 
-    def _back(self, what: str, stack: Sequence[Record]) -> int:
-        if not stack:
+    def _back(self, what: str) -> int:
+        if not self._stack(what):
             raise ChangeError(f"nothing to {what}")
-        last = stack[-1]
+        last, arcs, sure = self._stack(what)[-1]
         record = {key: last[key] for key in ("arcs", "was", "moved", "renamed", "moved_was", "renamed_was")}
         if what == "undo":
             for key in ("moved", "renamed"):
@@ -226,7 +260,11 @@ class Session:
             record["arcs"], record["was"] = record["was"], record["arcs"]
         self._add(last["s"], what, record)
         marked = self.sentences[last["s"]]
-        marked.arcs = tuple(changes.settled(marked.arcs, marked.positions))
+        if arcs is None:
+            arcs = tuple(changes.settled(marked.arcs, marked.positions, marked.sentence.forms))
+        else:
+            marked.sure = sure
+        marked.arcs = arcs
         return int(last["s"])
 
     def _add(self, index: int, what: str, record: Record) -> None:
@@ -234,11 +272,14 @@ class Session:
         record = {**head, "by": self.annotator, "at": round(time.time()), **record}
         with self._guard:
             self.journal.add(record)
+        before = self.sentences[index].arcs
         self._apply(record)
+        self.relations.change(self.sentences[index], before, self.sentences[index].arcs)
+        self.is_unsaved = True
 
     def _apply(self, record: Record) -> None:
         marked = self.sentences[record["s"]]
-        was_done = marked.is_done
+        was_done, before = marked.is_done, (marked.arcs, marked.sure)
         arcs = list(marked.arcs)
         for word, arc in record["arcs"].items():
             arcs[int(word) - 1] = MarkedArc(*arc)
@@ -254,11 +295,11 @@ class Session:
             counts = len(marked.positions), len(marked.moved), len(marked.renamed)
             self.finished[record["s"]] = Finished(*counts)
         if record["op"] == "undo":
-            self._redo.append(self._undo.pop())
+            self._redo.append(Reversible(self._undo.pop().record, *before))
         elif record["op"] == "redo":
-            self._undo.append(self._redo.pop())
+            self._undo.append(Reversible(self._redo.pop().record, *before))
         else:
-            self._undo.append(record)
+            self._undo.append(Reversible(record, *before))
             self._redo.clear()
 
     def _count(self, marked: MarkedSentence, change: int) -> None:
@@ -271,6 +312,7 @@ class Session:
         if marked.version != version:
             return False
         marked.put(guess)
+        self.is_unsaved |= marked.is_touched
         return True
 
     # --------------------------------------------------------------------------------------- the file
@@ -279,16 +321,26 @@ class Session:
 
         Raises:
             JournalError: the journal cannot be written; the file is as it was.
+            UnwrittenError: the file cannot; it is as it was, and the journal has everything.
         """
-        content = "".join(self._blocks()).encode()
-        with self._guard:
-            self._look_for_others()
-            if self.fault:
-                return False
-            self.journal.add({"written": hashlib.sha256(content).hexdigest()})
-            with files.atomic_bytes_writer(self.path) as handle:
-                handle.write(content)
-            self._stat = self._stat_now()
+        self.is_unsaved = False
+        content = self._file.encoded("".join(self._blocks()))
+        digest = hashlib.sha256(content).hexdigest()
+        try:
+            with self._guard:
+                self._look_for_others()
+                if self.fault:
+                    return False
+                self.journal.add({"written": digest})
+                self._file.write(content, digest)
+        except (OSError, UsageError) as error:
+            self.is_unsaved = True
+            name, journal = self.path.name, self.journal.path.name
+            message = f"{name} is not written: {error}. What you confirmed is safe in {journal}: keep it"
+            raise UnwrittenError(message) from None
+        except VdgiError:
+            self.is_unsaved = True
+            raise
         return True
 
     def _blocks(self) -> list[str]:
@@ -313,23 +365,23 @@ class Session:
 
     def _look_for_others(self) -> None:
         """Sets `fault` if another program has changed the file; the caller has the guard."""
-        if not self.fault and self._stat_now() != self._stat:
+        if not self.fault and self._file.is_changed_by_others():
             self.fault = (
                 f"Another program has changed {self.path.name}. It is not written any more; what you confirm "
                 f"is safe in {self.journal.path.name}. End this program and start it again."
             )
 
-    def _stat_now(self) -> tuple[int, ...]:
-        try:
-            found = os.stat(self.path)
-        except OSError:
-            return ()
-        return found.st_mtime_ns, found.st_size, found.st_ino
-
     def close(self) -> None:
-        """Writes the file if it may, and lets go of it."""
-        if self._undo or any(marked.sure for marked in self.sentences):
-            self.save()
+        """Writes the file if it must and may, and lets go of it. Raises: as `save`."""
+        try:
+            if self.is_unsaved:
+                self.save()
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Lets go of file and journal."""
+        self._file.close()
         self.journal.close()
 
     # --------------------------------------------------------------------------------------- figures
@@ -348,6 +400,26 @@ class Session:
             "can_undo": bool(self._undo),
             "can_redo": bool(self._redo),
         }
+
+
+def _said(arcs: Sequence[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
+    """What somebody has confirmed of arcs."""
+    return [
+        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
+        for arc in arcs
+    ]
+
+
+def _contradiction(record: Record, said: Mapping[tuple[int, str], Sequence[Any]]) -> str:
+    """What of the arcs before a change is not what the journal says of them; empty: nothing.
+
+    Only confirmed parts are compared: guesses change without being written down.
+    """
+    for word, arc in record["was"].items():
+        before = said.get((record["s"], word), arc)
+        if _said([MarkedArc(*arc)]) != _said([MarkedArc(*before)]):
+            return f"word {word} was not so after the lines before"
+    return ""
 
 
 def _share_right(words: int, changed: int) -> float | None:
@@ -371,9 +443,9 @@ def exported(path: str | Path) -> list[MarkedSentence]:
         DataError: as `Session`.
     """
     sentences = read_marked(path)
-    if Path(path).with_name(Path(path).name + ENDING).exists():
+    if os.path.lexists(Path(path).with_name(Path(path).name + ENDING)):
         session = Session(path, "")
-        session.journal.close()
+        session.release()
         return session.sentences
     if not any(marked.is_touched for marked in sentences):
         raise UsageError(f"{path}: nothing is confirmed in it (annotate it first)")

@@ -2,7 +2,7 @@
 
 Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their doubtful arcs
 marked. What you correct and confirm is learnt from: after every ten sentences the rest is parsed anew, and
-in a sentence that you correct the remaining arcs follow at once. Needs `pip install 'dynet_vdgi[annotate]'`.
+in a sentence that you correct the remaining arcs follow at once. Needs the extra `annotate`.
 
   vdgi annotate my.conllu
   vdgi annotate my.conllu --export trees.conllu
@@ -20,12 +20,17 @@ import argparse
 import getpass
 import logging
 import re
+import threading
 import webbrowser
+from pathlib import Path
 
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 
 logger = logging.getLogger("dynet_vdgi")
+
+TEXT_BROWSERS = ("www-browser", "links", "elinks", "lynx", "w3m")
+"""They would share the terminal with this program, and cannot show the page."""
 
 _NAME = re.compile(r"[\w.@+-]{1,40}")
 
@@ -92,7 +97,21 @@ def _announce(address: str, opens_browser: bool) -> None:
     print(address, flush=True)
     logger.info("the page is there; end with Ctrl-C")
     if opens_browser:
-        webbrowser.open(address)
+        _open_browser(address)
+
+
+def _open_browser(address: str) -> None:
+    """Opens the address without waiting for the browser, which may last as long as this program."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        logger.info("no browser is found: open the address in one")
+        return
+    name = Path(getattr(browser, "name", "")).name
+    if name in TEXT_BROWSERS:
+        logger.info("%s shows text only: open the address in another browser", name)
+        return
+    threading.Thread(target=browser.open, args=(address,), daemon=True).start()
 
 
 def _user() -> str:

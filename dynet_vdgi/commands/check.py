@@ -1,8 +1,9 @@
 """Check CoNLL-U files before training or parsing.
 
-Lists every structural fault as FILE:LINE, then describes the file: sentences, words, tags, lengths,
-trees, how much of it training would use, and how well the rules fit. Exits with status 3 if there are
-faults.
+Lists every structural fault as FILE:LINE, in trees and in the heads of unfinished trees, then describes the
+file: sentences, words, tags, lengths, trees, how much of it training would use, and how well the rules fit.
+Warns of what UD forbids but this program reads: a sent_id twice, a # text that does not fit the words,
+unsorted FEATS, a head without a relation. Exits with status 3 if there are faults.
 
   vdgi check my.conllu
   vdgi check new.conllu --model runs/my
@@ -18,7 +19,7 @@ from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.names import count as counted
-from dynet_vdgi.names import plain
+from dynet_vdgi.names import told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < arguments.max_faults:
-                print(plain(str(fault)))
+                print(told(str(fault)))
 
         summary = check(
             name,
@@ -68,8 +69,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
         in_file = next(faults)
         n_faults += in_file
-        print(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}")
-        print(plain("\n".join(summary.lines())))
+        print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
+        print(told("\n".join(summary.lines())))
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found; nothing was changed")
 

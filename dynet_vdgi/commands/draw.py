@@ -4,7 +4,7 @@ Relations stand over the arcs of a picture, and behind the tags in text. Where M
 --confidence, vdgi choose), arcs show how sure the parser is: by colour, width and dashes in a picture, by ?
 and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). The count
 below a tree is that of `vdgi evaluate` under the same --protocol. The name of the output sets the format:
-text on standard output, a picture for .svg or .png (PNG needs `pip install 'dynet_vdgi[report]'`). A picture
+text on standard output, a picture for .svg or .png (PNG needs the extra `png`). A picture
 shows all sentences, one below the other. With {} in the output's name, each sentence gets its own file:
 {} becomes the name of the input, without folder and .conllu, and the number of the sentence.
 
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
@@ -83,6 +84,7 @@ class _Choice:
     def __init__(self, wanted: Sequence[str]) -> None:
         self.wanted = list(wanted)
         self._met: set[str] = set()
+        self.most = 0  # sentences of a file
 
     def takes(self, number: int, sent_id: str | None) -> bool:
         """Whether the sentence is to be drawn."""
@@ -157,13 +159,16 @@ def _chosen(
         for number, (sentence, right) in enumerate(_read(name, gold), 1):
             if choice.is_past(number):
                 break
+            choice.most = max(choice.most, number)
             sent_id = sentence.source.sent_id if sentence.source else None
             if choice.takes(number, sent_id):
                 caption = _caption(name, number, sent_id, sentence)
                 yield _Named(f"{stem}-{number}", tree_of(sentence, right, protocol=protocol, caption=caption))
     missing = choice.missing()
     if missing:
-        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))}")
+        whose = "it has" if len(names) == 1 else "the longest has"
+        there = f"{whose} {counted(choice.most, 'sentence')}, 1 to {choice.most}"
+        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))} ({there})")
 
 
 def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) -> str:

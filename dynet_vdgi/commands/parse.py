@@ -143,6 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.jobs > 1 and arguments.scheduler:
         raise UsageError("--jobs parses on this machine, --scheduler on a cluster: use one of them")
     _check_trees(arguments)
+    from dynet_vdgi.grammar.tag_warnings import unknown_to_model
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.keep import KeepError
@@ -167,12 +168,8 @@ def run(arguments: argparse.Namespace) -> None:
             "%s without universal tags (column 4): their relations are root and dep only",
             count(stream.n_unlabelled, "sentence"),
         )
-    for tag, number in stream.unknown_tags.items():
-        logger.warning(
-            "tag %s (%s) is unknown to the model; these words are parsed without tag information",
-            tag,
-            count(number, "word"),
-        )
+    for line in unknown_to_model(stream.unknown_tags):
+        logger.warning("%s", line)
     if stream.n_unfilled:
         raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left as they were, the others are filled in")
 

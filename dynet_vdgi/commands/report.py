@@ -1,9 +1,9 @@
 """Write an HTML page about runs: settings, curves, scores, trees.
 
-The page is one file without scripts, and needs no network. Making it needs `pip install
-'dynet_vdgi[report]'`. RUN is a folder that `vdgi train` wrote. With --gold, each model parses the test
-sentences, and its trees are scored as by `vdgi evaluate --baselines`, under the rules that the model was
-trained with. --published adds published figures for that data set.
+The page is one file without scripts, and needs no network. RUN is a folder that `vdgi train` wrote.
+With --gold, each model parses the test sentences, and its trees are scored as by `vdgi evaluate
+--baselines`, under the rules that the model was trained with. --published adds published figures for
+that data set.
 
   vdgi report runs/fr
   vdgi report runs/fr-1 runs/fr-2 --gold fr-ud-test.conllu --published UD1.4-French -o fr.html

@@ -1,7 +1,7 @@
 """List the rule tables that come with the package.
 
-A line for each: how many parts of which kinds it has, and what it measures in a text. Kinds are (a) published
-rules, (b) properties of language in general, (c) measured from the text, (d) conventions of UD.
+A line for each: its name, what it is for, and how many parts it has, or rules if it has no parts.
+`vdgi rules show NAME` prints one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules list`."""
     from dynet_vdgi.bundled import bundled
-    from dynet_vdgi.grammar.findings import table_line
+    from dynet_vdgi.grammar.findings import purpose
     from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.names import count
+    from dynet_vdgi.text_tables import aligned
 
-    by_name = bundled("rules")
-    for name in sorted(by_name):
-        print(table_line(name, load_rules(by_name[name])))
+    rows = []
+    for name, path in sorted(bundled("rules").items()):
+        rules = load_rules(path)
+        size = count(len(rules.parts), "part") if rules.parts else count(len(rules), "rule")
+        rows.append([name, f"{purpose(rules)} ({size})"])
+    print(aligned(rows, left=2))

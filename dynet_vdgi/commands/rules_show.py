@@ -1,11 +1,13 @@
-"""Show a rule table, or what it measures in a text.
+"""Show a rule table, what it measures in a text, or a table of labels.
 
 The table is printed as it stands in its file. With --text, what it measures in a text is printed instead: on
-which sides of their heads words stand, measures, and what its parts find, such as copulas and markers.
+which sides of their heads words stand, measures, and what its parts find, such as copulas and markers. ud2 is
+the table of labels, by which vdgi parse writes relations: change a copy, and name that with --labels.
 
   vdgi rules show best
   vdgi rules show my-rules.txt --without "following conjunct"
   vdgi rules show best --text my.conllu --language-facts facts.txt
+  vdgi rules show ud2 > my-labels.txt
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import argparse
 
 from dynet_vdgi.commands.rules_explain import add_text_options, prior_of
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi rules show`."""
-    parser.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file")
+    parser.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file; or ud2")
     parser.add_argument(
         "--text",
         nargs="+",
@@ -32,13 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules show`."""
     from dynet_vdgi.commands.rules_explain import rules_of, sentences_of
+    from dynet_vdgi.labels.label_table import bundled_tables
+    from dynet_vdgi.limits import read_table
 
+    if labels := bundled_tables().get(arguments.rules):
+        if arguments.text or arguments.without or arguments.language_facts or arguments.tags != "upos":
+            raise UsageError(f"{arguments.rules} is a table of labels: it is shown without options")
+        print(read_table(labels, "table of labels").rstrip("\n"))
+        return
     rules = rules_of(arguments)
     if arguments.text:
-        print(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told)
+        print(plain(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told))
         return
     if arguments.language_facts:
         raise UsageError("--language-facts needs a text beside which the facts count: add --text FILE")
     if arguments.tags != "upos":
         raise UsageError(f"--tags {arguments.tags} has no effect without a text: add --text FILE")
-    print(rules.text.rstrip("\n"))
+    print(plain(rules.text.rstrip("\n")))

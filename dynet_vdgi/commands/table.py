@@ -1,8 +1,9 @@
 """Print the tables of vdgi experiment.
 
 Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
-table for each protocol and length. Notes below name every use of gold trees and the reason for each
-missing figure.
+table for each protocol and length. Systems and treebanks of which nothing was run are left out. Notes below
+name every use of gold trees and the reason for each missing figure. With --like, a system stands below the
+published row that its plan names with `published`.
 
   vdgi table runs/ud
   vdgi table runs/ud runs/wsj --like paper --format latex > tables.tex

@@ -32,12 +32,12 @@ ODD = -1
 """What `scan` says of a text that it gives up on."""
 
 _TYPO = np.frombuffer(b"Typo=Yes", np.uint8)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 _EACH, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _SPACES, _C2, _E0, _FOURS = (_EACH * np.uint64(k) for k in (SPACE + 1, 0xC2, 0xE0, 4))
 _PLACES = np.uint64(0x0001020304050607)
-_U0, _U1, _U7, _U8, _U29, _U56, _U63 = (np.uint64(k) for k in (0, 1, 7, 8, 29, 56, 63))
+_U0, _U1, _U7, _U8, _U32, _U56, _U63 = (np.uint64(k) for k in (0, 1, 7, 8, 32, 56, 63))
+_LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class Found(NamedTuple):
@@ -321,6 +321,7 @@ def number_texts(
     sizes: Ints,
     begins: Ints,
     store: Hashes,
+    secrets: Hashes,
     start: int,
     numbers: Ints,
     counts: Ints,
@@ -328,17 +329,20 @@ def number_texts(
     """Numbers (N,), from word `start` on, of what stands from a column to before the tab of the one `after`.
 
     Text k has sizes[k] bytes in the octets store[begins[k]:begins[k + 1]], hashes (R,) are theirs, and slots,
-    a power of two of them, have k + 1 where a hash leads. Changes counts (2,): texts so far, and the words
-    that were numbered, which are fewer than all where there is no room for another text.
+    a power of two of them, have k + 1 where a hash leads. Changes counts (3,): texts so far; the words that
+    were numbered, which are fewer than all where there is no room for another text; and the texts that the
+    slots have, which are none where there are more slots than before.
     """
     mask, n_texts = len(slots) - 1, counts[0]
+    for k in range(counts[2], n_texts):
+        slot = np.int64(hashes[k]) & mask
+        while slots[slot]:
+            slot = (slot + 1) & mask
+        slots[slot] = k + 1
     for word in range(start, len(fields)):
         begin, size = fields[word, column], fields[word, after] - 1 - fields[word, column]
-        code = np.uint64(size)
-        for k in range(0, size, 8):
-            code = (code ^ octet_at(octets, begin + k, size - k)) * _MULTIPLIER
-            code ^= code >> _U29
-        slot = np.int64(code >> np.uint64(20)) & mask
+        code = hash_of(octets, begin, size, secrets)
+        slot = np.int64(code) & mask
         known = -1
         while slots[slot]:
             k = slots[slot] - 1
@@ -361,7 +365,29 @@ def number_texts(
             slots[slot] = n_texts
         numbers[word] = known
         counts[1] = word + 1
-    counts[0] = n_texts
+    counts[0] = counts[2] = n_texts
+
+
+@compiled
+def hash_of(octets: Hashes, begin: int, size: int, secrets: Hashes) -> Any:
+    """The hash of some bytes. Which ones collide depends on the secrets (3,), so nobody can choose them.
+
+    A random start is not enough: in h -> (h ^ octet) * m the highest bit of two octets can be made to cancel
+    whatever h and m are. Both halves of the product are used, therefore, as in wyhash (Wang Yi 2019).
+    """
+    code = secrets[0] + np.uint64(size)
+    for k in range(0, size, 8):
+        code = folded_product(code ^ octet_at(octets, begin + k, size - k), secrets[1])
+    return folded_product(code ^ secrets[0], secrets[2])
+
+
+@compiled
+def folded_product(one: np.uint64, other: np.uint64) -> Any:
+    """The higher half of the product (128 bits), and the lower half, added without carry."""
+    one_low, one_high, other_low, other_high = one & _LOW_HALF, one >> _U32, other & _LOW_HALF, other >> _U32
+    first = one_high * other_low + (one_low * other_low >> _U32)
+    second = one_low * other_high + (first & _LOW_HALF)
+    return (one_high * other_high + (first >> _U32) + (second >> _U32)) ^ (one * other)
 
 
 @compiled

@@ -8,6 +8,7 @@ Letters: N words, S sentences, R different texts.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from dynet_vdgi.data import column_kernels, tree_kernels
 from dynet_vdgi.data.column_kernels import FEATS, ODD, UPOS, Bytes, Flags, Found, Hashes, Ints, Places
 from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.data.numbering import Known
+from dynet_vdgi.data.tree_kernels import MarkRoom
 from dynet_vdgi.limits import limit
 from dynet_vdgi.machine_code import PLENTY, Kernel
 
@@ -128,32 +130,36 @@ class Texts(Known[str]):
         self._hashes = np.zeros(1 << 11, np.uint64)
         self._sizes, self._begins = np.zeros(1 << 11, np.int64), np.zeros(1 + (1 << 11), np.int64)
         self._store = np.zeros(1 << 13, np.uint64)
+        self._secrets = np.frombuffer(os.urandom(24), np.uint64) | np.uint64(
+            1
+        )  # see `column_kernels.hash_of`
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
         """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""
         if self._forgets and len(self.known) > MOST_TEXTS:
             self.forget()
         fields = columns.fields if words is None else columns.fields[words]
-        numbers, counts = np.zeros(len(fields), np.int64), np.zeros(2, np.int64)
-        counts[0] = len(self.known)
+        numbers, counts = np.zeros(len(fields), np.int64), np.zeros(3, np.int64)
+        counts[[0, 2]] = len(self.known)
         while True:
             _NUMBER(
                 *(columns.octets, fields, self.column, self.last + 1),
                 *(self._slots, self._hashes, self._sizes, self._begins, self._store),
-                *(int(counts[1]), numbers, counts),
+                *(self._secrets, int(counts[1]), numbers, counts),
                 work=QUICK,
             )
             if counts[1] == len(numbers):
                 break
             begin, end = fields[counts[1], [self.column, self.last + 1]].tolist()
-            self._grow(int(counts[0]), end - begin)
+            self._grow(counts, end - begin)
         new, content = slice(len(self.known), int(counts[0])), self._store.view(np.uint8)
         for begin, size in zip(8 * self._begins[new], self._sizes[new]):
             self.known.append(content[begin : begin + size].tobytes().decode())
         return numbers
 
-    def _grow(self, n_texts: int, more: int) -> None:
+    def _grow(self, counts: Ints, more: int) -> None:
         """Makes room for a text of some bytes beside those there are."""
+        n_texts = int(counts[0])
         least = int(self._begins[n_texts]) + more // 8 + 1
         if least > len(self._store):
             room = max(2 * len(self._store), least)
@@ -163,13 +169,7 @@ class Texts(Known[str]):
             self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
             self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
         if 2 * n_texts + 2 > len(self._slots):
-            slots = np.zeros(2 * len(self._slots), np.int32)
-            for k, code in enumerate(self._hashes[:n_texts].tolist()):
-                slot = (code >> 20) % len(slots)
-                while slots[slot]:
-                    slot = (slot + 1) % len(slots)
-                slots[slot] = k + 1
-            self._slots = slots
+            self._slots, counts[2] = np.zeros(2 * len(self._slots), np.int32), 0
 
 
 class WordColumns(NamedTuple):
@@ -219,13 +219,15 @@ class Names:
         self.longest = max(map(len, encoded), default=0)
 
 
-def restored(kept_heads: Ints, is_removed: Flags, first: Ints) -> Ints:
+def restored(kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints) -> Ints:
     """Heads (N,) of all words, given those of the words that are not removed; of many sentences at once.
 
-    The reference is `punctuation.restore_punctuation`.
+    families (N,) as in `punctuation.FAMILIES`. The reference is `punctuation.restore_punctuation`.
     """
     heads, longest = np.zeros(len(is_removed), np.int64), int(np.diff(first).max(initial=0))
-    _RESTORE(kept_heads, is_removed, first, np.zeros(longest, np.int64), heads, work=QUICK)
+    size = tree_kernels.room_size(longest)
+    room = MarkRoom._make(np.zeros(size, np.int64) for _ in MarkRoom._fields)
+    _RESTORE(kept_heads, is_removed, families, first, room, heads, work=QUICK)
     return heads
 
 

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar, get_args
 from dynet_vdgi.data.conllu_blocks import CHUNK, TEXT, Block, OnFault, Passage, raw_items, warn
 from dynet_vdgi.data.conllu_faults import NUMBER, BlockCheck, Repair, quoted
 from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
@@ -293,7 +294,7 @@ def _tree(
     """The heads if they form a tree with one root; None where there are none, or some only, and may be."""
     n_words, n_missing = len(texts), texts.count("_")
     known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
-    if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not _cycle(known):
+    if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):
         return tuple(known)
     if n_missing:
         row = rows[texts.index("_")]
@@ -334,26 +335,9 @@ def _tree(
         roots = [word for word, head in enumerate(heads, 1) if head == 0]
         message = f"{n_roots} roots: words {_listed(roots)}"
         raise block.fault(rows[roots[1] - 1], message, "exactly one word must have HEAD 0")
-    if cycle := _cycle(heads):
-        raise block.fault(rows[cycle[0] - 1], f"cycle of heads through words {_listed(cycle)}")
+    if found := cycle(heads):
+        raise block.fault(rows[found[0] - 1], f"cycle of heads through words {_listed(found)}")
     return tuple(heads)
-
-
-def _cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
-    visit = [-1] + [0] * len(heads)  # the word from which the climb came by, -1 for the root
-    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
-    for start in range(1, len(heads) + 1):
-        word = start
-        while not visit[word]:
-            visit[word] = start
-            word = above[word]
-        if visit[word] == start:
-            cycle = [word]
-            while heads[cycle[-1] - 1] != word:
-                cycle.append(heads[cycle[-1] - 1])
-            return sorted(cycle)
-    return []
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,8 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
 
     ID and HEAD are parsed; FEATS, DEPS and MISC stay text, since that library loses parts of them. It keeps
-    comments as a dictionary, so of two comments with one key the last stays.
+    comments as a dictionary, so of two comments with one key the last stays; one without `=` is a key without
+    a value.
     """
     from conllu import parse_token_and_metadata
 
@@ -33,7 +34,8 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
 def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: str = "upos") -> Sentence:
     """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
 
-    `heads` and `tags` are as in `conllu.read`.
+    `heads` and `tags` are as in `read`. That library's `parse` drops comments without `=`, except `newdoc`
+    and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu` where you need to.
 
     Raises: `DataError` where its text is not sound CoNLL-U; line numbers are those of `tokens.serialize()`.
     """

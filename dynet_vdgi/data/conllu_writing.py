@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import TextIO
 
 from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import AnyPath, atomic_writer
 from dynet_vdgi.data.sentence import Sentence, Source
+from dynet_vdgi.errors import UsageError
 
 
 def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | None = None) -> str:
@@ -102,7 +104,7 @@ def unchanged(sentence: Sentence) -> str:
     return "\n".join(source.lines) + "\n\n"
 
 
-def write(sentences: Iterable[Sentence], output: AnyPath | TextIO) -> int:
+def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     """Writes sentences as CoNLL-U, and says how many there were.
 
     Each is written with its heads; relations are its `deprels`, else those of its file if the heads are, too,
@@ -110,11 +112,15 @@ def write(sentences: Iterable[Sentence], output: AnyPath | TextIO) -> int:
     standard output, a name in `.gz` is compressed), where the file appears when it is complete; or a text
     handle.
 
-    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot.
+    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot, and
+    where one argument is not what it should be.
     """
+    sentences = sentences_of(sentences)
     if isinstance(output, (str, os.PathLike)):
         with atomic_writer(output) as handle:
             return _write(sentences, handle)
+    if not hasattr(output, "write"):
+        raise UsageError(f"output={output!r}: a path or an open text file is expected")
     return _write(sentences, output)
 
 

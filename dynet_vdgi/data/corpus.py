@@ -1,22 +1,39 @@
-"""The sentences of a CoNLL-U file, as often as they are wanted."""
+"""The sentences of a CoNLL-U file, as often as they are wanted; files and sentences as callers give them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import did_you_mean
+
+Sentences = AnyPath | Iterable[Sentence]
+"""Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
 
 
 class Corpus:
     """An iterable of sentences that reads its file anew each time, in bounded memory.
 
     `path` may end in `.gz`, or be `-` for standard input, which can be read once only.
+
+    Raises:
+        UsageError: `heads` or `tags` is none of the values that `read` names.
     """
 
     def __init__(self, path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos") -> None:
+        for name, value, values in (
+            ("heads", heads, get_args(conllu.Heads)),
+            ("tags", tags, conllu.TAG_COLUMNS),
+        ):
+            if value not in values:
+                hint = f"{did_you_mean(str(value), values)} (there are: {', '.join(values)})"
+                raise UsageError(f"no {name} {value!r}{hint}")
         self.path, self.heads, self.tags = path, heads, tags
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -34,5 +51,48 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
         path: the file; `.gz` is decompressed, `-` is standard input.
         heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
         tags: the column of the sentences' tags, "upos" or "xpos".
+
+    Raises:
+        UsageError: another value of `heads` or `tags`.
     """
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
+
+
+def sentences_of(
+    given: Sentences, *, heads: conllu.Heads = "optional", tags: str = "upos"
+) -> Iterable[Sentence]:
+    """The sentences of a file, read with `heads` and `tags`, where a path is given; else those given.
+
+    Raises:
+        UsageError: it is neither, now or as soon as something else than a sentence comes; says what to do.
+    """
+    if isinstance(given, (str, os.PathLike)):
+        return read(given, heads=heads, tags=tags)
+    return in_memory(given)
+
+
+def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
+    """The sentences, one after the other. Raises: UsageError, as `sentences_of`; also for a path."""
+    if isinstance(given, Corpus):
+        return given
+    if isinstance(given, (str, os.PathLike)) or not isinstance(given, Iterable):
+        raise unfit(given, "sentences are")
+    return map(_sentence, given)
+
+
+def _sentence(item: Any) -> Sentence:
+    if not isinstance(item, Sentence):
+        raise unfit(item, "a Sentence is")
+    return item
+
+
+def unfit(found: Any, wanted: str) -> UsageError:
+    """What to say to a caller about something else than sentences."""
+    kind = type(found).__name__
+    if isinstance(found, Sentence):
+        return UsageError(f"one Sentence where {wanted} expected: put it into a list")
+    if isinstance(found, (str, os.PathLike)):
+        path = os.fspath(found)
+        return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
+    remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
+    return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")

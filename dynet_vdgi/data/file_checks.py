@@ -15,8 +15,11 @@ from dynet_vdgi.errors import UsageError
 def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name another file") -> None:
     """Raises: `UsageError`, the output is one of the inputs, perhaps under another name."""
     for name in inputs:
-        with suppress(OSError, ValueError):
-            if STANDARD not in (name, output) and os.path.samefile(name, output):
+        with suppress(OSError, ValueError, AttributeError):
+            found = _status(name)
+            if name == STANDARD and not stat.S_ISREG(found.st_mode):  # a terminal: nothing is lost
+                continue
+            if output != STANDARD and os.path.samestat(found, os.stat(output)):
                 what = (
                     "this is an input" if os.fspath(name) == os.fspath(output) else f"this is {shown(name)}"
                 )
@@ -43,12 +46,17 @@ def check_read_again(names: Iterable[AnyPath], why: str) -> None:
 def _read_once(name: AnyPath) -> tuple[int, int] | AnyPath | None:
     """What tells apart what can be read only once; None for a file, a directory, and what cannot be read."""
     try:
-        status = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
+        status = _status(name)
     except (OSError, ValueError, AttributeError):  # reading it tells what is wrong
         return name if name == STANDARD else None
     if name != STANDARD and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return None
     return status.st_dev, status.st_ino
+
+
+def _status(name: AnyPath) -> os.stat_result:
+    """Raises: OSError, ValueError, and AttributeError if there is no standard input."""
+    return os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
 
 
 def _called(name: AnyPath) -> str:

@@ -11,8 +11,6 @@ import gzip
 import hashlib
 import io
 import os
-import platform
-import re
 import secrets
 import shutil
 import stat
@@ -23,8 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
+from dynet_vdgi.data.leftovers import TEMPORARY, remove_leftovers
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.locks import take
 from dynet_vdgi.names import near
 
 AnyPath = str | os.PathLike[str]
@@ -254,12 +254,9 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         return
 
     shown_path, target = target, os.path.realpath(target)
-    _remove_leftovers(os.path.dirname(target))
-    temporary = os.path.join(os.path.dirname(target), f"{_TEMPORARY}{secrets.token_hex(8)}.tmp")
-    try:
-        raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
-    except OSError as error:
-        raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
+    remove_leftovers(os.path.dirname(target))
+    temporary, raw = _temporary_file(os.path.dirname(target), shown_path)
+    lock = os.dup(raw.fileno())
     try:
         with _closing(io.BufferedWriter(raw)) as handle:
             if mode is not None:
@@ -276,39 +273,25 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(lock)
 
 
-_TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
-"""How the names of this process's temporary files begin; a fork has the name of its parent."""
+def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
+    """The name of a new file and the file, which is locked until all descriptors of it are closed.
 
-_LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
-
-_looked_through: set[str] = set()
-"""Directories in which this process has removed what others left."""
-
-
-def _remove_leftovers(directory: str) -> None:
-    """Removes temporary files of processes of this machine that were killed; once a directory."""
-    if directory in _looked_through:
-        return
-    _looked_through.add(directory)
-    with suppress(OSError):
-        for name in os.listdir(directory):
-            match = _LEFTOVER.fullmatch(name)
-            if match and match[2] == platform.node() and not _is_alive(int(match[1])):
-                with suppress(OSError):
-                    os.unlink(os.path.join(directory, name))
-
-
-def _is_alive(process: int) -> bool:
-    """Whether there is a process of this number; it may be another user's."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return True
+    Raises: UsageError, the directory does not let any be made.
+    """
+    while True:
+        temporary = os.path.join(directory, f"{TEMPORARY}{secrets.token_hex(8)}.tmp")
+        try:
+            raw = _Output(temporary, "xb", shown_path)  # mode x: the umask decides on permissions
+        except OSError as error:
+            raise UsageError(f"cannot write {shown_path!r}: {error.strerror}") from None
+        take(raw.fileno(), wait=True)
+        if os.path.exists(temporary):
+            return temporary, raw
+        raw.close()  # another process took it for a leftover before it was locked
 
 
 class _Output(io.FileIO):
@@ -456,6 +439,8 @@ def _matches(pattern: str) -> list[str]:
         raise UsageError(f"{pattern!r} is a directory (name the files in it)")
     if os.path.exists(pattern):
         return [pattern]
+    if os.path.islink(pattern):
+        raise UsageError(f"{pattern!r} is a link to {os.readlink(pattern)!r}, where there is no file")
     what = "no such file:"
     if glob.has_magic(pattern):
         matches = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))

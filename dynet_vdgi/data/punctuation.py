@@ -1,15 +1,30 @@
-"""Removing punctuation from trees and attaching it again; whether arcs cross.
+"""Removing punctuation from trees and attaching it again; whether arcs cross or form a cycle.
 
 Words are numbered 1..n, head 0 is the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import compress
 
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.data.tree_kernels import FIRST_QUOTE, MarkRoom, restore_tree, room_size
+from dynet_vdgi.jit import as_python
+
+_BRACKETS = ("()", "[]", "{}", "<>", "（）", "［］", "｛｝", "〈〉", "《》", "「」", "『』", "【】", "〔〕")
+_QUOTES = ('"＂', "“”„‟", "«»", "'`‘’‚‛", "‹›")  # which of them opens differs by language
+
+FAMILIES = {
+    **{mark: sign * k for k, pair in enumerate(_BRACKETS, 1) for mark, sign in zip(pair, (1, -1))},
+    **{mark: k for k, marks in enumerate(_QUOTES, FIRST_QUOTE) for mark in marks},
+    "``": FIRST_QUOTE,
+    "''": FIRST_QUOTE,
+}
+"""Which brackets and quotation marks are partners of which, by form, see `tree_kernels.FIRST_QUOTE`."""
+
+_restore_tree = as_python(restore_tree)
 
 
 def is_projective(heads: Sequence[int]) -> bool:
@@ -35,6 +50,23 @@ def is_projective(heads: Sequence[int]) -> bool:
                 return False
             open_arcs.append(right_end)
     return True
+
+
+def cycle(heads: Sequence[int]) -> list[int]:
+    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
+    visit = [-1] + [0] * len(heads)  # the word from which the climb came by, -1 for the root
+    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
+    for start in range(1, len(heads) + 1):
+        word = start
+        while not visit[word]:
+            visit[word] = start
+            word = above[word]
+        if visit[word] == start:
+            found = [word]
+            while heads[found[-1] - 1] != word:
+                found.append(heads[found[-1] - 1])
+            return sorted(found)
+    return []
 
 
 def kept_positions(sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION) -> tuple[int, ...]:
@@ -132,51 +164,38 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
     return tuple(kept_heads)
 
 
-def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], n_words: int) -> tuple[int, ...]:
-    """Heads of all `n_words` words, given the heads of the words at `positions` (ascending, from 1).
+def restore_punctuation(
+    kept_heads: Sequence[int], positions: Sequence[int], forms: Sequence[str]
+) -> tuple[int, ...]:
+    """Heads of all words, given their forms and the tree of the words at `positions` (ascending, from 1).
 
-    The others become leaves: each depends on the head of the innermost arc that covers its gap, or on the
-    root word where no arc does. So a projective tree with one root stays one, and `heads_without` undoes it.
-    In a sentence without kept words the first word is the root and the head of the others.
+    The others become leaves, as Universal Dependencies has it
+    (https://universaldependencies.org/u/dep/punct.html): from the word before a mark one goes up from head to
+    head without passing the mark, to the highest word where the arc of the mark crosses no other; likewise
+    from the word after it. The lower one of the two is the mark's head. So a mark between a word and its
+    dependent belongs to the dependent, and the last one to the root. Brackets and quotation marks that are
+    partners look at the words between them only. A mark whose arc would cross that of a mark beside it takes
+    the same head. In a sentence without kept words the first word is the root and the head of the others.
 
-    >>> restore_punctuation([2, 0], [2, 4], 5)      # , dogs , bark .
-    (4, 4, 4, 0, 4)
+    A projective tree with one root stays one, and `heads_without` undoes it. Linear time for such trees.
+
+    Raises:
+        ValueError: the kept words have no tree.
+
+    >>> restore_punctuation([2, 0, 4, 2], [1, 2, 4, 5], ["They", "left", ",", "as", "ordered", "."])
+    (2, 0, 5, 5, 2, 2)
     """
     if len(kept_heads) != len(positions):
         raise ValueError(f"{len(kept_heads)} heads for {len(positions)} kept words")
-    if not positions:
-        return tuple(int(word > 1) for word in range(1, n_words + 1))
-    if 0 not in kept_heads:
-        raise ValueError("no kept word is the root")
-    heads = [-1] * n_words
-    for position, kept_head in zip(positions, kept_heads):
-        heads[position - 1] = positions[kept_head - 1] if kept_head else 0
-    if len(positions) == n_words:
-        return tuple(heads)
-    root = positions[kept_heads.index(0)]
-    first, last = positions[0], positions[-1]
-    before = 0  # head of the punctuation just before, which stands in the same place
-    arcs: list[tuple[int, int, int, int]] = []
-    for word, head in enumerate(heads, 1):
-        if head >= 0:
-            before = 0
-        elif before:
-            heads[word - 1] = before
-        elif first < word < last:
-            arcs = arcs or _innermost_first((position, heads[position - 1]) for position in positions)
-            covering = (head for _, left_end, right_end, head in arcs if left_end < word < right_end)
-            heads[word - 1] = before = next(covering, root)
-        else:
-            heads[word - 1] = before = root
+    n = len(forms)
+    if len(positions) == n:
+        return tuple(kept_heads)
+    is_removed = [True] * n
+    for position in positions:
+        is_removed[position - 1] = False
+    heads = [0] * n
+    families = [FAMILIES.get(form, 0) for form in forms]
+    room = MarkRoom._make([0] * room_size(n) for _ in MarkRoom._fields)
+    if not _restore_tree(kept_heads, is_removed, families, room, heads):
+        raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
     return tuple(heads)
-
-
-def _innermost_first(attached: Iterable[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
-    """Length, left end, right end and head of the arcs of words and their heads, but not the root arc."""
-    return sorted(
-        [
-            (head - word, word, head, head) if head > word else (word - head, head, word, head)
-            for word, head in attached
-            if head
-        ]
-    )

@@ -1,61 +1,194 @@
 """Compiled parts of what is done to trees of many sentences at once; called by `columns`.
 
-Letters: N words, K of them that are not removed, S sentences.
+Letters: N words, K of them that are not removed, S sentences; n words of one sentence, m of them kept. A gap
+is a place between kept words, numbered by how many stand before it.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dynet_vdgi.data.column_kernels import Flags, Ints
 from dynet_vdgi.jit import compiled
 
+FIRST_QUOTE, LAST_FAMILY = 32, 63
+"""Families of marks: -k closes what k opens; from FIRST_QUOTE on one mark does both, in turn. 0: others."""
+
+
+class MarkRoom(NamedTuple):
+    """Room for `restore_tree`: arrays or lists of `room_size`. Word 0 stands before the first one."""
+
+    depth: Ints  # number of arcs from the root
+    low: Ints  # the leftmost word that an arc links this one to, or itself; 0 for the root
+    high: Ints  # the rightmost one
+    left_wall: Ints  # of each gap: the nearest word before it with an arc to a word after it
+    right_wall: Ints  # the nearest word after it with an arc to one before it
+    left_cover: Ints  # of each word: the nearest one before it with an arc to a word after it
+    right_cover: Ints  # the nearest one after it with an arc to one before it
+    stack: Ints
+    places: Ints  # of each kept word: its position
+    gaps: Ints  # of each removed word: its gap
+    inner: Ints  # the gap of its partner, -1 without one
+    previous: Ints  # the mark of its family that was open before
+    last: Ints  # of each family: the mark that is open
+
+
+def room_size(n_words: int) -> int:
+    """How long arrays of a `MarkRoom` must be for sentences of so many words."""
+    return max(n_words + 2, LAST_FAMILY + 1)
+
 
 @compiled
-def restore_trees(kept_heads: Ints, is_removed: Flags, first: Ints, places: Ints, heads: Ints) -> None:
-    """`data.punctuation.restore_punctuation` for sentences that begin at first (S + 1,): heads (N,).
-
-    kept_heads are those of the words that are not removed, one sentence after the other; places is room for
-    the words of a sentence.
-    """
+def restore_trees(
+    kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints, room: MarkRoom, heads: Ints
+) -> None:
+    """`restore_tree` for sentences that begin at first (S + 1,), one after the other: heads (N,)."""
     kept = 0
     for k in range(len(first) - 1):
-        start, n, m = first[k], first[k + 1] - first[k], 0
-        for word in range(1, n + 1):
-            heads[start + word - 1] = -1
-            if not is_removed[start + word - 1]:
-                places[m] = word
-                m += 1
-        root = 0
-        for j in range(m):
-            head = kept_heads[kept + j]
-            heads[start + places[j] - 1] = places[head - 1] if head else 0
-            if head == 0 and root == 0:
-                root = places[j]
+        start, end, m = first[k], first[k + 1], 0
+        for word in range(start, end):
+            m += not is_removed[word]
+        restore_tree(
+            kept_heads[kept : kept + m], is_removed[start:end], families[start:end], room, heads[start:end]
+        )
         kept += m
-        before = 0
-        for word in range(1, n + 1):
-            if heads[start + word - 1] >= 0:
-                before = 0
-                continue
-            if m == 0:
-                heads[start + word - 1] = 1 if word > 1 else 0
-                continue
-            if before == 0:
-                before = root
-                if places[0] < word < places[m - 1]:
-                    before = innermost(heads[start : start + n], places, m, word, root)
-            heads[start + word - 1] = before
 
 
 @compiled
-def innermost(heads: Ints, places: Ints, m: int, word: int, root: int) -> int:
-    """The head of the shortest arc over a word among those of the m words at places, or the root."""
-    shortest, found = len(heads) + 1, root
-    for j in range(m):
-        dependent = places[j]
-        head = heads[dependent - 1]
-        left, right = min(head, dependent), max(head, dependent)
-        if left and left < word < right and right - left < shortest:
-            shortest, found = right - left, head
+def restore_tree(kept_heads: Ints, is_removed: Flags, families: Ints, room: MarkRoom, heads: Ints) -> bool:
+    """Heads (n,) of all words, as `data.punctuation.restore_punctuation` says; False: kept_heads are no tree.
+
+    families (n,) are those of `data.punctuation.FAMILIES`.
+    """
+    gap, before = 0, 0
+    if len(kept_heads) == 0:
+        for k in range(len(heads)):
+            heads[k] = min(k, 1)
+        return True
+    if not find_depths(kept_heads, room):
+        return False
+    find_walls(kept_heads, room)
+    find_partners(is_removed, families, room)
+    for word in range(1, len(heads) + 1):
+        if not is_removed[word - 1]:
+            head, gap, before = kept_heads[gap], gap + 1, 0
+        else:
+            head = head_of_mark(kept_heads, gap, room.inner[word], room)
+            crosses = not gap < head <= before if before > gap else before < head <= gap
+            if before and crosses:  # the arc of the mark beside it
+                head = before
+            before = head
+        heads[word - 1] = room.places[head]
+    return True
+
+
+@compiled
+def find_depths(heads: Ints, room: MarkRoom) -> bool:
+    """Fills in the depth of words with heads (m,); False: there is a cycle."""
+    m, depth, stack = len(heads), room.depth, room.stack
+    depth[0] = 0
+    for word in range(1, m + 1):
+        depth[word] = -1
+    for start in range(1, m + 1):
+        size, word = 0, start
+        while depth[word] < 0:
+            if size == m:
+                return False
+            stack[size] = word
+            size += 1
+            word = heads[word - 1]
+        above = depth[word]
+        for k in range(size - 1, -1, -1):
+            above += 1
+            depth[stack[k]] = above
+    return True
+
+
+@compiled
+def find_walls(heads: Ints, room: MarkRoom) -> None:
+    """Fills in how far arcs of the words with heads (m,) reach, and the walls and covers that they make."""
+    m, low, high, stack = len(heads), room.low, room.high, room.stack
+    for word in range(m + 2):
+        low[word] = high[word] = word
+    for word in range(1, m + 1):
+        head = heads[word - 1]
+        low[word], high[word] = min(low[word], head), max(high[word], head)
+        if head:
+            low[head], high[head] = min(low[head], word), max(high[head], word)
+    high[0], low[m + 1] = m + 1, -1  # so that the stack is never empty
+    stack[0], top = 0, 0
+    for word in range(1, m + 1):
+        while high[stack[top]] <= word:
+            top -= 1
+        room.left_cover[word] = stack[top]
+        if high[word] > word:
+            top += 1
+            stack[top] = word
+        room.left_wall[word] = stack[top]
+    stack[0], top = m + 1, 0
+    for word in range(m, 0, -1):
+        while low[stack[top]] >= word:
+            top -= 1
+        room.right_cover[word] = stack[top]
+        if low[word] < word:
+            top += 1
+            stack[top] = word
+        room.right_wall[word - 1] = stack[top]
+
+
+@compiled
+def find_partners(is_removed: Flags, families: Ints, room: MarkRoom) -> None:
+    """Fills in the places of kept words, the gaps of the others, and the gap of each one's partner."""
+    gap, last = 0, room.last
+    room.places[0] = 0
+    for family in range(LAST_FAMILY + 1):
+        last[family] = 0
+    for word in range(1, len(is_removed) + 1):
+        if not is_removed[word - 1]:
+            gap += 1
+            room.places[gap] = word
+            continue
+        family = families[word - 1]
+        opening = last[abs(family)]
+        room.gaps[word], room.inner[word] = gap, -1
+        if opening and (family < 0 or family >= FIRST_QUOTE):
+            last[abs(family)] = room.previous[opening]
+            if room.gaps[opening] < gap:
+                room.inner[word], room.inner[opening] = room.gaps[opening], gap
+        elif family > 0:
+            room.previous[word] = opening
+            last[family] = word
+
+
+@compiled
+def head_of_mark(heads: Ints, gap: int, inner: int, room: MarkRoom) -> int:
+    """The head of a mark in a gap among words with heads (m,), whose partner is in the gap `inner`, or -1."""
+    left = right = 0
+    if gap > 0 and inner <= gap:
+        first = max(room.left_wall[gap], inner + 1, 1)
+        left = highest(heads, gap, first, gap, room)
+    if gap < len(heads) and (inner < 0 or inner > gap):
+        last = room.right_wall[gap]
+        if inner > gap:
+            last = min(last, inner)
+        right = highest(heads, gap + 1, gap + 1, last, room)
+    if left == 0 or right == 0:
+        return left + right
+    return left if room.depth[left] >= room.depth[right] else right
+
+
+@compiled
+def highest(heads: Ints, start: int, first: int, last: int, room: MarkRoom) -> int:
+    """The last word on the way up from `start`, as far as it stays in first..last, that a mark can reach.
+
+    The mark stands beside `start`, at that end of first..last. An arc may cover the word if it covers the
+    mark, too.
+    """
+    word = found = start
+    while first <= heads[word - 1] <= last:
+        word = heads[word - 1]
+        if room.right_cover[word] > start if word < start else room.left_cover[word] < start:
+            found = word
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dynet_vdgi.data.protocols import Protocol
+from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_named
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError
@@ -112,7 +113,7 @@ def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A treebank after the filters. `dropped` and `notes` are printable, one line each."""
+    """Sentences after the filters. `dropped` and `notes` are printable, one line each."""
 
     sentences: list[Sentence]
     dropped: list[Dropped]
@@ -124,9 +125,17 @@ class Prepared:
 
 
 def prepare(
-    sentences: Iterable[Sentence], protocol: Protocol, max_len: int | None = None, min_len: int = 1
+    sentences: Sentences, protocol: str | Protocol = STANDARD, max_len: int | None = None, min_len: int = 1
 ) -> Prepared:
-    """All sentences that `Filter` keeps, with its counts."""
-    keep = Filter(protocol, max_len, min_len)
-    kept = list(keep(sentences))
+    """The sentences as a protocol leaves them, "standard" without punctuation, and what was left out.
+
+    Teachers and learners take such sentences. Trees keep their form: the children of a removed word depend on
+    its nearest ancestor that stays. Sentences longer or shorter than the limits, in words that stay, are left
+    out, and so are those with nothing but punctuation.
+
+    Raises:
+        ConfigError: no such protocol, or no sentence can have such a length.
+    """
+    keep = Filter(protocol_named(protocol) if isinstance(protocol, str) else protocol, max_len, min_len)
+    kept = list(keep(sentences_of(sentences)))
     return Prepared(kept, keep.dropped, keep.notes)

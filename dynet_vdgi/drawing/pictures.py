@@ -22,6 +22,7 @@ from xml.sax.saxutils import escape
 from dynet_vdgi.drawing.arcs import DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG
 from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.extras import how_to_install
 
 __all__ = ["WIDTH", "DrawnTree", "png_document", "svg", "svg_document"]
 
@@ -194,7 +195,7 @@ def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: flo
 
     Letters that no font of the machine has are told by a warning of the logger "dynet_vdgi".
 
-    Raises: UsageError without matplotlib (the extra "report") or for too large a file; ValueError as `svg`.
+    Raises: UsageError without matplotlib (the extra "png") or for too large a file; ValueError as `svg`.
     """
     pictures = [lay_out(tree, width) for tree in trees]
     full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)
@@ -204,7 +205,8 @@ def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: flo
         from matplotlib import font_manager  # type: ignore[import-not-found,unused-ignore]
         from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        raise UsageError("PNG needs matplotlib: pip install 'dynet_vdgi[report]', or draw SVG") from None
+        message = f"PNG needs matplotlib (or draw SVG): {how_to_install('png')}"
+        raise UsageError(message) from None
     known = {font.name for font in font_manager.fontManager.ttflist}
     fonts = [name for name in _FONTS if name in known] or ["sans-serif"]
     figure = Figure(figsize=(full_width / 72, full_height / 72), dpi=72 * scale)  # a pixel is a point

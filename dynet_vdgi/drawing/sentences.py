@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.files import atomic_bytes_writer, atomic_writer
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
@@ -14,13 +15,15 @@ from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
 from dynet_vdgi.evaluation.pairing import Predicted, matched, under
+from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.names import plain
 
 TEXT_WIDTH = 80
 
 _CONFIDENCE = re.compile(r"(?:^|\|)HeadConf=([01](?:\.\d+)?)(?=\||$)")
 
-OneOrMore = Sentence | Iterable[Sentence]
+OneOrMore = Sentence | Sentences
+"""A sentence, several of them, or a file."""
 
 
 class Drawing:
@@ -64,7 +67,7 @@ class Drawing:
 def draw(
     sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD
 ) -> Drawing:
-    """Draws the tree of a sentence, or of several; with gold trees of the same sentences, marks every arc.
+    """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
     The note below a tree counts the heads that `evaluate` counts under the protocol.
 
@@ -96,13 +99,25 @@ def tree_of(
     if gold is None:
         sure = _confidences(sentence)
         return DrawnTree(forms, tags, sentence.heads, None, caption, None, relations, sure)
-    note = _note(gold, sentence.heads, scoring_protocol(protocol))
+    note = _note(gold, sentence, scoring_protocol(protocol))
+    relations = _compared(sentence, gold, relations)
     return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
 
 
 def _relations(sentence: Sentence) -> Sequence[str]:
     """Those of the sentence, unless they say nothing."""
     return sentence.deprels if are_labels([sentence.deprels]) else ()
+
+
+def _compared(sentence: Sentence, gold: Sentence, relations: Sequence[str]) -> tuple[str, ...]:
+    """The relations, `obj/nsubj` where the head is right and the gold relation is another, as LAS counts."""
+    if not relations or not are_labels([gold.deprels]):
+        return tuple(relations)
+    arcs = zip(relations, gold.deprels, sentence.heads or (), gold.heads or ())
+    return tuple(
+        f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
+        for own, right, head, gold_head in arcs
+    )
 
 
 def _confidences(sentence: Sentence) -> list[float | None] | None:
@@ -131,14 +146,19 @@ def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False)
 
 
 def _several(sentences: OneOrMore) -> list[Sentence]:
-    return [sentences] if isinstance(sentences, Sentence) else list(sentences)
+    if isinstance(sentences, Sentence):
+        return [sentences]
+    return list(sentences_of(sentences, heads="required"))
 
 
-def _note(gold: Sentence, heads: Sequence[int], protocol: Protocol) -> str:
-    """How many heads are right, counted as in `evaluate`."""
-    scored = under(protocol, gold, Predicted(tuple(heads)))
+def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
+    """How many heads are right and, if that is not as many, how many with their relations, as `evaluate`."""
+    scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
-    tally = score_sentence(scored[0], scored[1].heads)
+    has_relations = are_labels([gold.deprels]) and are_labels([sentence.deprels])
+    tally = score_sentence(scored[0], scored[1].heads, scored[1].relations if has_relations else None)
+    differ = tally.labelled not in (None, tally.directed)
+    labelled = f", {tally.labelled} with their relations" if differ else ""
     removed = ", without punctuation" if protocol.removed_tags else ""
-    return f"{tally.directed} of {tally.words} heads right (protocol {protocol.name}{removed})"
+    return f"{tally.directed} of {tally.words} heads right{labelled} (protocol {protocol.name}{removed})"

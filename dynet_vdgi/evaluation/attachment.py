@@ -14,12 +14,15 @@ Where both sides have relations, there are two more over words, of universal rel
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dynet_vdgi.data.corpus import Sentences, read, sentences_of
+from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
@@ -311,8 +314,8 @@ def percent(fraction: float) -> str:
 
 
 def evaluate(
-    gold: Iterable[Sentence],
-    parsed: Iterable[Parsed],
+    gold: Sentences,
+    parsed: AnyPath | Iterable[Parsed],
     *,
     protocol: str | Protocol = STANDARD,
     max_lens: Sequence[int | None] = MAX_LENS,
@@ -321,15 +324,17 @@ def evaluate(
 ) -> Evaluation:
     """The scores of a parse of all gold sentences, word for word, once the protocol has prepared both sides.
 
-    `parsed` are sentences with heads, or the heads alone. The arguments behind `protocol` are those of
-    `GoldTrees.evaluate`.
+    Both are files, or sentences; `parsed` may also be the heads alone. The arguments behind `protocol` are
+    those of `GoldTrees.evaluate`.
 
     Raises:
         DataError: the two sides differ in their sentences, or heads are missing; names file and line.
         ConfigError: no such protocol.
-        UsageError: no such break-down.
+        UsageError: no such break-down; or what is given is no file, no sentences and no heads.
     """
-    both = paired(gold, parsed, protocol)
+    if isinstance(parsed, (str, os.PathLike)):
+        parsed = read(parsed, heads="required")
+    both = paired(sentences_of(gold, heads="required"), parsed, protocol)
     return both.trees.evaluate(both.heads, both.relations, max_lens=max_lens, by=by, rules=rules)
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+import numpy as np
+
 from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError
+from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.names import count
 
 Heads = tuple[int, ...]
@@ -44,6 +46,7 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
             begins = f"{_where(sentence, 'gold')} begins sentence {number}"
             raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
         last_gold, last_parsed = sentence, parse
+        _check_kind(parse)
         _check_same_words(sentence, parse, number)
         gold_heads(sentence)
         yield sentence, Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ())
@@ -76,6 +79,15 @@ def _heads(parse: Parsed, number: int) -> Heads:
         path, line = _place(parse, "prediction")
         raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
     return heads
+
+
+def _check_kind(parse: Parsed) -> None:
+    """Raises: UsageError, it is neither a sentence nor heads."""
+    if isinstance(parse, (Sentence, np.ndarray)):
+        return
+    if not isinstance(parse, Sequence) or not all(isinstance(head, (int, np.integer)) for head in parse):
+        message = f"a {type(parse).__name__} where a Sentence or the heads of one are expected"
+        raise UsageError(f"{message}: pipe() gives sentences, and each Parse has heads")
 
 
 def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:

@@ -29,7 +29,8 @@
     languages = "all"                    # one parser of several languages, each treebank's name being a label
                                          # of its text: of all treebanks of the plan, or, with "others", of
                                          # all but the one that is parsed: zero-shot
-    published = "UnivRules"              # model of resources/published.csv
+    published = "UnivRules"              # model of resources/published.csv, below whose row it stands
+                                         # in vdgi table --like; the name alone does not tie it
     missing = "needs word vectors"       # why it cannot be run
 
 Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,
@@ -39,6 +40,7 @@ another folder is given; see `plan_files`, also for what a folder of UD releases
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -56,6 +58,9 @@ from dynet_vdgi.presets import DEFAULT_PRESET, read_toml
 
 LANGUAGES = ("all", "others")
 """Whose text a system of several languages learns from."""
+
+MOST_RUNS = 100_000
+"""Of a plan; each takes minutes."""
 
 BASELINES = "baselines"
 """Name that no system may have."""
@@ -160,6 +165,10 @@ def from_dict(content: Mapping[str, Any]) -> Plan:
     for key, written in keys.items():
         if not isinstance(content.get(key, []), list) or not content.get(key):
             raise ConfigError(f"a plan needs {written}")
+    n_runs = math.prod(len(content[key]) for key in keys)
+    if n_runs > MOST_RUNS:
+        what = "runs, seeds times treebanks times systems"
+        raise ConfigError(f"a plan of {n_runs:,} {what} (at most {MOST_RUNS:,})")
     seeds = content["seeds"]
     if not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
         raise ConfigError(f"'seeds' must be whole numbers from 0 upwards, each once, not {seeds}")

@@ -229,8 +229,8 @@ def _changes(task: Task, before: Mapping[str, Any]) -> tuple[str, ...]:
 def recorded(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is none that can be read."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

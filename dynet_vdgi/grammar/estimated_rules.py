@@ -11,8 +11,12 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar import expectations
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
+from dynet_vdgi.names import count
 
 logger = logging.getLogger("dynet_vdgi")
+
+FEW = 50
+"""Expectations that were counted in fewer sentences say little."""
 
 
 def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> RuleSet:
@@ -31,12 +35,20 @@ def estimated_in(
 ) -> RuleSet:
     """The same, of sentences; `names` are for the rule file's comment, `where` for a fault."""
     prepared = expectations.sentences_for_estimate(sentences, max_len)
-    logger.info("counted in: %d sentences, %d words", len(prepared.sentences), prepared.n_words)
+    n_sentences, n_words = count(len(prepared.sentences), "sentence"), count(prepared.n_words, "word")
+    logger.info("counted in: %s, %s", n_sentences, n_words)
     for dropped in prepared.dropped:
         logger.info("  dropped %s", dropped)
     if not prepared.sentences:
         hint = "see what was dropped, and --max-len"
         raise DataError(where, None, "no sentence is left to count in", hint)
+    if len(prepared.sentences) < FEW:
+        logger.warning(
+            "counted in %s of at most %d words, which says little; give more trees, or a higher --max-len "
+            "(in training: data.max_len)",
+            count(len(prepared.sentences), "sentence"),
+            max_len,
+        )
     logger.info("gold trees used: expectations of the rules; sentences with crossing arcs left out")
     estimate = expectations.estimate(prepared.sentences, rules)
     for rule in estimate.without_pairs:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.grammar.orders import Fact
+from dynet_vdgi.grammar.orders import ORDERS, Fact, value_as_written
 from dynet_vdgi.grammar.prior import Floats, Prior
 from dynet_vdgi.grammar.rules import RuleSet
 
@@ -115,18 +115,32 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     """
     if not facts:
         return []
-    whole, some = Prior.of_text(rules, text, facts), text[:COMPARED]
-    expected = [_seen(whole, sentence) for sentence in some]
+    expected = _all_seen(Prior.of_text(rules, text, facts), text)
     where = f"the first {COMPARED} sentences of this text" if len(text) > COMPARED else "this text"
+
+    def changes(others: Mapping[str, Fact]) -> bool:
+        seen = _all_seen(Prior.of_text(rules, text, others), text)
+        return not all(map(_are_alike, expected, seen))
+
     idle = []
-    for name in facts:
-        less = Prior.of_text(rules, text, {other: fact for other, fact in facts.items() if other != name})
-        if all(_are_alike(seen, _seen(less, sentence)) for seen, sentence in zip(expected, some)):
-            idle.append(f"fact '{name}' changes no arc and no symbol in {where}")
+    for name, fact in facts.items():
+        if changes({other: facts[other] for other in facts if other != name}):
+            continue
+        if not fact.cases:
+            why = "it is worth 0 cases"
+        elif any(changes({**facts, name: Fact(value, fact.cases)}) for value in {0.0, 1.0} - {fact.value}):
+            why = "the text already shows this" + (" order" if name in ORDERS else "")
+        else:
+            why = f"no arc and no symbol in {where} depends on it"
+        idle.append(f"'{name} = {value_as_written(name, fact)}' has no effect: {why}")
     return idle
 
 
 Seen = tuple[Floats, tuple[list[str], list[str]]]
+
+
+def _all_seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
+    return [_seen(prior, sentence) for sentence in text[:COMPARED]]
 
 
 def _seen(prior: Prior, sentence: Sentence) -> Seen:

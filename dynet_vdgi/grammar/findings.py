@@ -26,14 +26,14 @@ MEANINGS = {
 """What the findings of a setting are."""
 
 
-def table_line(name: str, rules: RuleSet) -> str:
-    """A rule table on one line: how many parts of which kinds it has, its measures."""
-    if rules.table is None:
-        return f"{name}: {len(rules)} rules, without parts or measures"
-    kinds = {kind: sum(part.kind == kind for part in rules.parts) for kind in "abcd"}
-    parts = ", ".join(f"{number} ({kind})" for kind, number in kinds.items() if number)
-    measures = ", ".join(dict.fromkeys(measure.name for measure in rules.table.measures)) or "none"
-    return f"{name}: {len(rules.parts)} parts, {parts}; measures: {measures}"
+FOR = "# For "
+"""Begins the first line of a table that comes with the package."""
+
+
+def purpose(rules: RuleSet) -> str:
+    """What a table that comes with the package is for; "" if it does not say."""
+    first = rules.text.partition("\n")[0]
+    return first[len(FOR) :].rstrip(".") if first.startswith(FOR) else ""
 
 
 def found_in(prior: Prior, without: Prior | None = None) -> str:

@@ -85,6 +85,16 @@ ORDERS = {
 """By the name in a file of facts; such a fact is the share of those that stand `before`."""
 
 
+def value_as_written(name: str, fact: Fact) -> str:
+    """The value of a fact as a file of facts says it.
+
+    >>> value_as_written("objects", Fact(0.0)), value_as_written("verbs-last", Fact(0.3))
+    ('after', '0.3')
+    """
+    words = ORDERS[name].words if name in ORDERS else YES_OR_NO
+    return next((word for word, value in words.items() if value == fact.value), f"{fact.value:g}")
+
+
 def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
     """What facts say of measures: name, fact, and the name that it was said by."""
     found = []

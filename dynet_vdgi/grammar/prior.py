@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.facts import with_facts
@@ -82,7 +83,7 @@ class Prior:
         Raises:
             ConfigError: there are facts, and the text is read in mirror image.
         """
-        sentences, table = list(sentences), rules.table or Table()
+        sentences, table = list(in_memory(sentences)), rules.table or Table()
         text = Text(
             Statistics.measure([sentence.tags for sentence in sentences], table, facts),
             has_feats=any(sentence.feats for sentence in sentences),

@@ -121,6 +121,28 @@ _MEASURE = "measure"
 _SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL, *SENTENCE_KINDS)
 
 
+_OF_TAGS = (*_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
+"""Settings of one line whose values are tags, perhaps with a number."""
+
+
+def tags_named(content: str) -> list[str]:
+    """The tags and tag classes that a line names, whose comment was taken away.
+
+    >>> tags_named("except VERB AUX 0 right"), tags_named("verb = VERB"), tags_named("[verbs] (b)")
+    (['VERB', 'AUX'], ['VERB'], [])
+    """
+    if content.startswith("["):
+        return []
+    left, equals, right = content.partition("=")
+    if not equals:
+        words = content.split()
+        return [word for word in words if word != "except"][:2]
+    name = " ".join(left.rstrip("+").split())
+    if name in _SETTINGS or name.startswith(f"{_MEASURE} "):
+        return right.replace("|", " ").split() if name in _OF_TAGS else []
+    return [name, *right.split()]
+
+
 class Reader:
     """Reads a simple rule file. `number` is that of the present line, `lines` those of the rules."""
 
@@ -180,16 +202,20 @@ class Reader:
         try:
             value = float(column)
         except ValueError:
-            raise self.fault(f"{what} {column!r} is not a number") from None
+            raise self.fault(f"{what} must be a number (found {column})") from None
         if not math.isfinite(value) or value < least:
-            limits = " from 0 upwards" if least == 0 else ""
-            raise self.fault(f"{what} {column} is not a number{limits}")
+            wanted = "0 or more" if least == 0 else "a finite number"
+            raise self.fault(f"{what} must be {wanted} (found {column})")
         return value
 
     def table(self) -> Table | None:
         """What there is besides rules and classes. Raises: ConfigError, something is missing."""
         if not self.rules:
             raise ConfigError(f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)")
+        return self.as_it_is()
+
+    def as_it_is(self) -> Table | None:
+        """What there is besides rules and classes, without a look at what is missing."""
         return None
 
 
@@ -212,6 +238,7 @@ class TableReader(Reader):
         if content.startswith("["):
             self.read_part(content)
         elif not self.parts:
+            self.parts.append(Part("", KINDS[0], self.number))  # told once, not of every line
             raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
         elif "+=" in content:
             self.read_members(content)
@@ -227,6 +254,7 @@ class TableReader(Reader):
         header = _PART.match(content)
         name, kind = (header["name"].strip(), header["kind"]) if header else ("", None)
         if not name or kind is None or kind.strip() not in tuple(KINDS):
+            self.parts.append(Part(name, KINDS[0], self.number))  # the lines below belong to it
             raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
         if name in [part.name for part in self.parts]:
             raise self.fault(f"part [{name}] is there twice")
@@ -269,17 +297,17 @@ class TableReader(Reader):
             raise self.fault(f"'{name}' has no value")
         first, *others = value.split()
         if name in _NUMBERS:
-            self.numbers[name] = self.number_in(value, name)
+            self.numbers[name] = self.number_in(value, f"'{name}'")
         elif name in _TAGS:
             self.tags[name] = (first, *others)
         elif not others:
             raise self.fault(f"expected a number and tags, such as {name} = 1 NOUN VERB")
         elif name in _WEIGHED_TAGS:
-            self.weigh(name, self.number_in(first, name), others)
+            self.weigh(name, self.number_in(first, f"'{name}'"), others)
         elif name == _VERB_FINAL:
             self.grouped[name] = Grouped(self.share(first), (tuple(others),))
         else:
-            self.grouped[name] = Grouped(self.number_in(first, name), self.groups(" ".join(others)))
+            self.grouped[name] = Grouped(self.number_in(first, f"'{name}'"), self.groups(" ".join(others)))
 
     def setting(self, name: str, value: str) -> Setting:
         """punctuation = 2 ; most 2"""

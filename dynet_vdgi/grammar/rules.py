@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,8 @@ from dynet_vdgi.grammar.rule_files import (
     content_of,
     without_parts,
 )
-from dynet_vdgi.limits import read_table
+from dynet_vdgi.limits import DEFAULTS, limit, read_table, to_raise
+from dynet_vdgi.names import count as count_of
 from dynet_vdgi.names import did_you_mean
 
 __all__ = [
@@ -93,6 +95,9 @@ __all__ = [
     "load_rules",
     "parse_rules",
 ]
+
+SHOWN = 20
+"""Faults of a rule file that a message has room for."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -156,9 +161,25 @@ class RuleSet:
         table = [[pairs.get((head, dependent), -1) for dependent in tags] for head in (ROOT, *tags)]
         return np.array(table, dtype=np.int64).reshape(len(tags) + 1, len(tags))
 
+    def mentioned_tags(self) -> frozenset[str]:
+        """Every tag that something is said about, classes expanded, ROOT left out."""
+        table = self.table or Table()
+        tags: set[str] = set().union(*self.classes.values())
+        for rule in (*self.rules, *table.exceptions):
+            tags.update({rule.head, rule.dependent} - self.classes.keys())
+        for only in (table.heads_only, table.dependents_only):
+            tags.update(*only.values())
+        tags.update(table.leaf, table.edge_statistics, table.name_run)
+        tags.update(table.conjunction, table.subordinator, table.verb, table.reading_order)
+        for grouped in (table.conjunct, table.clause_barrier, table.verb_final):
+            tags.update(*(grouped.groups if grouped else ()))
+        return frozenset(tags - {ROOT})
+
     def unused(self, tags: Sequence[str]) -> list[Rule]:
         """Rules that can never fire because a tag of theirs is not among `tags`."""
-        used = set(self.index(tags).ravel().tolist())
+        heads, dependents = {ROOT, *tags}, set(tags)
+        pairs = self.pairs().items()
+        used = {k for (head, dependent), k in pairs if head in heads and dependent in dependents}
         return [rule for k, rule in enumerate(self.rules) if k not in used]
 
     def without(self, *names: str) -> RuleSet:
@@ -241,36 +262,54 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """Rules from the text of a rule file.
 
     Raises:
-        ConfigError: a line is malformed, a rule is there twice, two rules match one pair of tags on one
-            side, or there is no rule (in a table: no part); the message names file and line.
+        ConfigError: lines are malformed, a rule is there twice, two rules match one pair of tags on one
+            side, there are too many tags, or there is no rule (in a table: no part); the message has a line
+            for each fault, with file and line.
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
-    _read_all(reader, text)
-    table = reader.table()
+    faults = _read_all(reader, text)
+    table = reader.as_it_is() if faults else reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
-    _check_no_arc_has_two_rules(result, reader.lines, path)
+    n_tags = len(result.mentioned_tags())
+    if n_tags > max(limit("tags"), DEFAULTS["tags"]):  # what learns and parses has tables by pairs of tags
+        raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
+    faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
+    if faults:
+        told = [message for _, message in sorted(faults)]
+        more = [f"{path}: {count_of(len(told) - SHOWN, 'more fault')}"] if len(told) > SHOWN else []
+        raise ConfigError("\n".join([*told[:SHOWN], *more]))
     return result
 
 
-def _read_all(reader: Reader, text: str) -> None:
+def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
+    """Has the reader take in every line; the lines that are at fault, each with its message."""
+    faults = []
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
         if content:
             reader.number = number
-            reader.read(content)
+            try:
+                reader.read(content)
+            except ConfigError as error:
+                faults.append((number, str(error)))
+    return faults
 
 
-def _check_no_arc_has_two_rules(rules: RuleSet, lines: Sequence[int], path: str) -> None:
+def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Lines whose rule matches a pair of tags that another rule matches on the same side, and the remedy."""
     owner: dict[tuple[str, str, str], int] = {}
+    told = set()
     for line, rule in zip(lines, rules.rules):
-        for head in rules.heads(rule):
-            for dependent in rules.dependents(rule):
-                for side in rule.sides:
-                    first = owner.setdefault((head, dependent, side), line)
-                    if first != line:
-                        already = f"is already matched by the rule in line {first}"
-                        raise ConfigError(f"{path}:{line}: {head}>{dependent} {already}")
+        for head, dependent, side in product(rules.heads(rule), rules.dependents(rule), rule.sides):
+            first = owner.setdefault((head, dependent, side), line)
+            if first == line or (first, line) in told:
+                continue
+            told.add((first, line))
+            exception = f"except {head} {dependent} {rule.weight:g}"
+            exception += "" if rule.sides == SIDES else f" {rule.sides[0]}"
+            remedy = f"; change line {first}" + (f", or write '{exception}'" if rules.table else "")
+            yield line, f"{head}>{dependent} is already matched by the rule in line {first}{remedy}"
 
 
 def load_rules(path: str | Path) -> RuleSet:

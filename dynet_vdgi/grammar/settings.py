@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.names import count, did_you_mean
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
@@ -94,7 +94,8 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         weight, body = _number(body[0], f"the weight of '{name}'", 0.0), body[1:]
     groups = [_group(part, name) for part in _split(body, "|")] if body else []
     if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
-        raise ValueError(f"'{name}' has {len(groups)} groups of tags (expected {syntax.example(name)})")
+        found = f"{count(len(groups), 'group')} of tags"
+        raise ValueError(f"'{name}' has {found} (expected {syntax.example(name)})")
     options: dict[str, Value] = {}
     for tail in tails:
         option, values = (tail[0], tail[1:]) if tail else ("", [])
@@ -166,9 +167,9 @@ def _number(token: str, what: str, least: float) -> float:
     try:
         value = float(token)
     except ValueError:
-        raise ValueError(f"{what} {token!r} is not a number") from None
+        raise ValueError(f"{what} must be a number (found {token})") from None
     if not math.isfinite(value) or value < least:
-        raise ValueError(f"{what}, {token}, is not a number{' from 0 upwards' if least == 0 else ''}")
+        raise ValueError(f"{what} must be {'0 or more' if least == 0 else 'a finite number'} (found {token})")
     return value
 
 

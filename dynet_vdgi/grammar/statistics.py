@@ -24,6 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import chain
 from typing import Any
 
@@ -42,7 +43,18 @@ FEW = 20.0
 TOLD = "told"
 """The kind of measures that no text shows."""
 
+VERB_INITIAL = "verbs-before-nouns"
+"""The measure that says of a text whether its clauses begin with their verbs."""
+
 Cases = tuple[float, float]  # for it, in all
+
+
+class VerbOrder(IntEnum):
+    """Where the verbs of a text stand in its sentences. The numbers are those of model files."""
+
+    OTHER = 0
+    FINAL = 1
+    INITIAL = 2
 
 
 def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
@@ -166,6 +178,13 @@ class Text:
         """By how much a line's number counts."""
         value = math.prod(self.measures.get(name, 0.0) for name in conditions)
         return 1.0 - value if negated else value
+
+    @property
+    def verb_order(self) -> VerbOrder:
+        """Where the text's verbs stand, as far as the table measures it."""
+        if self.order.is_verb_final:
+            return VerbOrder.FINAL
+        return VerbOrder.INITIAL if self.is_named([VERB_INITIAL]) else VerbOrder.OTHER
 
     def is_named(self, names: Sequence[str]) -> bool:
         """Whether a text is more one of these measures than not."""

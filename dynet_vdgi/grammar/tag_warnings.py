@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from dynet_vdgi.data.penn import UPOS as PENN_TAGS
 from dynet_vdgi.data.tags import UD_TAGS
-from dynet_vdgi.grammar.rule_files import ROOT, content_of
+from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.names import count, did_you_mean
+from dynet_vdgi.limits import limit
+from dynet_vdgi.names import count, did_you_mean, listed
 
 RARE = 0.01
 """A tag of fewer words than this share, like a tag of UD, is taken for a typo of it."""
+
+MOST_TOLD = 20
+"""Tags that have a line of their own."""
 
 ALIKE = 0.7
 """How like a UD tag a rare tag must be, from 0 to 1."""
@@ -30,17 +33,20 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     tag VREB (1 word): neither a tag of UD nor of the rules; did you mean 'VERB'?
     """
     total = sum(counts.values())
-    mentioned = mentioned_tags(rules)
+    mentioned = rules.mentioned_tags()
     expected = UD_TAGS | mentioned
     is_universal = 2 * sum(n for tag, n in counts.items() if tag.upper() in UD_TAGS) > total
-    lines, explained = [], set()
+    lines: list[str] = []
+    explained = set()
     for tag, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         if tag in expected:
             continue
+        if len(lines) == MOST_TOLD:
+            break
         if tag.upper() in expected:
             hint = f"; did you mean '{tag.upper()}'?"
             what = "tags in lower case fit no rule" if tag.islower() else "it fits no rule"
-        elif is_universal and n < RARE * total + 2:
+        elif is_universal and n < RARE * total + 2 and len(counts) <= limit("tags"):
             hint = did_you_mean(tag, sorted(expected), ALIKE)
             what = "neither a tag of UD nor of the rules"
         else:
@@ -53,45 +59,48 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
         silent.sort(key=lambda tag: (-counts[tag], tag))
         n = sum(counts[tag] for tag in silent)
         share = f"{count(n, 'word')}, {100 * n / total:.1f} %"
-        lines.append(f"no rule mentions these tags of the text: {' '.join(silent)} ({share})")
+        lines.append(f"no rule mentions these tags of the text: {listed(silent, limit('tags'))} ({share})")
     return lines
 
 
 def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
-    """Tags of a rule table that nobody knows, one line each: neither UD, nor Penn Treebank, nor the text."""
+    """Tags of a rule table that nobody knows: neither UD, nor Penn Treebank, nor the text.
+
+    The first ones have one line each.
+    """
     known = UD_TAGS | set(text_tags) | set(PENN_TAGS)
-    near = sorted(UD_TAGS | set(text_tags))
+    near = sorted(UD_TAGS | set(text_tags)) if len(text_tags) <= limit("tags") else []
+    places = _first_lines(rules.text)
+    unknown = sorted(rules.mentioned_tags() - known)
     lines = []
-    for tag in sorted(mentioned_tags(rules) - known):
-        place = next(_lines_with(rules.text, tag), None)
+    for tag in unknown[:MOST_TOLD]:
+        place = places.get(tag)
         where = f"rules, line {place}" if place else "rules"
-        lines.append(f"{where}: {tag} is neither a tag of UD nor of the text{did_you_mean(tag, near)}")
+        meant = f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
+        lines.append(f"{where}: {tag} is neither a tag of UD nor of the text{meant}")
+    if len(unknown) > MOST_TOLD:
+        lines.append(f"rules: {count(len(unknown) - MOST_TOLD, 'other tag')} of theirs are neither, too")
     return lines
 
 
-def mentioned_tags(rules: RuleSet) -> frozenset[str]:
-    """Every tag that a rule set says something about, classes expanded, ROOT left out."""
-    tags: set[str] = set()
-    for rule in rules.rules:
-        tags.update(rules.heads(rule), rules.dependents(rule))
-    for members in rules.classes.values():
-        tags.update(members)
-    table = rules.table
-    if table is not None:
-        for exception in table.exceptions:
-            tags.update(rules.heads(exception), rules.dependents(exception))
-        for only in (table.heads_only, table.dependents_only):
-            tags.update(*only.values())
-        tags.update(table.leaf, table.edge_statistics, table.name_run)
-        tags.update(table.conjunction, table.subordinator, table.verb, table.reading_order)
-        for grouped in (table.conjunct, table.clause_barrier, table.verb_final):
-            tags.update(*(grouped.groups if grouped else ()))
-    return frozenset(tags - {ROOT})
+def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
+    """What is told of tags that a model has not met, words by tag: a line each for the first ones.
+
+    >>> unknown_to_model({"X": 1})
+    ['tag X (1 word) is unknown to the model; these words are parsed without tag information']
+    """
+    what = "unknown to the model; these words are parsed without tag information"
+    lines = [f"tag {tag} ({count(n, 'word')}) is {what}" for tag, n in list(counts.items())[:MOST_TOLD]]
+    others = list(counts.values())[MOST_TOLD:]
+    if others:
+        lines.append(f"{count(len(others), 'other tag')} ({count(sum(others), 'word')}): {what}")
+    return lines
 
 
-def _lines_with(text: str, tag: str) -> Iterator[int]:
-    """Numbers of the lines of a rule file that name the tag."""
-    word = re.compile(rf"(?<!\S){re.escape(tag)}(?!\S)")
+def _first_lines(text: str) -> dict[str, int]:
+    """The first line of a rule file that names each tag."""
+    found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        if word.search(content_of(line).replace("=", " ").replace("|", " ")):
-            yield number
+        for tag in tags_named(content_of(line)):
+            found.setdefault(tag, number)
+    return found

@@ -5,7 +5,7 @@ both; in rows packed by `data.atoms` ROOT is n + 1. A head below 0 is not known:
 here, and is nobody's dependent.
 
 Letters: n words, N words of all sentences, S sentences, c columns, a atoms, t templates, R rows of weights,
-Y labels, E examples, F features of all examples.
+Y relations, T labels of a table, E examples, F features of all examples.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
 from dynet_vdgi.data.templates import Templates, table_of
+from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.jit import compiled
-from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, TAGS, RuleArrays
+from dynet_vdgi.labels.inventory import Family
+from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, PLAIN_CONDITIONS, TAGS, RuleArrays
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[np.uint64]
@@ -28,9 +30,8 @@ Ints = NDArray[np.int64]
 
 TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
 
-LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, OUTER = (
-    KINDS.index(kind) for kind in ("left", "right", "next", "comma", "verb-final", "outer")
-)
+LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, VERB_INITIAL, OUTER, INNER, ACROSS = map(KINDS.index, PLAIN_CONDITIONS)
+FINAL, INITIAL = int(VerbOrder.FINAL), int(VerbOrder.INITIAL)
 FEAT, HEAD_FEAT, HEAD_NAME = (KINDS.index(kind) for kind in ("feat", "head", "headkey"))
 CHILD_TAG, SISTER_TAG = KINDS.index("child"), KINDS.index("headchild")
 CHILD_NAME = KINDS.index("childfeat")
@@ -57,13 +58,18 @@ def has_sister(bits: Bits, heads: Ints, d: int, column: int, mask: np.uint64) ->
 
 
 @compiled
-def has_outer(
-    bits: Bits, below: Bits, heads: Ints, dependent: int, nouns: np.uint64, adposition: np.uint64
+def has_noun(
+    kind: int, bits: Bits, below: Bits, heads: Ints, dependent: int, nouns: np.uint64, adposition: np.uint64
 ) -> bool:
-    """Whether a noun without an adposition stands farther out on the same side of the same head."""
+    """Whether a noun without an adposition depends on the same head: OUTER, INNER or ACROSS from it."""
     head, n = heads[dependent - 1], len(heads)
-    farther = range(1, dependent) if dependent < head else range(dependent + 1, n + 1)
-    for word in farther:
+    if kind == INNER:
+        start, end = min(head, dependent) + 1, max(head, dependent)
+    elif (dependent < head) == (kind == OUTER):
+        start, end = 1, min(head, dependent)
+    else:
+        start, end = max(head, dependent) + 1, n + 1
+    for word in range(start, end):
         if heads[word - 1] == head and bits[word, TAG] & nouns and not below[word, TAG] & adposition:
             return True
     return False
@@ -77,7 +83,7 @@ def holds(
     below: Bits,
     heads: Ints,
     gaps: Ints,
-    verb_final: bool,
+    verb_order: int,
     d: int,
     nouns: np.uint64,
     adposition: np.uint64,
@@ -91,9 +97,11 @@ def holds(
     if kind == COMMA:
         return bool(head > 0 and gaps[d - 1] != gaps[head - 1])
     if kind == VERB_FINAL:
-        return verb_final
-    if kind == OUTER:
-        return has_outer(bits, below, heads, d, nouns, adposition)
+        return verb_order == FINAL
+    if kind == VERB_INITIAL:
+        return verb_order == INITIAL
+    if kind in (OUTER, INNER, ACROSS):
+        return has_noun(kind, bits, below, heads, d, nouns, adposition)
     if kind == FEAT:
         return bool(bits[d, SETS] & mask)
     if kind == HEAD_FEAT:
@@ -108,7 +116,7 @@ def holds(
 
 @compiled
 def apply_rules(
-    bits: Bits, below: Bits, heads: Ints, gaps: Ints, verb_final: bool, rules: RuleArrays, labels: Ints
+    bits: Bits, below: Bits, heads: Ints, gaps: Ints, verb_order: int, rules: RuleArrays, labels: Ints
 ) -> None:
     """The label (n,) of every word with a head: that of the first rule that holds."""
     names, of_head, of_dependent, first = rules.labels, rules.heads, rules.dependents, rules.first
@@ -125,7 +133,7 @@ def apply_rules(
                 continue
             fits = True
             for q in range(first[r], first[r + 1]):
-                is_so = holds(kinds[q], masks[q], bits, below, heads, gaps, verb_final, d, nouns, adposition)
+                is_so = holds(kinds[q], masks[q], bits, below, heads, gaps, verb_order, d, nouns, adposition)
                 if is_so == negated[q]:
                     fits = False
                     break
@@ -140,7 +148,7 @@ def table_labels(
     heads: Ints,
     first: Ints,
     gaps: Ints,
-    verb_final: bool,
+    verb_order: int,
     rules: RuleArrays,
     below: Bits,
     labels: Ints,
@@ -153,7 +161,7 @@ def table_labels(
         start, end = first[k], first[k + 1]
         own, its = bits[start + k : end + k + 1], below[start + k : end + k + 1]
         add_bits_below(own, heads[start:end], its)
-        apply_rules(own, its, heads[start:end], gaps[start:end], verb_final, rules, labels[start:end])
+        apply_rules(own, its, heads[start:end], gaps[start:end], verb_order, rules, labels[start:end])
 
 
 # ------------------------------------------------------------------------------------------- features
@@ -232,15 +240,16 @@ class LabelRoom(NamedTuple):
 
     atoms: Codes  # (a,)
     buckets: Ints  # of the features of an arc
-    seen: Flags  # (Y,)
+    seen: Flags  # of LABELS
     scores: Floats  # (Y,)
 
     @classmethod
-    def of(cls, first: Ints) -> LabelRoom:
+    def of(cls, first: Ints, n_relations: int) -> LabelRoom:
         """Enough for sentences that begin and end at `first` (S + 1,)."""
-        longest, n_labels = int(np.diff(first).max(initial=0)), len(LABELS)
+        longest = int(np.diff(first).max(initial=0))
         buckets = np.zeros(len(TABLE.parts) * (longest + 2), np.int64)
-        return cls(np.zeros(len(ATOMS), np.uint64), buckets, np.zeros(n_labels, np.bool_), np.zeros(n_labels))
+        seen = np.zeros(len(LABELS), np.bool_)
+        return cls(np.zeros(len(ATOMS), np.uint64), buckets, seen, np.zeros(n_relations))
 
 
 @compiled
@@ -270,7 +279,9 @@ def find_buckets(
                 buckets[found] = code_of(table, t, atoms, shift)
                 found += 1
         label = labels[word - 1]
-        if heads[word - 1] == heads[d - 1] and word != d and _TELLING[label] and not seen[label]:
+        if label >= len(seen) or not _TELLING[label] or seen[label]:
+            continue
+        if heads[word - 1] == heads[d - 1] and word != d:
             seen[label] = True
             atoms[_SISTER] = label + 1
             for t in range(last - 2, last):
@@ -318,21 +329,44 @@ def all_buckets(
 
 # ------------------------------------------------------------------------------------------- classifier
 @compiled
-def label_scores(weights: Floats, rows: Ints, table_label: int, trust: float, scores: Floats) -> None:
-    """Scores (Y,) of labels: weights (R, Y) of these rows, and trust in the table's label."""
+def label_scores(weights: Floats, rows: Ints, start: int, trust: float, scores: Floats) -> None:
+    """Scores (Y,) of relations: weights (R, Y) of these rows, and trust in `start`, below 0 in none."""
     scores[:] = 0.0
-    scores[table_label] = trust
+    if start >= 0:
+        scores[start] = trust
     for row in rows:
         for label in range(len(scores)):
             scores[label] += weights[row, label]
 
 
 @compiled
+def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, slopes: Floats) -> float:
+    """The log-likelihood of a relation among those of a group; its slopes (Y,) are filled in.
+
+    `has_rest`: there is one more, of score 0, which is gold where gold is in another group.
+    """
+    highest = 0.0 if has_rest else -np.inf
+    for label in range(len(scores)):
+        if group[label] == which:
+            highest = max(highest, scores[label])
+    mass = np.exp(-highest) if has_rest else 0.0
+    for label in range(len(scores)):
+        if group[label] == which:
+            mass += np.exp(scores[label] - highest)
+    for label in range(len(scores)):
+        if group[label] == which:
+            slopes[label] = (label == gold) - np.exp(scores[label] - highest) / mass
+    return float((scores[gold] if group[gold] == which else 0.0) - highest - np.log(mass))
+
+
+@compiled
 def learn(
     rows: Ints,
     first: Ints,
-    tables: Ints,
+    starts: Ints,
     gold: Ints,
+    parts: Ints,
+    family: Family,
     order: Ints,
     trust: float,
     rate: float,
@@ -341,23 +375,40 @@ def learn(
 ) -> float:
     """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], the table's label and the gold one. Changes weights
-    (R, Y) and squares (R, Y), the sums of squared slopes so far.
+    Example e has the rows rows[first[e]:first[e + 1]], the relation where the table gives its head start, the
+    gold one, and the gold one's universal part. Changes weights (R, Y) and squares (R, Y), the sums of
+    squared slopes so far.
     """
-    slopes, total = np.zeros(weights.shape[1]), 0.0
+    scores, slopes, total = np.zeros(weights.shape[1]), np.zeros(weights.shape[1]), 0.0
     for e in order:
-        own = rows[first[e] : first[e + 1]]
-        label_scores(weights, own, tables[e], trust, slopes)
-        highest = slopes.max()
-        mass = np.exp(slopes - highest).sum()
-        total += slopes[gold[e]] - highest - np.log(mass)
-        for label in range(len(slopes)):
-            slopes[label] = (label == gold[e]) - np.exp(slopes[label] - highest) / mass
+        own, part = rows[first[e] : first[e + 1]], parts[e]
+        label_scores(weights, own, starts[e], trust, scores)
+        slopes[:] = 0.0
+        total += add_slopes(scores, family.group, 0, False, part, slopes)
+        if family.n_subtypes[part]:
+            total += add_slopes(scores, family.group, part + 1, family.plain[part], gold[e], slopes)
         for row in own:
             for label in range(len(slopes)):
-                squares[row, label] += slopes[label] * slopes[label]
-                weights[row, label] += rate * slopes[label] / np.sqrt(squares[row, label])
+                if slopes[label] != 0.0:
+                    squares[row, label] += slopes[label] * slopes[label]
+                    weights[row, label] += rate * slopes[label] / np.sqrt(squares[row, label])
     return total
+
+
+@compiled
+def best_relation(scores: Floats, family: Family, root: int) -> int:
+    """The best relation, by scores (Y,), of those with the best universal part; that is never `root`."""
+    part, best = _OTHERWISE, -np.inf
+    for label in range(len(scores)):
+        if family.group[label] == 0 and label != root and scores[label] > best:
+            part, best = label, scores[label]
+    if not family.n_subtypes[part]:
+        return part
+    found, best = part, 0.0 if family.plain[part] else -np.inf
+    for label in range(len(scores)):
+        if family.group[label] == part + 1 and scores[label] > best:
+            found, best = label, scores[label]
+    return found
 
 
 @compiled
@@ -373,13 +424,16 @@ def choose(
     row_of: Ints,
     trust: float,
     weights: Floats,
+    starts: Ints,
+    family: Family,
     root: int,
     labels: Ints,
     room: LabelRoom,
 ) -> None:
-    """The best label (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
+    """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
 
-    `tables` (N,) are the table's labels, row_of (B,) the rows of weights of buckets.
+    `tables` (N,) are the table's labels, starts (T,) the relations to which these give their head start,
+    row_of (B,) the rows of weights of buckets.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -396,6 +450,5 @@ def choose(
                 )
             for j in range(found):
                 room.buckets[j] = row_of[room.buckets[j]]
-            label_scores(weights, room.buckets[:found], tables[word], trust, room.scores)
-            room.scores[root] = -np.inf
-            labels[word] = room.scores.argmax()
+            label_scores(weights, room.buckets[:found], starts[tables[word]], trust, room.scores)
+            labels[word] = best_relation(room.scores, family, root)

@@ -8,7 +8,9 @@ Letters: r rules, q conditions of all rules.
 
 from __future__ import annotations
 
+import logging
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +24,9 @@ from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.limits import read_table
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.names import count, did_you_mean
+
+logger = logging.getLogger("dynet_vdgi")
 
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -46,15 +50,31 @@ TAGS = (
 """The universal tags (CONJ was CCONJ in UD 1), and ROOT."""
 
 NOUNS = ("NOUN", "PROPN", "PRON", "NUM")
-"""What the condition `outer` is about."""
+"""What the conditions `outer`, `inner` and `across` are about."""
 
-PLAIN_CONDITIONS = ("left", "right", "next", "comma", "verb-final", "outer")
+PLAIN_CONDITIONS = (
+    "left",
+    "right",
+    "next",
+    "comma",
+    "verb-final",
+    "verb-initial",
+    "outer",
+    "inner",
+    "across",
+)
 NAMED_CONDITIONS = ("head", "headkey", "child", "headchild", "childfeat", "headchildfeat")
 KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
 """Kinds of conditions, numbered for the kernel; `feat` is written Name=Value."""
 
 _FEATURE = re.compile(r"[^=|:]+=[^=]+")
 _MOST_BITS = 64
+
+LONGEST = 200
+"""Characters of a relation."""
+
+MOST_SHOWN = 5
+"""Labels that a message names."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,7 @@ class LabelRule:
 class RuleArrays(NamedTuple):
     """Rules for the kernel; the bits of words are as `LabelTable.bits_of` makes them."""
 
-    labels: Ints  # (r,), numbers in LABELS
+    labels: Ints  # (r,), numbers in the table's `names`
     heads: Bits  # (r,), the tags
     dependents: Bits  # (r,)
     first: Ints  # (r + 1,), where each rule's conditions begin
@@ -95,6 +115,16 @@ class LabelTable:
     """The rules of a table, in order."""
 
     rules: tuple[LabelRule, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Labels by number: LABELS, then those of the table that are not UD's."""
+        return (*LABELS, *self.own_labels)
+
+    @cached_property
+    def own_labels(self) -> tuple[str, ...]:
+        """The table's labels that UD 2 does not have; subtypes of UD's are among them."""
+        return tuple(dict.fromkeys(rule.label for rule in self.rules if rule.label not in LABELS))
 
     @classmethod
     def read(cls, path: str | Path) -> LabelTable:
@@ -131,7 +161,7 @@ class LabelTable:
         """The rules for the kernel."""
         conditions = [condition for rule in self.rules for condition in rule.conditions]
         return RuleArrays(
-            np.array([LABELS.index(rule.label) for rule in self.rules], np.int64),
+            np.array([self.names.index(rule.label) for rule in self.rules], np.int64),
             np.array([_tags_wanted(rule.heads) for rule in self.rules], np.uint64),
             np.array([_tags_wanted(rule.dependents) for rule in self.rules], np.uint64),
             np.cumsum([0, *(len(rule.conditions) for rule in self.rules)]),
@@ -165,22 +195,45 @@ class LabelTable:
         return (condition.values for condition in every if condition.kind in kinds)
 
 
+def bundled_tables() -> dict[str, Path]:
+    """The tables in resources/labels, by name."""
+    return {path.stem: path for path in (resources() / "labels").glob("*.txt")}
+
+
 def load(name: str = "ud2") -> LabelTable:
     """The table of this name in resources/labels, or in a file.
 
     Raises:
         ConfigError: there is none, or a line is wrong.
     """
-    bundled = {path.stem: path for path in (resources() / "labels").glob("*.txt")}
+    bundled = bundled_tables()
     if name not in bundled and not Path(name).exists():
         there_are = f"there are: {', '.join(sorted(bundled))}"
         raise ConfigError(f"no table of labels '{name}'{did_you_mean(name, bundled)} ({there_are})")
     return LabelTable.read(bundled.get(name, Path(name)))
 
 
+def warnings_of(table: LabelTable, name: str) -> list[str]:
+    """What to say once of a table whose labels are not all UD's: they are taken as they are."""
+    own = [label for label in table.own_labels if relation_of(label) not in LABELS]
+    near = [f"{label}{did_you_mean(relation_of(label), LABELS, 0.8)}" for label in own]
+    if not own:
+        return []
+    shown = ", ".join(near[:MOST_SHOWN]) + (", ..." if len(near) > MOST_SHOWN else "")
+    return [f"{name}: {count(len(own), 'label')} not of UD 2, written as they are: {shown}"]
+
+
 def named_table(name: str) -> LabelTable | None:
-    """The table that a user has named; None for "none". Raises: as `load`."""
-    return None if name == "none" else load(name)
+    """The table that a user has named; None for "none". Warns of labels that UD 2 does not have.
+
+    Raises: as `load`.
+    """
+    if name == "none":
+        return None
+    table = load(name)
+    for warning in warnings_of(table, name):
+        logger.warning("%s", warning)
+    return table
 
 
 def _tag_bits(tags: Iterable[str]) -> int:
@@ -214,8 +267,8 @@ class _LabelTableReader:
             expected = "expected label, head tags, dependent tags and conditions"
             raise self.fault(f"{expected}, such as: det NOUN DET left; found: {content}")
         label, heads, dependents, *conditions = columns
-        if label not in LABELS:
-            raise self.fault(f"'{label}' is no relation of UD 2{did_you_mean(label, LABELS)}")
+        if fault := fault_in(label):
+            raise self.fault(f"the label {label[:40]!r} {fault}")
         rule = LabelRule(label, self.tags(heads), self.tags(dependents), tuple(self.conditions(conditions)))
         if ROOT in rule.dependents:
             raise self.fault("ROOT cannot be a dependent")
@@ -286,6 +339,17 @@ class _LabelTableReader:
         if len(self.feature_sets) > _MOST_BITS:
             raise self.fault(f"more than {_MOST_BITS} different conditions on features")
         return features
+
+
+def fault_in(relation: str) -> str | None:
+    """Why this cannot stand in the column DEPREL; None: it can."""
+    if not relation or relation == "_" or relation.startswith(":"):
+        return "is none: it has no name"
+    if len(relation) > LONGEST:
+        return f"is longer than {LONGEST} characters"
+    if any(c.isspace() or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in relation):
+        return "has a character that CoNLL-U does not allow: a space or a control character"
+    return None
 
 
 def relation_of(deprel: str) -> str:

@@ -3,7 +3,8 @@
 A multinomial logistic regression over hashed features of an arc, learnt by AdaGrad; the table's label starts
 with a head start of `trust`, so that without labelled trees it is the table.
 
-Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y labels.
+Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
+T labels of the table.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from dynet_vdgi.data.numbering import Known, Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.jit import announced
 from dynet_vdgi.labels import kernels
-from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, ROOT, LabelTable, relation_of
+from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
+from dynet_vdgi.labels.label_table import ROOT, LabelTable
 from dynet_vdgi.labels.whole_trees import bare_trees
 from dynet_vdgi.machine_code import PLENTY, Kernel
 
@@ -40,12 +44,13 @@ FORMAT = 2
 
 PREFIX = "labels/"
 
+RELATIONS = PREFIX + "relations"
+"""The array of what the relations are; without it they are those of UD 2."""
+
 FEW_TREES = 30
 """With fewer the slow rate is used, so that they do not undo the table."""
 
 SLOW, FAST = 0.1, 0.2
-_ROOT_LABEL, _PUNCT_LABEL, _OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
-_NAMES = (*LABELS, "_")
 
 _TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
 
@@ -70,58 +75,88 @@ class Labeller:
     trust: float = 5.0  # head start of the table's label
     log2_buckets: int = 18
     seed: int = 1  # of the order of the words
-    verb_final: bool = False
+    verb_order: int = VerbOrder.OTHER
+    inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), those of the rows from 1 on
 
     def __post_init__(self) -> None:
+        self.inventory = self.inventory.with_labels(self.table.own_labels)
         # What is known of words; dictionaries, because threads of a cluster's worker share a labeller.
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
         self._rows: dict[Word, list[int]] = {}
 
-    def fit(self, trees: Iterable[Sentence], *, verb_final: bool = False) -> Labeller:
-        """Learns from the words that have a head and a relation; only its universal part counts.
+    def fit(
+        self,
+        trees: Iterable[Sentence],
+        *,
+        verb_order: int = VerbOrder.OTHER,
+        punctuation: str = "punct",
+    ) -> Labeller:
+        """Learns from the words that have a head and a relation, whatever relations these are.
 
-        `verb_final`: whether verbs end the sentences of the text, see `grammar.word_order`.
+        `verb_order`: where the verbs of the text stand, a `grammar.statistics.VerbOrder`. `punctuation`: the
+        relation of punctuation, which the trees do not have any more.
+
+        Raises:
+            VdgiError: a relation cannot stand in CoNLL-U, or there are too many different ones.
         """
-        self.verb_final, self.weights, self.buckets = verb_final, None, None
+        self.verb_order, self.weights, self.buckets = verb_order, None, None
         labelled = [tree for tree in trees if tree.heads and tree.deprels]
         if not labelled:
             return self
         text = self._of_bare(labelled, with_forms=True)
-        gold = np.array([_number(deprel) for tree in labelled for deprel in tree.deprels], np.int64)
-        words = np.flatnonzero((gold >= 0) & (text.heads >= 0))
+        deprels = [deprel for tree in labelled for deprel in tree.deprels]
+        words = np.array(
+            [k for k, name in enumerate(deprels) if name != "_" and text.heads[k] >= 0], np.int64
+        )
+        relations, tables = [deprels[k] for k in words], text.tables[words]
+        inventory = Inventory.of_trees(relations, tables.tolist(), text.heads[words] == 0, punctuation)
+        self.inventory = inventory.with_labels(self.table.own_labels)
+        number = self.inventory.numbers
+        gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
         with announced("labelling"):
             buckets, ends = self._features(text)
         starts = np.concatenate([[0], ends[:-1]])
         used = np.concatenate([buckets[starts[w] : ends[w]] for w in words] or [buckets[:0]])
         self.buckets, rows = np.unique(used, return_inverse=True)
         first = np.concatenate([[0], np.cumsum(ends[words] - starts[words])])
-        self.weights = self._learnt(rows + 1, first, text.tables[words], gold[words], len(labelled))
+        self.weights = self._learnt(rows + 1, first, tables, gold, len(labelled))
         return self
 
     def _learnt(self, rows: Ints, first: Ints, tables: Ints, gold: Ints, n_trees: int) -> Floats:
-        shape = (int(rows.max(initial=0)) + 1, len(LABELS))
+        shape = (int(rows.max(initial=0)) + 1, len(self.inventory.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
         rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
+        starts, parts = self._starts[tables], self.inventory.parts[gold]
+        examples = rows, first, starts, gold, parts, self.inventory.family
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             order = rng.permutation(len(gold))
-            kernels.learn(rows, first, tables, gold, order, self.trust, rate, weights, squares)
+            kernels.learn(*examples, order, self.trust, rate, weights, squares)
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # as a model file has them
 
+    @property
+    def _starts(self) -> Ints:
+        """The relation to which each label (T,) of the table gives its head start."""
+        return self.inventory.starts_of(self.table.names)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back; the table is not part of it."""
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
-        weights = np.zeros((1, len(LABELS))) if self.weights is None else self.weights
-        return {
-            PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_final], np.int64),
-            PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
-            PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
-        }
+        weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
+        relations = {} if self.inventory == UD else {RELATIONS: self.inventory.to_array()}
+        return (
+            relations
+            | {
+                PREFIX + "shape": np.array([FORMAT, self.log2_buckets, self.verb_order], np.int64),
+                PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
+                PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
+            }
+        )
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable) -> Labeller:
@@ -130,14 +165,21 @@ class Labeller:
         Raises:
             ModelError: an array is missing, or they are not those of a labeller of this version.
         """
-        weights, (verb_final,) = sparse_weights.from_arrays(
-            arrays, PREFIX, "labeller", FORMAT, (len(LABELS),), n_options=1
+        inventory = UD
+        if RELATIONS in arrays:
+            inventory = Inventory.from_array(arrays[RELATIONS])
+        n_relations = len(inventory.names)
+        found = sparse_weights.rows_from_arrays(
+            arrays, PREFIX, "labeller", FORMAT, (n_relations,), n_options=1
         )
-        labeller = cls(table, log2_buckets=len(weights).bit_length() - 1, verb_final=bool(verb_final))
-        buckets = arrays[PREFIX + "buckets"].astype(np.int64)
-        if len(buckets):
-            labeller.buckets = buckets
-            labeller.weights = np.vstack([np.zeros(len(LABELS)), weights[buckets]])
+        (verb_order,) = found.options
+        if verb_order not in list(VerbOrder):
+            raise ModelError(f"no labeller: {verb_order} is no order of verbs")
+        labeller = cls(table, log2_buckets=found.log2_buckets, verb_order=verb_order, inventory=inventory)
+        if len(found.buckets):
+            labeller.buckets = found.buckets.astype(np.int64)
+            n_new = len(labeller.inventory.names) - n_relations  # labels of the table
+            labeller.weights = np.pad(found.rows.astype(np.float64), ((1, 0), (0, n_new)))
         return labeller
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
@@ -148,7 +190,7 @@ class Labeller:
         """
         trees = list(sentences)
         text = self._of_bare(trees, with_forms=self.weights is not None)
-        named = _named(np.where(text.heads < 0, -1, self._labels(text)), text.first)
+        named = self._named(np.where(text.heads < 0, -1, self._labels(text)), text.first)
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
     def relations(
@@ -156,13 +198,13 @@ class Labeller:
         sentences: Sequence[Sentence],
         heads: Iterable[Sequence[int]],
         *,
-        verb_final: bool | None = None,
+        verb_order: int | None = None,
         sees_punctuation: bool = True,
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
         Words are labelled as if punctuation were not there; its own relation is `punct`. `root` is the
-        relation of the words whose head is 0, and only theirs. `verb_final`: of this text; None: as learnt.
+        relation of the words whose head is 0, and only theirs. `verb_order`: of this text; None: as learnt.
         `sees_punctuation`: whether where it stood says something of other words' relations.
         """
         first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
@@ -170,7 +212,7 @@ class Labeller:
         with_forms = self.weights is not None
         words, ids = _numbered(sentences, with_forms)
         kinds = self.kinds_of(words, tuple, with_forms)
-        return _named(self.labels(kinds, ids, all_heads, first, verb_final, sees_punctuation), first)
+        return self._named(self.labels(kinds, ids, all_heads, first, verb_order, sees_punctuation), first)
 
     def kinds_of(self, source: Known[T], word_of: Callable[[T], Word], with_forms: bool) -> WordKinds:
         """What words show, by their numbers in a source that grows, each of which means a word."""
@@ -191,33 +233,58 @@ class Labeller:
         ids: Ints,
         heads: Ints,
         first: Ints,
-        verb_final: bool | None = None,
+        verb_order: int | None = None,
         sees_punctuation: bool = True,
     ) -> Ints:
-        """The same, as numbers (N,) in LABELS, -1 without a head, of sentences that begin at first (S + 1,).
+        """The same, as numbers (N,) in `names`, -1 without a head, of sentences that begin at first (S + 1,).
 
         ids (N,): of which kind each word is.
         """
         bare = bare_trees(kinds.is_punctuation[ids], heads, first)
         gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)
-        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, verb_final)
-        labels = np.full(len(heads), _PUNCT_LABEL)
+        text = self._text(kinds, ids[bare.words], bare.heads, bare.first, gaps, verb_order)
+        labels = np.full(len(heads), PUNCT_LABEL)
         labels[bare.words] = self._labels(text)
-        labels[(labels == _ROOT_LABEL) & (heads > 0)] = _OTHER_LABEL  # its head is punctuation, the root
-        labels[heads == 0] = _ROOT_LABEL
+        labels[(labels == ROOT_LABEL) & (heads > 0)] = OTHER_LABEL  # its head is punctuation, the root
+        labels[heads == 0] = ROOT_LABEL
         labels[heads < 0] = -1
         return labels
 
     def make_ready(self) -> None:
         """Compiles what labelling needs, or loads it."""
         nothing, first, bits = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((0, 3), np.uint64)
-        _TABLE(bits, nothing, nothing, nothing, False, self.table.arrays, bits, nothing, work=PLENTY + 1)
+        _TABLE(
+            bits,
+            nothing,
+            nothing,
+            nothing,
+            int(VerbOrder.OTHER),
+            self.table.arrays,
+            bits,
+            nothing,
+            work=PLENTY + 1,
+        )
         if self.weights is not None:
             packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), nothing, first)
             self._chosen(_LabelledText(packed, nothing, first, bits, nothing), PLENTY + 1)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What may be written, by number."""
+        return self.inventory.names
+
+    def _named(self, labels: Ints, first: Ints) -> list[tuple[str, ...]]:
+        """The relations of every sentence; -1 is "_"."""
+        known = (*self.names, "_")
+        names = [known[k] for k in labels.tolist()]
+        ends = first.tolist()
+        return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
+
     def _labels(self, text: _LabelledText) -> Ints:
-        return text.tables if self.weights is None else self._chosen(text, 10 * len(text.heads))
+        if self.weights is None:
+            number = self.inventory.numbers
+            return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
+        return self._chosen(text, 10 * len(text.heads))
 
     def _chosen(self, text: _LabelledText, work: int) -> Ints:
         assert self.weights is not None
@@ -225,8 +292,9 @@ class Labeller:
         row_of = np.zeros(1 << self.log2_buckets, np.int64)
         row_of[self.buckets] = np.arange(1, len(self.buckets) + 1)
         labels = np.zeros(len(text.heads), np.int64)
-        learnt = row_of, self.trust, self.weights, _ROOT_LABEL
-        _CHOOSE(*self._arcs(text), *learnt, labels, kernels.LabelRoom.of(text.first), work=work)
+        learnt = row_of, self.trust, self.weights, self._starts, self.inventory.family, ROOT_LABEL
+        room = kernels.LabelRoom.of(text.first, len(self.names))
+        _CHOOSE(*self._arcs(text), *learnt, labels, room, work=work)
         return labels
 
     def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
@@ -252,7 +320,7 @@ class Labeller:
         heads: Ints,
         first: Ints,
         gaps: Ints,
-        verb_final: bool | None = None,
+        verb_order: int | None = None,
     ) -> _LabelledText:
         """Of trees without punctuation: of which kind each word is (N,), heads (N,), gaps (N,)."""
         n_sentences = len(first) - 1
@@ -261,7 +329,7 @@ class Labeller:
         bits[first[:-1] + np.arange(n_sentences)] = self._bits_of((ROOT, "_"))
         bits[np.arange(len(ids)) + sentence + 1] = kinds.bits[ids]
         tables = np.zeros(len(ids), np.int64)
-        of_table = self.verb_final if verb_final is None else verb_final
+        of_table = int(self.verb_order if verb_order is None else verb_order)
         rules, below = self.table.arrays, np.zeros_like(bits)
         _TABLE(bits, heads, first, gaps, of_table, rules, below, tables, work=len(ids))
         packed = None
@@ -285,8 +353,9 @@ class Labeller:
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and where those of each word end (N,)."""
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
+        room = kernels.LabelRoom.of(text.first, len(self.names))
         for _ in range(2):  # once to count, once to fill in
-            found = kernels.all_buckets(*self._arcs(text), buckets, ends, kernels.LabelRoom.of(text.first))
+            found = kernels.all_buckets(*self._arcs(text), buckets, ends, room)
             buckets = buckets if len(buckets) == found else np.zeros(found, np.int64)
         return buckets, ends
 
@@ -311,16 +380,3 @@ def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[Numberin
             columns += [sentence.forms, sentence.lemmas or repeat("_"), sentence.xpos or repeat("_")]
         ids += map(words, zip(*columns))
     return words, np.array(ids, np.int64)
-
-
-def _named(labels: Ints, first: Ints) -> list[tuple[str, ...]]:
-    """The relations of every sentence; -1 is "_"."""
-    names = [_NAMES[k] for k in labels.tolist()]
-    ends = first.tolist()
-    return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
-
-
-def _number(deprel: str) -> int:
-    """The number of a relation in LABELS; -1 of "_" and of what is none."""
-    relation = relation_of(deprel)
-    return LABELS.index(relation) if relation in LABELS else -1

@@ -1,16 +1,23 @@
 """How sure a parser is of each head, as a probability, without a single tree to learn that from.
 
-The parser's margin, how far its least sure decision was above the alternative, only orders words. Isotonic
-regression of the teacher's probability of the parser's own arc on the margin makes it a probability. As
-parser and teacher share their errors that is too high, so a shift of its log-odds, the same for all languages
-and learnt from treebanks of others, corrects it.
+The log-odds that an arc is right are a sum of three numbers, looked up in tables: one of the parser's margin,
+how far its least sure decision was above the alternative; one of the tags of the arc's two words; one of the
+arc's length. What these say of arcs, relative to each other, is learnt once, from treebanks of others
+(WEIGHTS). What a language's margins and pairs of tags are is learnt from its text: how the parser's own arcs
+are ranked by margin, and how probable a pair's arcs are under the teacher. A logistic regression of the
+teacher's probabilities on the sum sets the scale. As parser and teacher share their errors, these are too
+high; a shift of the log-odds, the same for all languages and learnt from treebanks of others, corrects it.
+
+Letters: N words of all sentences, S sentences, T tags, K knots.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,101 +28,267 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
-N_BINS = 50
-MOST = 1e6  # margins above this, infinite ones too, are taken for it
+N_KNOTS = 51
+FARTHEST = 20  # words from a head; longer arcs are taken for this long
+MOST_TAGS = 100  # that are told apart, the most frequent ones
+STRENGTH = 5.0  # words of a tag that say as much of a pair as the pair's own words
 CLIP = 1e-3  # probabilities are kept this far from 0 and 1
+STEPS = 10_000  # confidences are whole numbers of these parts, from 1 to STEPS - 1
+DECIMALS = 6  # of learnt numbers: more of them differ by processor and version of NumPy
 
-SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.63, -0.47
-"""Log-odds, in nats, measured on treebanks of UD 2: of six; and on texts and dev files of sixteen, with ten
-to a hundred trees, where it is from -0.46 to -0.48 whatever their number."""
+SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
+"""Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (benchmarks/confidence.py); and
+on texts and dev files of sixteen, with ten to a hundred trees."""
+
+
+class Weights(NamedTuple):
+    """What a difference of one counts in log-odds."""
+
+    forced: float  # the parser had no alternative
+    rank: float  # of the margin among those of the text, from 0 to 1
+    pair: float  # log-odds of the pair of tags under the teacher
+    frequency: float  # log of one more than how many arcs of the text have this pair
+    length: float  # log of the arc's length in words
+    root: float  # the word is the root
+
+
+WEIGHTS = Weights(0.678, 0.689, 0.504, 0.219, -0.681, -1.0)
+"""Learnt on dev files of sixteen treebanks of UD 2, for parsers without trees: means of what fifteen of them
+give. `benchmarks/confidence.py --learn` learns such weights anew."""
+
+
+class Arcs(NamedTuple):
+    """The words of sentences one after the other, with their heads and how sure the parser was."""
+
+    tags: Ints  # (N,), numbers of a calibration's `number`
+    heads: Ints  # (N,): 0 for the root, else 1..n
+    margins: Floats  # (N,); infinite where the parser had no alternative
+    first: Ints  # (S + 1,): sentence k is first[k]:first[k + 1]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """A step function from margins to probabilities: values (bins,) up to the margins in edges (bins,)."""
+    """Tables of log-odds, and the shift, which `margin_odds` contain already."""
 
-    edges: Floats
-    values: Floats
+    knots: Floats  # (K,) margins, ascending
+    margin_odds: Floats  # (K,), between them linear
+    forced_odds: float  # on top of them, where the parser had no alternative
+    tags: tuple[str, ...]  # (T,)
+    pair_odds: Floats  # (T + 1, T + 2, 2): dependent; head, ROOT last; head before it or after it
+    length_odds: Floats  # (FARTHEST + 1,), of the root first
     shift: float = 0.0
+    _numbers: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_numbers", {tag: k for k, tag in enumerate(self.tags)})
 
     @classmethod
-    def fit(cls, margins: ArrayLike, probabilities: ArrayLike, shift: float = 0.0) -> Calibration:
-        """The best function that never falls, over bins of equally many words.
-
-        margins (words,) of the parser, and the teacher's probabilities (words,) of the same arcs. `shift` is
-        added to log-odds afterwards.
+    def fit(
+        cls,
+        tags: Sequence[Sequence[str]],
+        parses: Iterable[tuple[Sequence[int], Floats]],
+        marginals: Iterable[Floats],
+        shift: float = 0.0,
+        weights: Weights = WEIGHTS,
+    ) -> Calibration:
+        """Learns from sentences with tags (n,), the parser's heads (n,) and margins (n,), and a teacher's
+        marginals (n + 1, n). `shift` is added to log-odds.
 
         Raises:
-            ValueError: there is no word, or the numbers of words differ.
+            ValueError: there is no word, or numbers of words differ.
         """
-        x, y = (np.asarray(array, np.float64) for array in (margins, probabilities))
-        if not len(x) or x.shape != y.shape:
-            raise ValueError(f"margins of {x.shape} and probabilities of {y.shape} words")
-        x = np.minimum(x, MOST)
-        order = np.argsort(x, kind="stable")
-        bins = np.array_split(order, min(N_BINS, len(x)))
-        values = isotonic([float(y[words].mean()) for words in bins], [len(words) for words in bins])
-        return cls(np.array([x[words[-1]] for words in bins]), values, shift)
+        trees, margins = zip(*parses) if tags else ((), ())
+        probabilities = arc_probabilities(marginals, trees)
+        if not len(probabilities):
+            raise ValueError("no words to learn confidence from")
+        bare = cls.unscaled(tags, trees, margins, probabilities, weights)
+        scores = bare.odds(bare.arcs(tags, trees, margins))
+        base, slope = logistic(scores, probabilities)
+        return cls(
+            bare.knots,
+            np.round(base + shift + slope * bare.margin_odds, DECIMALS),
+            round(slope * bare.forced_odds, DECIMALS),
+            bare.tags,
+            np.round(slope * bare.pair_odds, DECIMALS),
+            np.round(slope * bare.length_odds, DECIMALS),
+            shift,
+        )
 
     @classmethod
-    def of_parses(
-        cls, parses: Iterable[tuple[Sequence[int], Floats]], marginals: Iterable[Floats], shift: float
+    def unscaled(
+        cls,
+        tags: Sequence[Sequence[str]],
+        trees: Sequence[Sequence[int]],
+        margins: Sequence[Floats],
+        probabilities: Floats,
+        weights: Weights,
     ) -> Calibration:
-        """The same, of trees, heads (n,) and margins (n,), and a teacher's marginals (n + 1, n)."""
-        trees, margins = zip(*parses)
-        return cls.fit(np.concatenate(margins), arc_probabilities(marginals, trees), shift)
+        """The same before its scale is set, given the teacher's probabilities (N,) of the trees' arcs.
 
-    def __call__(self, margins: ArrayLike) -> Floats:
-        """Probabilities (words,) that heads with these margins (words,) are right."""
-        return self.levels[self.level_of(margins)]
+        Its tables are linear in the weights.
+        """
+        counts = Counter(chain.from_iterable(tags))
+        names = tuple(sorted(sorted(counts), key=lambda tag: -counts[tag])[:MOST_TAGS])
+        pairs = _pair_table(names, tags, trees, probabilities, weights)
+        return cls(*_margin_table(margins, weights), names, *pairs)
 
-    @property
-    def levels(self) -> Floats:
-        """The probabilities (bins,) that there are."""
-        return shifted(self.values, self.shift)
+    def number(self, tag: str) -> int:
+        """Of a tag; of an unknown one, T."""
+        return self._numbers.get(tag, len(self.tags))
 
-    def level_of(self, margins: ArrayLike) -> Ints:
-        """Which of them margins (words,) have."""
-        x = np.minimum(np.asarray(margins, np.float64), MOST)
-        return np.minimum(np.searchsorted(self.edges, x), len(self.values) - 1)
+    def arcs(
+        self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]
+    ) -> Arcs:
+        """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
+        first = np.cumsum([0, *map(len, trees)])
+        numbers = np.array([self.number(tag) for tag in chain.from_iterable(tags)], np.int64)
+        heads = np.array(list(chain.from_iterable(trees)), np.int64)
+        flat = np.concatenate([np.zeros(0), *margins])
+        if not len(numbers) == len(heads) == len(flat):
+            raise ValueError(f"{len(numbers)} tags, {len(heads)} heads, {len(flat)} margins")
+        return Arcs(numbers, heads, flat, first)
+
+    def odds(self, arcs: Arcs) -> Floats:
+        """Log-odds (N,) that heads are right."""
+        lengths = np.diff(arcs.first)
+        is_forced = np.isinf(arcs.margins)
+        margins = arcs.margins
+        if self.tags:
+            # A decision without alternative is as sure as the others of its sentence, which led to it. Files
+            # of earlier versions, which know no tags, take it for the surest.
+            begins, sizes = arcs.first[:-1][lengths > 0], lengths[lengths > 0]
+            least = np.minimum.reduceat(margins, begins) if len(begins) else np.zeros(0)
+            margins = np.where(is_forced, np.repeat(least, sizes), margins)
+        places = np.arange(1, len(margins) + 1) - np.repeat(arcs.first[:-1], lengths)
+        is_root = arcs.heads == 0
+        starts = np.repeat(arcs.first[:-1], lengths)
+        head_tags = np.where(is_root, len(self.tags) + 1, arcs.tags[starts + np.maximum(arcs.heads, 1) - 1])
+        far = np.where(is_root, 0, np.minimum(np.abs(places - arcs.heads), FARTHEST))
+        odds = np.interp(margins, self.knots, self.margin_odds)
+        odds += self.forced_odds * is_forced
+        odds += self.pair_odds[arcs.tags, head_tags, (arcs.heads > places).astype(np.int64)]
+        odds += self.length_odds[far]
+        return np.asarray(odds)
+
+    def steps(self, arcs: Arcs) -> Ints:
+        """How probable it is that heads (N,) are right, in whole parts of STEPS, from 1 to STEPS - 1."""
+        odds = np.clip(self.odds(arcs), -20, 20)
+        parts = np.rint(STEPS / (1 + np.exp(-odds))).astype(np.int64)
+        parts[arcs.first[:-1][np.diff(arcs.first) == 1]] = STEPS  # the only word is the root
+        return np.clip(parts, 1, STEPS - 1)
+
+    def __call__(self, arcs: Arcs) -> Floats:
+        """The same, as probabilities (N,)."""
+        return self.steps(arcs) / STEPS
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back."""
         return {
-            PREFIX + "edges": self.edges,
-            PREFIX + "values": self.values,
+            PREFIX + "knots": self.knots,
+            PREFIX + "margins": self.margin_odds,
+            PREFIX + "forced": np.array([self.forced_odds]),
+            PREFIX + "tags": np.frombuffer("\n".join(self.tags).encode(), np.uint8),
+            PREFIX + "pairs": self.pair_odds,
+            PREFIX + "lengths": self.length_odds,
             PREFIX + "shift": np.array([self.shift]),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
         """The calibration whose `arrays` these are; others are ignored. Raises: ModelError, they are not."""
+        if PREFIX + "edges" in arrays:
+            return cls._of_steps(arrays)
+        knots, margins, forced, tags, pairs, lengths, shift = _taken(
+            arrays, "knots", "margins", "forced", "tags", "pairs", "lengths", "shift"
+        )
         try:
-            edges, values, shift = (arrays[PREFIX + name] for name in ("edges", "values", "shift"))
-        except KeyError as error:
-            raise ModelError(f"no calibration: missing {error.args[0]}") from None
+            names = tuple(filter(None, tags.astype(np.uint8).tobytes().decode().split("\n")))
+        except UnicodeDecodeError:
+            raise ModelError("no calibration: its tags are not UTF-8") from None
+        expected = (len(names) + 1, len(names) + 2, 2)
+        if knots.ndim != 1 or not len(knots) or (np.diff(knots) < 0).any() or knots.shape != margins.shape:
+            raise ModelError(f"no calibration: knots of {knots.shape}, margins of {margins.shape}")
+        if (forced.shape, pairs.shape, lengths.shape, shift.shape) != ((1,), expected, (FARTHEST + 1,), (1,)):
+            raise ModelError(f"no calibration: pairs of {pairs.shape}, lengths of {lengths.shape}")
+        return cls(knots, margins, float(forced[0]), names, pairs, lengths, float(shift[0]))
+
+    @classmethod
+    def _of_steps(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
+        """That of a model file of an earlier version, which knew probabilities by margin alone."""
+        edges, values, shift = _taken(arrays, "edges", "values", "shift")
         if edges.ndim != 1 or not len(edges) or edges.shape != values.shape or shift.shape != (1,):
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
-        if not all(np.isfinite(array).all() for array in (edges, values, shift)):
-            raise ModelError("no calibration: not all numbers are finite")
-        return cls(edges, values, float(shift[0]))
+        odds = np.round(log_odds(values) + shift, DECIMALS)
+        return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
 
 
-def isotonic(values: Sequence[float], sizes: Sequence[int]) -> Floats:
-    """The never falling numbers nearest to these, weighted by sizes: pool adjacent violators.
+def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
+    """The arrays of these names. Raises: ModelError, one is missing or holds what is no finite number."""
+    try:
+        found = [arrays[PREFIX + name] for name in names]
+    except KeyError as error:
+        raise ModelError(f"no calibration: missing {error.args[0]}") from None
+    if not all(array.dtype.kind in "fiu" and np.isfinite(array).all() for array in found):
+        raise ModelError("no calibration: not all numbers are finite")
+    return found
 
-    >>> isotonic([0.2, 0.6, 0.4, 0.9], [1, 1, 1, 1]).tolist()
-    [0.2, 0.5, 0.5, 0.9]
+
+def _margin_table(margins: Sequence[Floats], weights: Weights) -> tuple[Floats, Floats, float]:
+    """Knots (K,), the log-odds there (K,), and of decisions without alternative."""
+    x = np.sort(np.concatenate([np.zeros(0), *margins]))
+    x = x[np.isfinite(x)]
+    if not len(x):
+        x = np.zeros(1)
+    places = np.linspace(0, len(x) - 1, min(N_KNOTS, len(x))).astype(np.int64)
+    knots, which = np.unique(x[places], return_index=True)
+    return knots, weights.rank * places[which] / max(1, len(x) - 1), weights.forced
+
+
+def _pair_table(
+    names: tuple[str, ...],
+    tags: Sequence[Sequence[str]],
+    trees: Sequence[Sequence[int]],
+    probabilities: Floats,
+    weights: Weights,
+) -> tuple[Floats, Floats]:
+    """Log-odds of pairs of tags (T + 1, T + 2, 2), and of lengths (FARTHEST + 1,)."""
+    number, n = {tag: k for k, tag in enumerate(names)}, len(names)
+    shape = n + 1, n + 2, 2
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    arcs = ((row, d, h) for row, tree in zip(tags, trees) for d, h in enumerate(tree, 1))
+    for (row, d, h), probability in zip(arcs, probabilities.tolist()):
+        key = number.get(row[d - 1], n), number.get(row[h - 1], n) if h else n + 1, int(h > d)
+        sums[key] += probability
+        counts[key] += 1
+    mean = sums.sum() / max(1.0, counts.sum())
+    of_tag = (sums.sum((1, 2)) + STRENGTH * mean) / (counts.sum((1, 2)) + STRENGTH)
+    of_pair = (sums + STRENGTH * of_tag[:, None, None]) / (counts + STRENGTH)
+    lengths = weights.length * np.log(np.maximum(np.arange(FARTHEST + 1), 1))
+    lengths[0] = weights.root
+    return weights.pair * log_odds(of_pair) + weights.frequency * np.log1p(counts), lengths
+
+
+def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[float, float]:
+    """The a and b >= 0 for which 1 / (1 + exp(-a - b score)) is nearest to probabilities, by Newton's method.
+
+    Nearest is of least cross entropy, with a slight preference for b = 1.
     """
-    blocks: list[tuple[float, int, int]] = []  # mean, size, number of values
-    for value, size in zip(values, sizes):
-        mean, weight, count = float(value), size, 1
-        while blocks and blocks[-1][0] > mean:
-            before, its_weight, its_count = blocks.pop()
-            mean = (mean * weight + before * its_weight) / (weight + its_weight)
-            weight, count = weight + its_weight, count + its_count
-        blocks.append((mean, weight, count))
-    return np.array([mean for mean, _, count in blocks for _ in range(count)])
+    base, slope = 0.0, 1.0
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-np.clip(base + slope * scores, -30, 30)))
+        off, weight = probabilities - p, p * (1 - p) + 1e-9
+        gradient = np.array([off.sum(), (off * scores).sum() - (slope - 1)])
+        cross = (weight * scores).sum()
+        curvature = np.array([[weight.sum() + 1e-6, cross], [cross, (weight * scores**2).sum() + 1]])
+        step = np.clip(np.linalg.solve(curvature, gradient), -2, 2)
+        base, slope = base + float(step[0]), max(0.0, slope + float(step[1]))
+    return base, slope
+
+
+def log_odds(probabilities: ArrayLike) -> Floats:
+    """Of probabilities, in nats."""
+    p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
+    return np.asarray(np.log(p / (1 - p)))
 
 
 def shifted(probabilities: Floats, shift: float) -> Floats:

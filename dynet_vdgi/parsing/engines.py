@@ -161,7 +161,8 @@ class Engines:
         Raises:
             UsageError: the model knows of none.
         """
-        return self._recipe.exact(self._model)
+        found: ArcCrf = self._recipe.exact(self._model)
+        return found
 
     @cached_property
     def calibration(self) -> Calibration:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from dynet_vdgi import progress
 from dynet_vdgi.data import conllu_blocks, files
+from dynet_vdgi.names import count
 from dynet_vdgi.parsing.stream import Stream
 
 logger = logging.getLogger("dynet_vdgi")
@@ -28,9 +29,9 @@ def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
             bar.update(parsed.n_sentences)
     elapsed = max(time.perf_counter() - start, 1e-9)
     logger.info(
-        "%d sentences, %d words parsed in %.1f s (%.0f words/s)",
-        n_sentences,
-        n_words,
+        "%s, %s parsed in %.1f s (%.0f words/s)",
+        count(n_sentences, "sentence"),
+        count(n_words, "word"),
         elapsed,
         n_words / elapsed,
     )

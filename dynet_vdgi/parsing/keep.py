@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
 
@@ -70,26 +71,13 @@ def conflict(heads: Sequence[int]) -> str | None:
     roots = [str(d) for d, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1:
         return f"the words {', '.join(roots)} are roots, and there can be only one"
-    circle = _circle(heads)
-    if circle:
+    if circle := cycle(heads):
         return f"the words {', '.join(map(str, circle))} form a circle"
     crossing = _crossing(heads)
     if crossing:
         (a, b), (c, d) = crossing
         return f"the arcs {_shown(a, b)} and {_shown(c, d)} cross"
     return None if _is_possible(heads) else f"there is no projective tree with {_culprit(heads)}"
-
-
-def _circle(heads: Sequence[int]) -> list[int]:
-    """The words of a circle, ascending; empty: there is none."""
-    for start in range(1, len(heads) + 1):
-        path, word = [start], heads[start - 1]
-        while word > 0 and word not in path:
-            path.append(word)
-            word = heads[word - 1]
-        if word > 0:
-            return sorted(path[path.index(word) :])
-    return []
 
 
 def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] | None:

@@ -92,5 +92,5 @@ def _relations(
     if labels is None:
         return [None] * len(text)
     labeller = ModelLabeller(parser.model, labels)
-    verb_final = labeller.verb_final_in(sentence.upos or sentence.tags for sentence in text)
-    return labeller.relations(text, heads, verb_final)
+    verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in text)
+    return labeller.relations(text, heads, verb_order)

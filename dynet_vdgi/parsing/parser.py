@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.punctuation import (
     heads_without,
@@ -22,7 +23,7 @@ from dynet_vdgi.data.punctuation import (
     without_punctuation,
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
-from dynet_vdgi.errors import ModelError, UsageError, VdgiError
+from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.model_file import load as load_model_file
@@ -30,6 +31,7 @@ from dynet_vdgi.model_file import save as save_model_file
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.description import everything, in_short
 from dynet_vdgi.parsing.engines import Engine, Engines
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.relations import ModelLabeller
@@ -106,6 +108,14 @@ class Parser:
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with how many words had them so far."""
 
+    def __repr__(self) -> str:
+        return f"<Parser: {in_short(self.model)}>"
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """How the model was made, and what it knows: what `vdgi info --json` prints."""
+        return everything(self.model)
+
     @property
     def draws_trees(self) -> bool:
         """If trees are drawn from a neural model."""
@@ -131,25 +141,37 @@ class Parser:
         self._engines.linear.make_ready()
         self._labeller.make_ready()
 
-    def __call__(self, words: Sequence[str], tags: Sequence[str]) -> Sentence:
-        """One sentence with its heads and relations. Raises: as `parse`."""
-        sentence = Sentence(tuple(words), tuple(tags))
-        return self._labeller.labelled([sentence], [self.parse(words, tags)])[0]
+    def __call__(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str],
+        *,
+        feats: Sequence[str] = (),
+        lemmas: Sequence[str] = (),
+        xpos: Sequence[str] = (),
+    ) -> Sentence:
+        """One sentence with its heads and relations. Arguments and errors: as of `parse`."""
+        sentence = self._sentence(words, tags, feats, lemmas, xpos)
+        return self._labeller.labelled([sentence], [self.parse_all([sentence])[0].heads])[0]
 
-    def pipe(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    def pipe(self, sentences: Sentences) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
+
+        A path means the sentences of that file, with tags from the column of the model's tags.
 
         They are parsed a window at a time, since many at once are several times faster than one by one; not
         more than a window of them is held in memory. Where universal tags are lacking (a model of XPOS tags
         may do without) there are no relations.
         """
-        windows = iter(sentences)
-        verb_final = None
-        while window := list(islice(windows, PIPE_WINDOW)):
-            if verb_final is None:
-                verb_final = self._labeller.verb_final_in(s.upos or s.tags for s in window)
+        return self._piped(iter(self._given(sentences)))
+
+    def _piped(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+        verb_order = None
+        while window := list(islice(sentences, PIPE_WINDOW)):
+            if verb_order is None:
+                verb_order = self._labeller.verb_order_in(s.upos or s.tags for s in window)
             heads = [parse.heads for parse in self.parse_all(window)]
-            yield from self._labeller.labelled(window, heads, verb_final)
+            yield from self._labeller.labelled(window, heads, verb_order)
 
     @cached_property
     def _labeller(self) -> ModelLabeller:
@@ -159,32 +181,81 @@ class Parser:
         """Writes the model file, which `load` reads; one that is there is replaced when it is complete."""
         save_model_file(path, self.model)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str]) -> tuple[int, ...]:
+    def parse(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str],
+        *,
+        feats: Sequence[str] = (),
+        lemmas: Sequence[str] = (),
+        xpos: Sequence[str] = (),
+    ) -> tuple[int, ...]:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
 
-        With a model of XPOS tags (`model.settings.data.tags`) nothing here tells what is punctuation: leave
-        it out, or give `parse_all` what `conllu.read(path, tags="xpos")` gives.
+        Give what the training text had, because the parser looks at it; else its trees are others than those
+        of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and universal ones
+        as `tags`, to tell what is punctuation; or XPOS tags as `tags`, of a sentence without punctuation.
+
+        Args:
+            words: the forms (n,).
+            tags: their part-of-speech tags (n,).
+            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: nothing known.
+            lemmas: their lemmas (n,), likewise.
+            xpos: their language-specific tags (n,), likewise.
 
         Raises:
-            VdgiError: as many words as tags are needed, and at least one.
+            UsageError: there is no word, not each has an entry in every column, or one is no text.
         """
+        return self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
+
+    def _sentence(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str],
+        feats: Sequence[str],
+        lemmas: Sequence[str],
+        xpos: Sequence[str],
+    ) -> Sentence:
+        """The sentence of these columns. Raises: UsageError, as `parse`."""
+        columns = {"words": words, "tags": tags, "feats": feats, "lemmas": lemmas, "xpos": xpos}
+        for name, column in columns.items():
+            if isinstance(column, str):
+                raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
+            for entry in column:
+                if not isinstance(entry, str) or not entry:
+                    raise UsageError(f"{name}: {entry!r} is no text; '_' stands for nothing known")
         if len(words) != len(tags) or not words:
             numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
-            raise VdgiError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-        return self.parse_all([Sentence(tuple(words), tuple(tags))])[0].heads
+            raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
+        for name, column in columns.items():
+            if column and len(column) != len(words):
+                entries = count(len(column), "entry", "entries")
+                raise UsageError(f"{name}: {entries} for {count(len(words), 'word')}")
+        sentence = Sentence(
+            tuple(words), tuple(tags), feats=tuple(feats), lemmas=tuple(lemmas), xpos=tuple(xpos)
+        )
+        if xpos and self.model.settings.data.tags == "xpos":
+            return replace(sentence, tags=sentence.xpos, upos=sentence.tags)
+        return sentence
 
-    def parse_all(self, sentences: Sequence[Sentence], how: How = GREEDY) -> list[Parse]:
+    def _given(self, sentences: Sentences) -> Iterable[Sentence]:
+        """The sentences of a file, or those given. Raises: UsageError, they are no sentences."""
+        return sentences_of(sentences, tags=self.model.settings.data.tags)
+
+    def parse_all(self, sentences: Sentences, how: How = GREEDY) -> list[Parse]:
         """The tree of each sentence; many at once are parsed several times faster than one by one.
 
         Raises:
             KeepError: no projective tree contains the heads that are to be kept.
-            UsageError: as `check`.
+            UsageError: as `check`; also for what is neither a file nor sentences.
         """
+        _check_kind("how", how, How)
+        sentences = list(self._given(sentences))
         bare, positions = self._bare(sentences, how)
         if how == GREEDY:
             trees = self._engines.linear.parse(bare)
             return [
-                Parse(restore_punctuation(heads, places, len(sentence)))
+                Parse(restore_punctuation(heads, places, sentence.forms))
                 for sentence, places, heads in zip(sentences, positions, trees)
             ]
         if how.keep_heads:
@@ -192,20 +263,20 @@ class Parser:
                 if reason := self.conflict(sentence):
                     raise KeepError(reason)
         found = self._found(bare, how)
-        sure = self._probabilities([margins for _, margins in found]) if how.confidence else None
+        sure = self._probabilities(bare, found) if how.confidence else None
         return [
             self._parsed(sentence, tree, places, sure, how)
             for sentence, (tree, _), places in zip(sentences, found, positions)
         ]
 
-    def confidences(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Parse]:
+    def confidences(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
         """The tree of each sentence, with the `confidence` of its heads.
 
         Raises: UsageError, the model cannot say how sure it is; KeepError, as `parse_all`.
         """
         return self.parse_all(sentences, How(confidence=True, keep_heads=keep_heads))
 
-    def exact(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Parse]:
+    def exact(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
         """The trees of which most heads are expected to be right under the model's distribution, see `How`.
 
         Raises: UsageError, the model has none; KeepError, as `parse_all`.
@@ -223,26 +294,27 @@ class Parser:
         return keep.conflict(heads)
 
     def check(self, how: How = GREEDY, sampling: Sampling | None = None) -> None:
-        """Raises: UsageError, the model cannot do this."""
+        """Raises: UsageError, the model cannot do this, or it is not said by a `How` and a `Sampling`."""
+        _check_kind("how", how, How)
+        if sampling is not None:
+            _check_kind("sampling", sampling, Sampling)
         if how.confidence:
             _ = self._engines.calibration
         if how.exact:
             _ = self._engines.exact
         if how.keep_heads and self.draws_trees:
             raise UsageError(
-                "a neural model cannot keep given heads: train a perceptron, as --preset best does"
+                "a neural model cannot keep given heads: train a perceptron, as the preset best does"
             )
         if sampling is not None and not self.draws_trees:
             if not sampling.n_best:
                 raise UsageError(
-                    "this model is a perceptron, which draws no trees: --probs and --mbr need a neural "
-                    "model; --confidence, --exact and --nbest do not"
+                    "this model is a perceptron, which draws no trees: probabilities of sampled trees and "
+                    "MBR need a neural model; confidence, exact trees and n-best lists do not"
                 )
             _ = self._engines.exact
 
-    def sample_all(
-        self, sentences: Sequence[Sentence], sampling: Sampling, stream: int = 0
-    ) -> list[list[Parse]]:
+    def sample_all(self, sentences: Sentences, sampling: Sampling, stream: int = 0) -> list[list[Parse]]:
         """Trees of each sentence, best first, with their probabilities.
 
         One tree a sentence, or up to `n_best`. The probabilities of a neural model are estimated from
@@ -250,9 +322,11 @@ class Parser:
         give n-best lists only, of the distribution of `How.exact`.
 
         Raises:
-            UsageError: as `check`.
+            UsageError: as `check`; also for what is neither a file nor sentences.
         """
+        _check_kind("sampling", sampling, Sampling)
         self.check(sampling=sampling)
+        sentences = list(self._given(sentences))
         bare, positions = self._bare(sentences, GREEDY)
         neural = self._engines.neural
         if neural is None:
@@ -261,7 +335,7 @@ class Parser:
         samples = neural.draw(bare, sampling.n_samples, rng)
         greedy = [()] * len(bare) if sampling.mbr or sampling.n_best else neural.parse(bare)
         return [
-            _sampled(len(sentence), places, drawn, heads, sampling)
+            _sampled(sentence.forms, places, drawn, heads, sampling)
             for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy)
         ]
 
@@ -306,15 +380,19 @@ class Parser:
         given = sentence.heads if how.keep_heads else None
         return keep.complete(self._engines.exact.scores(sentence), given or (FREE,) * len(sentence))
 
-    def _probabilities(self, margins: Sequence[Floats]) -> Iterator[float]:
+    def _probabilities(
+        self, bare: Sequence[Sentence], found: Sequence[tuple[Tree, Floats]]
+    ) -> Iterator[float]:
         """How probable it is that heads are right, of the words of all sentences one after the other."""
-        return iter(self._engines.calibration(np.concatenate([np.zeros(0), *margins])).tolist())
+        calibration, trees = self._engines.calibration, [tree for tree, _ in found]
+        arcs = calibration.arcs([s.tags for s in bare], trees, [margins for _, margins in found])
+        return iter(calibration(arcs).tolist())
 
     def _parsed(
         self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
     ) -> Parse:
         """The tree of a whole sentence; takes the probabilities of its words."""
-        heads = restore_punctuation(tree, places, len(sentence))
+        heads = restore_punctuation(tree, places, sentence.forms)
         given = sentence.heads if how.keep_heads else None
         if given:
             heads = keep.nearest(heads, given)
@@ -337,31 +415,43 @@ class Parser:
             sure: list[float | None] = [None] * len(sentence)
             for k, place in enumerate(places):
                 sure[place - 1] = float(arcs[tree[k], k])
-            heads = restore_punctuation(tree, places, len(sentence))
+            heads = restore_punctuation(tree, places, sentence.forms)
             result.append(Parse(heads, tuple(sure), math.exp(score - log_z)))
         return result
 
 
+def _check_kind(name: str, value: object, kind: type) -> None:
+    """Raises: UsageError, the argument is something else."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name}={value!r}: a {kind.__name__} is expected, such as {kind()!r}")
+
+
 def _sampled(
-    n_words: int, places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
+    forms: Sequence[str], places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
 ) -> list[Parse]:
-    """The trees that were asked for, of a sentence of so many words, given samples of its kept ones."""
+    """The trees that were asked for, of a sentence with these forms, given samples of its kept words."""
     times = Counter(map(tuple, drawn.heads.tolist()))
     if sampling.n_best:
         trees = _ranked(times, drawn)[: sampling.n_best]
     else:
         trees = [_most_probable_heads(drawn.heads) if sampling.mbr else greedy]
-    full = {tree: restore_punctuation(tree, places, n_words) for tree in {*times, *trees}}
+    full = {tree: restore_punctuation(tree, places, forms) for tree in {*times, *trees}}
     all_heads = np.array([full[tree] for tree in times])
     weights = np.array(list(times.values())) / sampling.n_samples
     return [
         Parse(
             full[tree],
-            tuple((weights @ (all_heads == np.array(full[tree]))).tolist()),
+            _of_kept(weights @ (all_heads == np.array(full[tree])), places),
             times[tree] / sampling.n_samples,
         )
         for tree in trees
     ]
+
+
+def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
+    """What is said of a sentence's words (n,), but of what the protocol removes."""
+    kept = set(places)
+    return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
 
 
 def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,10 @@ from dynet_vdgi.data.columns import (
     restored,
     with_trees,
 )
-from dynet_vdgi.labels.label_table import LABELS, OTHERWISE
+from dynet_vdgi.data.punctuation import FAMILIES
+from dynet_vdgi.labels.inventory import OTHER_LABEL, ROOT_LABEL
+from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.parsing.confidence import STEPS, Arcs
 from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
 from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
@@ -42,8 +46,11 @@ Ints = NDArray[np.int64]
 
 NOTE = "HeadConf"
 
-_NAMES = Names(LABELS)
-_ROOT, _OTHER = LABELS.index("root"), LABELS.index(OTHERWISE)
+
+@cache
+def _notes() -> Names:
+    """A note for each confidence there is."""
+    return Names([f"{NOTE}={step / STEPS:.4f}" for step in range(STEPS)])
 
 
 class QuickParsed(NamedTuple):
@@ -64,7 +71,9 @@ class QuickParser:
         self._parser, self._engine, self._labeller = parser, engine, labeller
         data = parser.model.settings.data
         self._ignored = data.ignore
+        self._names = Names(LABELS if labeller is None else labeller.names)
         self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
+        self._marks = Texts(FORM)  # of words that the protocol removes
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
         self._codes = self._atoms = None
         if isinstance(engine, WordEngine):
@@ -78,16 +87,16 @@ class QuickParser:
         """Whether this kind of parser can be asked for such trees here."""
         return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
-    def parse(self, text: bytes, how: How, verb_final: bool | None) -> QuickParsed | None:
+    def parse(self, text: bytes, how: How, verb_order: int | None) -> QuickParsed | None:
         """The parsed text of some whole sentences; None: it may be odd."""
         columns = columns_of(text)
         if columns is None or (how.confidence and has_notes(columns, NOTE)):
             return None
         with self._lock:
             types = self._types.numbers(columns)
-            return None if types is None else self._parsed(columns, types, how, verb_final)
+            return None if types is None else self._parsed(columns, types, how, verb_order)
 
-    def _parsed(self, columns: Columns, types: Ints, how: How, verb_final: bool | None) -> QuickParsed:
+    def _parsed(self, columns: Columns, types: Ints, how: How, verb_order: int | None) -> QuickParsed:
         is_removed = self._types.are_tagged(self._parser.protocol.removed_tags)[types]
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])
@@ -95,15 +104,18 @@ class QuickParser:
         bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
         notes, known = np.zeros(0, np.int64), Names(())
         if how.confidence:
-            calibration = self._parser.calibration
-            known = Names([f"{NOTE}={sure:.2f}" for sure in calibration.levels.tolist()])
+            known, calibration = _notes(), self._parser.calibration
+            tags = self._types.table("calibration", lambda row: calibration.number(row.tag), np.int64)
             notes = np.full(len(types), -1)
-            notes[kept] = calibration.level_of(margins)
-        heads = restored(bare, is_removed, columns.first)
-        relations = np.where(heads == 0, _ROOT, _OTHER)
+            notes[kept] = calibration.steps(Arcs(tags[types[kept]], bare, margins, first))
+        marks, families = np.flatnonzero(is_removed), np.zeros(len(types), np.int64)
+        numbers = self._marks.numbers(columns, marks)
+        families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
+        heads = restored(bare, is_removed, families, columns.first)
+        relations = np.where(heads == 0, ROOT_LABEL, OTHER_LABEL)
         if self._labeller is not None:
-            relations = self._relations(columns, types, heads, verb_final)
-        content = with_trees(columns, heads, relations, _NAMES, notes, known)
+            relations = self._relations(columns, types, heads, verb_order)
+        content = with_trees(columns, heads, relations, self._names, notes, known)
         return QuickParsed(content, len(columns.first) - 1, len(types), self._unknown(types[kept]))
 
     def _unknown(self, kept: Ints) -> Counter[str]:
@@ -129,10 +141,10 @@ class QuickParser:
             return self._engine.model.packed_with_margins(symbols, first)
         return self._engine.model.packed(symbols, first), np.zeros(0)
 
-    def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_final: bool | None) -> Ints:
-        """The relations (N,), by number in LABELS."""
+    def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_order: int | None) -> Ints:
+        """The relations (N,), by number in the labeller's names."""
         assert self._labeller is not None
-        where = heads, columns.first, verb_final
+        where = heads, columns.first, verb_order
         if self._labeller.sees_forms:
             return self._labeller.labels(self._words, self._word, self._words.numbers(columns), *where)
         return self._labeller.labels(self._types, self._tags, types, *where)

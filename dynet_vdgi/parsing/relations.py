@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.grammar.rules import Grouped, Table
+from dynet_vdgi.grammar.rules import Grouped, Table, load_rules
+from dynet_vdgi.grammar.statistics import VERB_INITIAL, Measure, Text, VerbOrder, levels
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word
 from dynet_vdgi.model_file import ModelFile
 
 FEWEST, LOOKED_AT = 20, 500
-"""Sentences at the beginning of a text that can show whether verbs end its sentences: at least, at most."""
+"""Sentences at the beginning of a text that can show where its verbs stand: at least, at most."""
 
 _VERBS_END = Table(verb_final=Grouped(0.7, (("VERB", "AUX"),)))
 
@@ -40,8 +43,8 @@ class ModelLabeller:
         self.columns = ("feats", "lemmas") if is_taught else ("feats",)
         """What it looks at of sentences, besides forms and tags."""
         self._tags_are_universal = model.settings.data.tags == "upos"
-        self.verb_final = known_verb_final(model)
-        """Whether verbs end the sentences of the text that was learnt from; None: it is not known."""
+        self.verb_order = known_verb_order(model)
+        """Where the verbs of the text that was learnt from stand; None: it is not known."""
 
     def make_ready(self) -> None:
         """Compiles what labelling needs, or loads it."""
@@ -51,11 +54,11 @@ class ModelLabeller:
         self,
         sentences: Sequence[Sentence],
         heads: Sequence[Sequence[int]],
-        verb_final: bool | None = None,
+        verb_order: int | None = None,
     ) -> list[Relations | None]:
         """The relations of each sentence under these heads; None of one that lacks universal tags.
 
-        `verb_final`: whether verbs end this text's sentences; None: as the model knows it, else not.
+        `verb_order`: of this text; None: as the model knows it, else neither final nor initial.
         """
         found: list[Relations | None] = [None] * len(sentences)
         tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
@@ -63,11 +66,16 @@ class ModelLabeller:
             [sentences[k].ignoring(self._ignored) for k in tagged],
             [heads[k] for k in tagged],
             sees_punctuation="punctuation" not in self._ignored,
-            verb_final=self.verb_final if verb_final is None else verb_final,
+            verb_order=self.verb_order if verb_order is None else verb_order,
         )
         for k, relations in zip(tagged, rows):
             found[k] = relations
         return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What may be written, by number."""
+        return self._labeller.names
 
     @property
     def sees_forms(self) -> bool:
@@ -81,14 +89,14 @@ class ModelLabeller:
         ids: Ints,
         heads: Ints,
         first: Ints,
-        verb_final: bool | None,
+        verb_order: int | None,
     ) -> Ints:
         """As `Labeller.labels`, of words as the model may see them, by their numbers in a source."""
         kinds = self._labeller.kinds_of(source, word_of, self.sees_forms)
         return self._labeller.labels(
             *(kinds, ids, heads, first),
             sees_punctuation="punctuation" not in self._ignored,
-            verb_final=self.verb_final if verb_final is None else verb_final,
+            verb_order=self.verb_order if verb_order is None else verb_order,
         )
 
     def _has_tags(self, sentence: Sentence) -> bool:
@@ -99,37 +107,55 @@ class ModelLabeller:
         self,
         sentences: Sequence[Sentence],
         heads: Sequence[tuple[int, ...]],
-        verb_final: bool | None = None,
+        verb_order: int | None = None,
     ) -> list[Sentence]:
         """The sentences with these heads and their relations, if they have universal tags."""
-        found = self.relations(sentences, heads, verb_final)
+        found = self.relations(sentences, heads, verb_order)
         return [
             replace(sentence, heads=tree, deprels=relations or ())
             for sentence, tree, relations in zip(sentences, heads, found)
         ]
 
-    def verb_final_in(self, tagged: Iterable[Sequence[str]]) -> bool:
-        """Whether verbs end sentences in a text of these tags: as the model knows, else as it begins."""
-        if self.verb_final is not None:
-            return self.verb_final
-        bare = ([tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT))
+    def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
+        """Where verbs stand in a text of these tags: as the model knows, else as the text begins."""
+        if self.verb_order is not None:
+            return self.verb_order
+        bare = [[tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT)]
         order = Statistics.measure(bare, _VERBS_END)
-        return order.is_verb_final and order.sentences >= FEWEST
+        if order.sentences < FEWEST:
+            return VerbOrder.OTHER
+        views: Any = [_Tags(len(tags), tags) for tags in bare if tags]
+        measures = levels(_measures(), views)
+        return Text(order, measures).verb_order
 
 
-def known_verb_final(model: ModelFile) -> bool | None:
-    """Whether verbs end the sentences of the text that the model has learnt from; None: it does not know.
+class _Tags(NamedTuple):
+    """Of a sentence what the measures of the order of verbs ask for."""
+
+    n: int
+    tags: Sequence[str]
+
+
+@cache
+def _measures() -> list[Measure]:
+    """How the table `best` measures whether clauses begin with their verbs."""
+    table = load_rules(rules_path("best")).table
+    return [measure for measure in table.measures if measure.name == VERB_INITIAL] if table else []
+
+
+def known_verb_order(model: ModelFile) -> int | None:
+    """Where the verbs of the text stand that the model has learnt from; None: it does not know.
 
     A model of several languages does not, as nothing says which one a text is in.
     """
     if len(model.provenance.languages) > 1:
         return None
     if PREFIX + "shape" in model.parameters:
-        return bool(model.parameters[PREFIX + "shape"][-1])
+        return int(model.parameters[PREFIX + "shape"][-1])
     table = model.rules.table
     if model.symbols is None or table is None or table.verb_final is None:
         return None
-    return bool(model.symbols["text"]["order"]["is_verb_final"])
+    return Text.from_json(model.symbols["text"]).verb_order
 
 
 def tags_of(lines: Iterable[str]) -> list[str]:

@@ -26,7 +26,7 @@ def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations |
         given = zip(sentence.heads, sentence.deprels, found)
         deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
     if parse.confidence is not None:
-        notes = ["" if sure is None else f"HeadConf={sure:.2f}" for sure in parse.confidence]
+        notes = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence]
         sentence = with_notes(sentence, (), notes, replaced="HeadConf")
     return render(sentence, parse.heads, deprels)
 

@@ -63,7 +63,7 @@ class Wanted(NamedTuple):
 
     how: How
     sampling: Sampling | None  # instead of that tree
-    verb_final: bool | None = None  # whether verbs end the text's sentences, for relations; None: not known
+    verb_order: int | None = None  # of the text, for relations; None: not known
 
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
@@ -233,7 +233,7 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._wanted = self._wanted._replace(verb_final=None)
+        self._wanted = self._wanted._replace(verb_order=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
             self.n_unfilled += len(parsed.unfilled)
@@ -275,11 +275,11 @@ class Stream:
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
         """The windows; the first one tells of the text what the labels ask if the model does not know."""
         for window in stream:
-            if self._engine.labeller is not None and self._wanted.verb_final is None:
-                found = self._engine.labeller.verb_final_in(
+            if self._engine.labeller is not None and self._wanted.verb_order is None:
+                found = self._engine.labeller.verb_order_in(
                     tags_of(block.lines) for block in _blocks_of(window)
                 )
-                self._wanted = self._wanted._replace(verb_final=found)
+                self._wanted = self._wanted._replace(verb_order=found)
             yield window
 
     def _result(self, pending: deque[Underway]) -> list[Parsed]:
@@ -306,7 +306,7 @@ def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbere
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
     if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.content))):
-        found = quick.parse(window.content, wanted.how, wanted.verb_final)
+        found = quick.parse(window.content, wanted.how, wanted.verb_order)
         if found is not None:
             return Parsed(*found, fault=None)
     return _parse_blocks(engine, wanted, _blocks_of(window), number)
@@ -392,7 +392,7 @@ def _relations(
     if engine.labeller is None:
         return [None] * len(parsed)
     sentences, heads = [sentence for sentence, _ in parsed], [parse.heads for _, parse in parsed]
-    return engine.labeller.relations(sentences, heads, wanted.verb_final)
+    return engine.labeller.relations(sentences, heads, wanted.verb_order)
 
 
 def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:

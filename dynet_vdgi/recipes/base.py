@@ -21,7 +21,6 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import Reading
-from dynet_vdgi.registry import RECIPES
 from dynet_vdgi.runlog import RunLog
 
 if TYPE_CHECKING:
@@ -151,8 +150,3 @@ def check_ignored(settings: Settings, *, has_effect: bool) -> None:
             "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
             "tags; leave it out, or set rules=best, for example"
         )
-
-
-def recipe_of(model: ModelFile) -> Recipe[Settings, Material]:
-    """The recipe that a model was made by."""
-    return RECIPES.named(model.settings.recipe)

@@ -32,6 +32,7 @@ from dynet_vdgi.recipes.reading import Reading
 from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.recipes.tree_checks import tell_of_tags
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import DmvSettings
@@ -194,7 +195,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
         check_ignored(settings, has_effect=True)
         every = [*(sentence for text in texts.values() for sentence in text), *trees]
         vocabulary = build_vocabulary(every, lexicalised=False)
-        material = TreesMaterial(texts, vocabulary, rules, trees, dev, facts, treebanks)
+        tell_of_tags(trees, texts)
+        relation = reading.punctuation.relation
+        material = TreesMaterial(texts, vocabulary, rules, trees, dev, facts, relation, treebanks)
         return Prepared(settings, material, reading, {})
 
     def learn(self, prepared: FewTreesPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
@@ -235,7 +238,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
                 **learner.student.arrays(),
                 **learner.crf.arrays(),
                 **calibration,
-                **label_arrays(material.trees, base),
+                **label_arrays(material.trees, base, material.punctuation),
             },
             text=base.text.to_json(),
         )

@@ -26,6 +26,7 @@ from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace, check_ignored, 
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import Reading
 from dynet_vdgi.recipes.teaching import teach
+from dynet_vdgi.recipes.tree_checks import tell_of_tags
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -83,7 +84,11 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
         by_table = (settings.teacher.teaches or settings.sums_potentials) and has_table
         reads_forms = settings.parser.word_dim or settings.teacher.reads_forms
         check_ignored(settings, has_effect=by_table or bool(reads_forms and "forms" in settings.data.ignore))
-        material = NeuralMaterial(texts, vocabulary, rules, trees, dev, facts, vectors, start)
+        tell_of_tags(trees, texts)
+        relation = reading.punctuation.relation
+        material = NeuralMaterial(
+            texts, vocabulary, rules, trees, dev, facts, relation, vectors=vectors, start=start
+        )
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Prepared(settings, material, reading, files)

@@ -12,6 +12,8 @@ from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.names import count
+from dynet_vdgi.recipes import tree_checks
 from dynet_vdgi.recipes.given import Given, Inputs
 
 logger = logging.getLogger("dynet_vdgi")
@@ -27,6 +29,7 @@ class Reading:
     data: DataSettings
     dropped: list[str] = field(default_factory=list)
     gold_trees: list[str] = field(default_factory=list)
+    punctuation: tree_checks.Punctuation = field(default_factory=tree_checks.Punctuation)
 
     def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
         """The sentences of each text, of two words and more, since shorter ones have one derivation."""
@@ -47,8 +50,11 @@ class Reading:
         """Gold trees, projective ones, since only they have derivations."""
         if not given:
             return []
-        part = self._read(given, self.data.max_len, min_len=2, role="tree", is_gold=True)
+        part = self._read(
+            given, self.data.max_len, min_len=2, role="tree", is_gold=True, marks=self.punctuation
+        )
         self.dropped += map(str, part.dropped)
+        tree_checks.tell_of_relations(part.sentences)
         return part.sentences
 
     def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
@@ -56,15 +62,16 @@ class Reading:
 
         Raises: DataError, no sentence has a head.
         """
-        found = self._read(given, longest, min_len=2, role="tree", heads="partial")
+        found = self._read(given, longest, min_len=2, role="tree", heads="partial", marks=self.punctuation)
         has_tree = [set(s.heads or ()) - {FREE} != set() for s in found.sentences]
         trees = [s for s, has in zip(found.sentences, has_tree) if has]
         treeless = [s for s, has in zip(found.sentences, has_tree) if not has]
         n_free = sum((tree.heads or ()).count(FREE) for tree in trees)
         if n_free:
-            logger.info("  %d words of these trees have no head: it is not learnt from", n_free)
+            words = count(n_free, "word of these trees has", "words of these trees have")
+            logger.info("  %s no head: nothing is learnt from that", words)
         if treeless:
-            logger.info("  %d sentences have no tree", len(treeless))
+            logger.info("  %s no tree", count(len(treeless), "sentence has", "sentences have"))
         if not trees:
             raise DataError(
                 str(given),
@@ -73,6 +80,7 @@ class Reading:
                 "give heads to some, or name the file with --train",
             )
         self.dropped += map(str, found.dropped)
+        tree_checks.tell_of_relations(trees)
         return trees, treeless
 
     def other_language(self, given: Given, label: str) -> list[Sentence]:
@@ -93,22 +101,23 @@ class Reading:
         heads: conllu.Heads = "optional",
         is_gold: bool = False,
         is_lean: bool = False,
+        marks: tree_checks.Punctuation | None = None,
     ) -> treebank.Prepared:
         """What protocol and lengths leave of the sentences; says what was dropped.
 
-        `is_gold`: projective only. `is_lean`: see `_sharing`.
+        `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts what is removed.
         """
         protocol = protocol_named(self.data.protocol)
         if is_gold:
             protocol, heads = replace(protocol, projective_only=True), "required"
         read = treebank.with_few_tags(given.read(self.data.tags, heads, is_lean=is_lean))
-        sentences = progress.over(read, "sentences")
+        sentences = progress.over(marks.over(read) if marks else read, "sentences")
         shared = _sharing(sentences, is_lean=is_lean, with_heads=protocol.projective_only)
         prepared = treebank.prepare(shared, protocol, max_len, min_len)
         if ignored := self.data.ignore:
             prepared = replace(prepared, sentences=[s.ignoring(ignored) for s in prepared.sentences])
-        n_sentences, n_words = len(prepared.sentences), prepared.n_words
-        logger.info("%s: %d sentences, %d words (protocol %s)", role, n_sentences, n_words, protocol.name)
+        amount = f"{count(len(prepared.sentences), 'sentence')}, {count(prepared.n_words, 'word')}"
+        logger.info("%s: %s (protocol %s)", role, amount, protocol.name)
         for dropped in prepared.dropped:
             logger.info("  dropped %s", dropped)
         for note in prepared.notes:

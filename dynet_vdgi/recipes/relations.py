@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.statistics import VerbOrder
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 
 
-def label_arrays(trees: Sequence[Sentence], prior: Prior | None) -> dict[str, NDArray[Any]]:
-    """What is learnt about relations from trees, for a model file."""
-    verb_final = prior is not None and prior.statistics.is_verb_final
-    return Labeller(load_labels()).fit(trees, verb_final=verb_final).arrays()
+def label_arrays(
+    trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct"
+) -> dict[str, NDArray[Any]]:
+    """What is learnt about relations from trees, for a model file; punctuation has one relation there."""
+    verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
+    labeller = Labeller(load_labels())
+    return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()

@@ -17,6 +17,7 @@ from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
 from dynet_vdgi.locks import TakenError, locked_folder
 from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.names import count
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.presets import in_recipe, refuse
 from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace
@@ -142,8 +143,8 @@ def _warn(prepared: AnyPrepared, idle: dict[str, str]) -> None:
     material = prepared.material
     n_sentences = len(material.sentences) + len(material.trees)
     if n_sentences < FEW:
-        message = "only %d sentences to learn from: expect a poor parser; a few hundred make a fair one"
-        logger.warning(message, n_sentences)
+        message = "only %s to learn from: expect a poor parser; a few hundred make a fair one"
+        logger.warning(message, count(n_sentences, "sentence"))
     if "rules" in idle:
         return
     counts = Counter(tag for s in material.sentences or material.trees for tag in s.tags)

@@ -97,7 +97,7 @@ class FewTrees:
     def _calibrate(self, sentences: Sequence[Sentence], marginals: Sequence[Floats], shift: float) -> None:
         found = self.student.predict_with_margins(sentences)
         parses = [(tree.heads or (), margins) for tree, margins in found]
-        self.calibration = Calibration.of_parses(parses, marginals, shift)
+        self.calibration = Calibration.fit([s.tags for s in sentences], parses, marginals, shift)
 
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the most expected heads for FREE words.
@@ -138,7 +138,10 @@ class FewTrees:
         if self.calibration is None:
             raise VdgiError("confidence needs text that the parser was trained on")
         found = self.student.predict_with_margins(sentences)
-        return [(tree, self.calibration(margins)) for tree, margins in found]
+        trees, margins = [tree.heads or () for tree, _ in found], [row for _, row in found]
+        sure = self.calibration(self.calibration.arcs([s.tags for s in sentences], trees, margins))
+        rows = np.split(sure, np.cumsum([len(tree) for tree in trees])[:-1])
+        return [(tree, row) for (tree, _), row in zip(found, rows)]
 
 
 def _amount(tree: Sentence) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 
 from dynet_vdgi.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
@@ -15,6 +16,7 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.model_archive import Arrays
 from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.model_file import save as save_model
+from dynet_vdgi.names import count
 from dynet_vdgi.parsing.engines import Engine, SymbolEngine
 from dynet_vdgi.recipes.base import (
     CALIBRATION_SENTENCES,
@@ -29,6 +31,7 @@ from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import Reading
 from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.recipes.tree_checks import tell_of_tags
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -58,7 +61,7 @@ class Taught(Recipe[TaughtSettings, Material]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
-        """Gold trees are worth more to few-trees, whose teacher is a DMV too, than among a teacher's trees."""
+        """Gold trees are worth more to few-trees, whose teacher is also a DMV, than beside taught trees."""
         has_trees = bool(inputs.trees or inputs.treebanks)
         return "few-trees" if has_trees and isinstance(settings.teacher, DmvSettings) else ""
 
@@ -92,7 +95,11 @@ class Taught(Recipe[TaughtSettings, Material]):
             settings,
             has_effect=by_table or (settings.teacher.reads_forms and "forms" in settings.data.ignore),
         )
-        return Prepared(settings, Material(texts, vocabulary, rules, trees, dev, facts), reading, {})
+        tell_of_tags(trees, texts)
+        relation = reading.punctuation.relation
+        return Prepared(
+            settings, Material(texts, vocabulary, rules, trees, dev, facts, relation), reading, {}
+        )
 
     def learn(
         self, prepared: Prepared[TaughtSettings, Material], provenance: Provenance, place: Workplace
@@ -103,7 +110,7 @@ class Taught(Recipe[TaughtSettings, Material]):
             lesson = teach(
                 material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log
             )
-        prepared.material = Material({}, material.vocabulary, material.rules, material.trees, material.dev)
+        prepared.material = replace(material, texts={})
         del material  # its texts, which nobody looks at any more
         return _learnt(prepared, lesson, provenance, place)
 
@@ -126,10 +133,10 @@ def _learnt(
     trees = [*lesson.trees, *material.trees]
     student = Perceptron(settings.parser, seed=settings.seed).fit(trees, material.vocabulary, lesson.prior)
     seconds = time.process_time() - start
-    logger.info("perceptron: %d trees, %.1f CPU s with compiling", len(trees), seconds)
+    logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
     gold_trees = list(provenance.gold_trees)
     if material.trees:
-        gold_trees.append(f"training: {len(material.trees)} trees learnt from")
+        gold_trees.append(f"training: {count(len(material.trees), 'tree')} learnt from")
     dev_dda = None
     if material.dev:
         dev_dda = score(material.dev, student.heads(material.dev)).dda
@@ -146,7 +153,7 @@ def _learnt(
         {
             **student.model.arrays(),
             **_calibration(lesson, student),
-            **label_arrays(material.trees, lesson.prior),
+            **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
         symbols=student.codes.to_json() if student.codes else None,
         text=lesson.prior.text.to_json() if lesson.prior and not student.codes else None,
@@ -163,7 +170,9 @@ def _calibration(lesson: Lesson, student: Perceptron) -> Arrays:
     if not lesson.votes:
         return {}
     sentences, marginals = zip(*lesson.votes)
-    return Calibration.of_parses(student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES).arrays()
+    return Calibration.fit(
+        [s.tags for s in sentences], student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES
+    ).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:

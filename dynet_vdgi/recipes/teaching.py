@@ -14,6 +14,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Floats, Material
+from dynet_vdgi.names import count
 from dynet_vdgi.registry import TEACHERS
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.teachers.common import Teacher
@@ -23,7 +24,8 @@ logger = logging.getLogger("dynet_vdgi")
 
 def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
     """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
-    return TEACHERS.named(settings.kind).make(settings, seed)
+    teacher: Teacher = TEACHERS.named(settings.kind).make(settings, seed)
+    return teacher
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ def teach(
         words = sum(map(len, text))
         log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
         label = f"{language}: " if language else ""
-        message = "%steacher: %s, %d sentences, %.1f CPU s with compiling"
-        logger.info(message, label, teacher.name, len(text), seconds)
+        message = "%steacher: %s, %s, %.1f CPU s with compiling"
+        logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
     memory.give_back()
     return Lesson(balanced(trees), marginals, priors[0] if len(priors) == 1 else None, votes)
 

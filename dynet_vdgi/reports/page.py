@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.drawing import pictures
-from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.attachment import Evaluation, percent
 from dynet_vdgi.reports import page_tables
 from dynet_vdgi.reports.logs import curve_groups, log_tables, number_in, teaching_tables
@@ -167,11 +166,9 @@ class _ScoreSection:
 
 
 def template() -> Any:
-    """The Jinja2 template of the page. Raises: UsageError without Jinja2 (the extra "report")."""
-    try:
-        import jinja2
-    except ImportError:
-        raise UsageError("a report needs Jinja2: pip install 'dynet_vdgi[report]'") from None
+    """The Jinja2 template of the page."""
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -179,10 +176,7 @@ def template() -> Any:
 
 
 def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences: int = 5) -> str:
-    """The page as HTML text; with `scored`, scores of all runs and `n_sentences` best and worst trees.
-
-    Raises: UsageError as `template`.
-    """
+    """The page as HTML text; with `scored`, scores of all runs and `n_sentences` best and worst trees."""
     scores = None
     if scored is not None:
         scores = _ScoreSection(

@@ -17,6 +17,7 @@ from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_baseline
 from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.grammar.tag_warnings import unknown_to_model
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.names import near
@@ -146,16 +147,11 @@ def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) 
     tags = model.settings.data.tags
     sentences = [conllu.sentence_of(block, "ignored", tags) for block in blocks]
     parses = parser.parse_all(sentences)
-    for tag, count in parser.unknown_tags.items():
-        _LOGGER.warning(
-            "%s: tag %s (%d words) is unknown to the model: these words are parsed without tag information",
-            name,
-            tag,
-            count,
-        )
+    for line in unknown_to_model(parser.unknown_tags):
+        _LOGGER.warning("%s: %s", name, line)
     labeller = ModelLabeller(model, load_labels())
-    verb_final = labeller.verb_final_in(sentence.upos or sentence.tags for sentence in sentences)
-    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_final)
+    verb_order = labeller.verb_order_in(sentence.upos or sentence.tags for sentence in sentences)
+    return labeller.labelled(sentences, [parse.heads for parse in parses], verb_order)
 
 
 def _published(dataset: str) -> list[PublishedRow]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dynet_vdgi.config import TeacherSettings
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
@@ -43,7 +44,7 @@ class Ensemble(Teacher):
 
     def fit(self, text: Iterable[Sentence], prior: Prior) -> Ensemble:
         """Every member learns. Raises: ValueError, there is no sentence."""
-        sentences = list(text)
+        sentences = list(in_memory(text))
         for member in self.members:
             member.fit(sentences, prior)
         return self

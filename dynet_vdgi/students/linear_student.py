@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.config_checks import checked, checked_seed
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
@@ -58,7 +59,7 @@ class Perceptron:
         Raises:
             VdgiError: there are no words, or a sentence has no heads.
         """
-        given = list(trees)
+        given = list(in_memory(trees))
         if any(tree.heads is None for tree in given):
             raise VdgiError("the perceptron learns from trees, and a sentence has none")
         vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi import progress, side_by_side
 from dynet_vdgi.config import TeacherSettings
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
@@ -110,7 +111,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return self._model
 
     def fit(self: TagSelf, text: Iterable[Sentence], prior: Prior) -> TagSelf:
-        sentences = list(text)
+        sentences = list(in_memory(text))
         short = [s for s in sentences if len(s) <= self.max_len] if self.max_len else sentences
         learnt_from = short or sentences
         read: list[ReadSentence] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
@@ -56,7 +57,7 @@ class Neural:
         start: Mapping[str, Any] | None = None,
     ) -> Neural:
         """Learns from the tags of a text without punctuation, under the rules, and from gold trees."""
-        sentences, gold = list(text), list(trees)
+        sentences, gold = list(in_memory(text)), list(in_memory(trees))
         lexicalised = self.settings.parser.word_dim > 0
         vocabulary = vocabulary or build_vocabulary([*sentences, *gold], lexicalised=lexicalised)
         material = NeuralMaterial({"": sentences}, vocabulary, rules, gold, start=start or {})

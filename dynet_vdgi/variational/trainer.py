@@ -32,6 +32,7 @@ from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
 from dynet_vdgi.model_archive import Arrays
 from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.names import count
 from dynet_vdgi.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.progress import Bar
@@ -364,7 +365,7 @@ def _features(settings: NeuralSettings, data: NeuralMaterial) -> Features:
 
 def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
     """What this learner uses gold trees for."""
-    used = [f"training: {len(data.trees)} trees learnt from"] if data.trees else []
+    used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
     if data.dev:
         chooses = settings.train.select == "dev"
         used.append(f"dev: {'choice of the model' if chooses else 'progress figures only'}")

@@ -34,6 +34,9 @@ ODD = (
     b"2-1",
     b"1.1",
     b"99999999999999999999",
+    b"0xfff",
+    b".a",
+    b"{a=",
     b"1e999",
     b"nan",
     b"-inf",
@@ -75,7 +78,7 @@ def _flip(content: Bytes, rng: random.Random) -> Bytes:
 
 def _put_in(content: Bytes, rng: random.Random) -> Bytes:
     place = _place(content, rng)
-    return content[:place] + rng.choice(ODD) * rng.choice((1, 1, 1, 3, 300)) + content[place:]
+    return content[:place] + rng.choice(ODD) * rng.choice((1, 1, 1, 3, 300, 5_000)) + content[place:]
 
 
 def _leave_out(content: Bytes, rng: random.Random) -> Bytes:

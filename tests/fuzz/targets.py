@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -151,7 +152,11 @@ def _a_journal() -> list[bytes]:
         session.undo()
         session.save()
         session.close()
-        return [session.journal.path.read_bytes()]
+        whole = session.journal.path.read_bytes()
+        without_sums = re.sub(rb',"sum":"\w{8}"}\n', b"}\n", whole).replace(
+            b'{"journal":2', b'{"journal":1', 1
+        )
+        return [whole, without_sums]  # the checksums would hide nearly all other faults
 
 
 def _journal(path: Path) -> None:

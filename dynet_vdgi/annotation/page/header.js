@@ -28,7 +28,7 @@ function percent(share) {
 }
 
 function learning(found) {
-  const trees = found.trees === 1 ? "1 corrected sentence" : `${found.trees ?? 0} corrected sentences`;
+  const trees = found.trees === 1 ? "1 sentence" : `${found.trees ?? 0} sentences`;
   switch (found.state) {
     case "off": return "Nothing is learnt.";
     case "nothing": return "Nothing is learnt: no sentence has two to forty words.";
@@ -38,7 +38,7 @@ function learning(found) {
       ? "Learning from what you have confirmed… You need not wait."
       : "Learning from the text… The first trees come soon.";
     default: return found.trees
-      ? `Parsed with what ${trees} taught, in ${found.seconds} s.`
+      ? `Parsed with what you confirmed in ${trees}; that took ${found.seconds} s.`
       : "Parsed without any corrected sentence yet.";
   }
 }

@@ -12,6 +12,10 @@ let chosen = 0; // the selected word, from 1; 0: none
 let typed = ""; // digits of a head
 let picks = false; // the next tap on a word is the head of the selected one
 let program = ""; // the program's start, to notice another one
+let total = 0; // sentences
+let typing = false; // whether the relation in the field differs from the word's, and is to be stored
+let storing = null; // while it is: { word, text, ends }; ends tells whether it went well
+let unknown = ""; // word and relation that nobody has used yet: Enter once more stores it
 const visited = [];
 
 // ------------------------------------------------------------------------------------------ messages
@@ -20,13 +24,16 @@ function say(text, isBad = false) {
   at("notice").textContent = text;
 }
 
+// Tells the fault of a task, if there is one; says whether there is none.
 async function trying(task) {
   try {
     await task();
+    return true;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     say(error.message, true);
     if (error.status === 409 && sentence) await trying(() => load(sentence.number, true));
+    return false;
   }
 }
 
@@ -37,6 +44,7 @@ function show(found) {
   if (isOther) {
     chosen = firstDoubtful() || 1;
     typed = "";
+    typing = false;
     setPicks(false);
   }
   const id = found.comments.map((line) => /^#\s*sent_?id\s*[=:]?\s*(.+)$/.exec(line)?.[1]).find(Boolean);
@@ -74,7 +82,8 @@ function panel() {
     const option = new Option(text, place, place === word.head, place === word.head);
     return option;
   }));
-  if (document.activeElement !== at("label")) at("label").value = word.label === "_" ? "" : word.label;
+  const relation = storing?.word === chosen ? storing.text : word.label;
+  if (!typing) at("label").value = relation === "_" ? "" : relation;
   at("open").disabled = !word.head_by && !word.label_by;
 }
 
@@ -83,17 +92,32 @@ function firstDoubtful(after = 0) {
   return order.find((place) => ["doubtful", "middling"].includes(kind(sentence.words[place - 1])));
 }
 
-function select(place, focuses = true) {
+function select(place) {
+  stored(); // what cannot be stored comes back
   chosen = Math.max(1, Math.min(sentence.words.length, place));
   typed = "";
   refresh();
-  if (focuses) words.children[chosen - 1].focus({ preventScroll: true });
+  words.children[chosen - 1].focus({ preventScroll: true });
   reveal("nearest");
 }
 
+// What is on the screen of a word, or of all words (0): who says that it is right means this.
+function onScreen(place = 0) {
+  const shown = sentence.words.map((word, k) => {
+    const label = storing?.word === k + 1 ? storing.text
+      : typing && chosen === k + 1 ? at("label").value.trim() : word.label;
+    return `${word.head} ${label}`;
+  });
+  return place ? shown[place - 1] : String(shown);
+}
+
 // ------------------------------------------------------------------------------------------ requests
-function load(number, keepsNotice = false) {
-  return queued(async () => {
+async function load(number, keepsNotice = false) {
+  if (number !== sentence?.number && !(await stored())) {
+    at("number").value = sentence.number + 1;
+    return;
+  }
+  await queued(async () => {
     const found = await get(`sentence/${number}`);
     if (!keepsNotice) say("");
     if (visited.at(-1) !== number) visited.push(number);
@@ -101,33 +125,92 @@ function load(number, keepsNotice = false) {
   });
 }
 
-function change(what, value = 0, word = chosen) {
+// Says whether the change was made. Who says that something is right means what was on the screen then.
+async function change(what, value = 0, word = chosen) {
+  const meant = ["right", "done"].includes(what) ? onScreen(word) : "";
+  if (what !== "head" && !(await stored())) return false;
+  return trying(() => make({ what, value, word }, meant));
+}
+
+function make(order, meant = "") {
   const number = sentence.number;
-  return trying(() => queued(async (othersWait) => {
+  const { what, word } = order;
+  return queued(async (othersWait) => {
+    if (sentence.number !== number || (meant && meant !== onScreen(word))) {
+      refresh();
+      throw new Fault("The tree has changed since you said so. Please look at it once more.", 0);
+    }
     const began = performance.now();
-    const found = await post("change", {
-      sentence: number, edits: sentence.edits, version: sentence.version, what, word, value,
-    });
+    const { edits, version } = sentence;
+    const found = await post("change", { sentence: number, edits, version, ...order });
     performance.measure("acknowledged", { start: began, end: performance.now() });
     if (sentence.number !== number) return;
     show(found);
     say(what === "done" ? `Sentence ${number + 1} is done.` : `${spoken(sentence, word || 1)}.`);
-    if (what === "head" && !othersWait()) show(await get(`guess/${number}`, { corrected: word }));
+    if (what === "head" && !othersWait()) show(await get(`guess/${number}`));
     update();
-  }));
+  });
 }
 
-function back(what) {
-  return trying(() => queued(async () => {
+// Stores the relation that is typed. Says whether none is left that could not be stored.
+async function stored() {
+  const text = at("label").value.trim();
+  if (typing && text) store(text);
+  else leaveRelation();
+  if (!storing) return true;
+  return (await storing.ends) && !typing;
+}
+
+function store(text, isTwice = false) {
+  const { number } = sentence;
+  const word = chosen;
+  const key = `${number} ${word} ${text}`;
+  const anyway = isTwice && unknown === key;
+  typing = false;
+  const mine = { word, text };
+  storing = mine;
+  mine.ends = trying(async () => {
+    try {
+      await make({ what: "label", value: text, word, anyway });
+    } catch (error) {
+      if (error.content?.unknown) unknown = key;
+      if (error.content) error.message += `. ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
+      throw error;
+    }
+  }).then((isStored) => {
+    if (storing === mine) storing = null;
+    if (!isStored && sentence.number === number) giveBack(word, text);
+    return isStored;
+  });
+}
+
+// Shows a relation again that could not be stored.
+function giveBack(word, text) {
+  chosen = word;
+  typing = true;
+  refresh();
+  at("label").value = text;
+  if (words.contains(document.activeElement)) at("label").focus();
+}
+
+function leaveRelation() {
+  if (!typing) return;
+  typing = false;
+  panel();
+}
+
+async function back(what) {
+  if (!(await stored())) return;
+  await trying(() => queued(async () => {
     const found = await post(what);
     show(found);
     say(`${what === "undo" ? "Taken back" : "Made again"}, in sentence ${found.number + 1}.`);
-    show(await get(`guess/${found.number}`));
     update();
   }));
 }
 
 async function next() {
+  if (!(await stored())) return;
   await trying(async () => {
     const found = await get("next", { after: sentence ? sentence.number : "", order: at("order").value });
     if (found.next === null) say("No other sentence is left to do.");
@@ -157,9 +240,9 @@ async function update() {
     if (!program) {
       program = state.id;
       at("order").value = state.order;
-      at("labels").replaceChildren(...state.labels.map((label) => new Option(label)));
     }
-    at("of").textContent = `of ${state.progress.sentences}`;
+    total = state.progress.sentences;
+    at("of").textContent = `of ${total}`;
     showState(state);
     const isOld = sentence && state.versions && String(state.versions) !== String([sentence.edits, sentence.version]);
     if (isOld && !typed) {
@@ -230,6 +313,7 @@ function setTyped() {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") endDrag();
   const isText = /^(input|select|textarea)$/i.test(event.target.tagName);
   if (!(event.ctrlKey || event.metaKey) || isText) return;
   const letter = event.key.toLowerCase();
@@ -280,9 +364,7 @@ function mark(place) {
 document.addEventListener("pointerup", (event) => {
   if (!drag) return;
   const { place, moves } = drag;
-  drag = null;
-  rubber();
-  mark(-1);
+  endDrag();
   if (!moves) {
     if (event.target.closest("#words li")) select(place);
     return;
@@ -291,7 +373,14 @@ document.addEventListener("pointerup", (event) => {
   select(place);
   if (head >= 0 && head !== place) change("head", head, place);
 });
-document.addEventListener("pointercancel", () => { drag = null; rubber(); mark(-1); });
+document.addEventListener("pointercancel", endDrag);
+
+function endDrag() {
+  if (!drag) return;
+  drag = null;
+  rubber();
+  mark(-1);
+}
 
 at("arcs").addEventListener("click", (event) => {
   const place = Number(event.target.closest(".arc")?.dataset.place ?? 0);
@@ -323,20 +412,36 @@ at("pick").addEventListener("click", () => {
 });
 at("head").addEventListener("change", () => change("head", Number(at("head").value)));
 at("number").addEventListener("change", () => {
-  const number = Number(at("number").value);
-  if (Number.isInteger(number) && number > 0) trying(() => load(number - 1));
+  const text = at("number").value.trim();
+  if (/^[0-9]{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= total) {
+    trying(() => load(Number(text) - 1));
+  } else {
+    say(`There is no sentence ${text}: they are numbered from 1 to ${total}.`, true);
+    at("number").value = sentence.number + 1;
+  }
 });
 at("panel").addEventListener("submit", (event) => {
   event.preventDefault();
-  change("label", at("label").value.trim());
+  const text = at("label").value.trim();
+  if (storing?.word !== chosen || storing.text !== text) store(text, true);
   words.children[chosen - 1].focus();
+});
+at("label").addEventListener("input", () => { typing = true; });
+at("label").addEventListener("focus", () => trying(async () => {
+  const { relations } = await get(`relations/${sentence.number}`, { word: chosen });
+  at("labels").replaceChildren(...relations.map((relation) => new Option(relation)));
+}));
+at("label").addEventListener("blur", () => {
+  if (document.activeElement !== at("label")) stored(); // else it is the window that is left
 });
 at("label").addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
-    at("label").value = sentence.words[chosen - 1].label;
+    leaveRelation();
+    say("");
     words.children[chosen - 1].focus();
   }
 });
+at("set-label").addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the focus
 
 function openSearch() {
   at("search").showModal();

@@ -4,9 +4,10 @@ let last = Promise.resolve();
 let waiting = 0;
 
 export class Fault extends Error {
-  constructor(message, status) {
+  constructor(message, status, content = null) {
     super(message);
     this.status = status;
+    this.content = content; // of the program's answer
   }
 }
 
@@ -17,7 +18,7 @@ async function answer(response) {
   } catch {
     // Refusals of requests are plain text.
   }
-  if (!response.ok) throw new Fault(content.fault || `The program refused this (${response.status}).`, response.status);
+  if (!response.ok) throw new Fault(content.fault || `The program refused this (${response.status}).`, response.status, content);
   return content;
 }
 

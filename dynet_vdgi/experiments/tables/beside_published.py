@@ -138,14 +138,8 @@ class _BesideTable:
         return SheetRow(model, tuple(entries), next(iter(there.values())).source)
 
     def _instead(self, model: str) -> list[SheetRow]:
-        """What stands below a published model that no system of ours is: a baseline, a gap, or nothing."""
-        if model in _BASELINES:
-            return [self._baseline(_BASELINES[model])]
-        mine = [f for f in self.figures if f.model == model and f.table.startswith(PAPER)]
-        own = any("own runs" in f.source for f in mine)
-        if not own or self.is_speed:  # others' systems are not to be expected here
-            return []
-        return [SheetRow(f"  {model} (here)", (Gap("not in the plan"),) * len(self.columns), OURS)]
+        """What stands below a published model that no system of ours is: a baseline, or nothing."""
+        return [self._baseline(_BASELINES[model])] if model in _BASELINES else []
 
     def _system(self, name: str) -> SheetRow:
         entries = [self._figure(name, dataset, length) for dataset, length in self.columns]

@@ -132,6 +132,8 @@ def load(folders: Sequence[Path]) -> Grid:
     grid = Grid()
     for folder in folders:
         content = recorded(folder / PLAN_NAME)
+        if not content and (folder / PLAN_NAME).exists():
+            raise DataError(str(folder / PLAN_NAME), None, "damaged: not an object of JSON")
         if not content:
             raise UsageError(f"{folder}: no experiment (no {PLAN_NAME} in it)")
         try:

@@ -141,20 +141,37 @@ def mean_of(entries: Sequence[Entry]) -> Entry:
 
 # ------------------------------------------------------------------------------------------- tables
 def overview(grid: Grid) -> list[Sheet]:
-    """All systems and baselines: tables for each protocol, treebanks with the same lengths together."""
+    """Systems and baselines: tables for each protocol, treebanks with the same lengths together.
+
+    Systems and treebanks of the plan of which nothing was run are left out, but for those that cannot be run.
+    There is an average if no treebank is left out.
+    """
     sheets: list[Sheet] = []
     for protocol in dict.fromkeys(grid.protocols.values()):
         groups: dict[tuple[int, ...], list[str]] = {}
         for name, treebank in grid.treebanks.items():
             if _systems_of(grid, protocol, [name]):
                 groups.setdefault(treebank.lengths, []).append(name)
-        for lengths, names in groups.items():
+        for lengths, every in groups.items():
+            systems = _systems_of(grid, protocol, every)
+            names = [
+                name for name in every if any(_is_there(grid, name, other) for other in systems)
+            ] or every
             columns = [[(name, length_label(limit)) for name in names] for limit in (*lengths, None)]
             if len(names) == 1:  # one table for all lengths, instead of one for each
                 columns = [[column for block in columns for column in block]]
-            sheets += without_repetition([_overview(grid, protocol, block) for block in columns])
+            has_average = len(names) == len(every)
+            sheets += without_repetition([_overview(grid, protocol, block, has_average) for block in columns])
     begun = [sheet for sheet in sheets if _is_begun(sheet)]
     return begun or sheets
+
+
+def _is_there(grid: Grid, treebank: str, system: str) -> bool:
+    """True if there is a figure, or a reason why there is none."""
+    return (treebank, system) in grid.results or grid.gap(treebank, system) not in (
+        NOT_RUN,
+        "not in the plan",
+    )
 
 
 def _is_begun(sheet: Sheet) -> bool:
@@ -182,23 +199,25 @@ def _systems_of(grid: Grid, protocol: str, treebanks: Sequence[str]) -> list[str
     ]
 
 
-def _overview(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> Sheet:
-    """One table, with an average if it is of several treebanks."""
+def _overview(grid: Grid, protocol: str, columns: Sequence[SheetColumn], has_average: bool) -> Sheet:
+    """One table, with an average if it is of several treebanks and `has_average`."""
     treebanks = list(dict.fromkeys(name for name, _ in columns))
-    systems = _systems_of(grid, protocol, treebanks)
+    planned = _systems_of(grid, protocol, treebanks)
+    systems = [other for other in planned if any(_is_there(grid, t, other) for t in treebanks)] or planned
     several = len(treebanks) > 1
+    has_average = has_average and several
     what, limit = (f"length {columns[0][1]}", limit_of(columns[0][1])) if several else (treebanks[0], None)
     rows = []
     for name in BASELINES:
         found = [baseline_of(grid, t, protocol, name, limit_of(label)) for t, label in columns]
-        rows.append(SheetRow(name, (*found, *([mean_of(found)] if several else [])), "baseline"))
+        rows.append(SheetRow(name, (*found, *([mean_of(found)] if has_average else [])), "baseline"))
     for system in systems:
         entries = [_entry(grid, protocol, treebank, system, label) for treebank, label in columns]
-        if several:
+        if has_average:
             gaps = any(isinstance(entry, Gap) for entry in entries)
             entries.append(Gap(INCOMPLETE) if gaps else average_of(grid, treebanks, system, limit))
         rows.append(SheetRow(system, tuple(entries), RUN, bool(gold_trees(grid, system, treebanks))))
-    columns = [*columns, *([(AVERAGE, columns[0][1])] if several else [])]
+    columns = [*columns, *([(AVERAGE, columns[0][1])] if has_average else [])]
     notes = [
         f"Protocol {protocol}: {protocols.protocol_named(protocol).description}.",
         *_sizes(grid, protocol, columns),

@@ -1,0 +1,154 @@
+"""How good confidence is on languages without trees: calibration and ranking, a language a line.
+
+    python benchmarks/confidence.py --list ud2.csv --set check --scored test --data DIR
+    python benchmarks/confidence.py --list ud2.csv --set choose --scored dev --data DIR --learn
+
+A parser learns from the text of a language, without trees unless --trees says how many of its first ones
+(in the order of a shuffle), and says how sure it is of each head of the scored sentences. ECE is the
+expected calibration error in points, with ten bins; AUC the probability, in per cent, that a right head is
+surer than a wrong one, 50 being chance; then the accuracy of the tenth of the words that is least sure, of
+all words, and the share of the words that have the most frequent value. With --learn the script prints what
+WEIGHTS and SHIFT_WITHOUT_TREES should be, and the table is that of weights and shift learnt from the other
+languages.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from few_trees import pairs
+from languages import Listed, file_list_parser, listed
+from measuring import conditions, print_conditions, print_table
+from numpy.typing import NDArray
+
+import dynet_vdgi as vdgi
+from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.confidence import (
+    STEPS,
+    Calibration,
+    Weights,
+    arc_probabilities,
+    best_shift,
+    calibration_error,
+    logistic,
+)
+from dynet_vdgi.teachers.dmv import Dmv
+
+VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80
+AT_MOST = 4000  # words of a language that weights are learnt from
+
+Floats = NDArray[np.float64]
+
+
+class Measured(NamedTuple):
+    """Words of a language: what was said of their heads, whether these are right; and features, to learn."""
+
+    said: Floats  # (N,)
+    right: NDArray[np.bool_]  # (N,)
+    features: Floats  # (N, 6), as Weights
+    of_text: tuple[Floats, Floats]  # of the text: the same (M, 6), and the teacher's probabilities (M,)
+
+
+def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
+    """One language."""
+    text = pairs(files.text)
+    random.Random(1).shuffle(text)
+    trees = [pair.whole for pair in text[:n_trees]]
+    parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], trees=trees)
+    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST]
+    bare = [replace(sentence, heads=None) for sentence in scored]
+    found = parser.engine.with_margins(bare, keep_heads=False)
+    right = np.concatenate([np.equal(tree, s.heads) for (tree, _), s in zip(found, scored)])
+    inputs = [s.tags for s in scored], [tree for tree, _ in found], [margins for _, margins in found]
+    said = parser.calibration(parser.calibration.arcs(*inputs))
+    nothing = np.zeros((0, len(Weights._fields))), np.zeros(0)
+    if not learns:
+        return Measured(said, right, nothing[0], nothing)
+    everything = [pair.bare for pair in text]
+    teacher = Dmv().fit(everything, Prior.of_text(load_rules(rules_path("best")), everything))
+    voters = [replace(s, heads=None) for s in everything if len(s) <= LONGEST_VOTER][:VOTERS]
+    tags = [s.tags for s in voters]
+    parses, margins = zip(*parser.engine.with_margins(voters, keep_heads=False))
+    probabilities = arc_probabilities(teacher.marginals(voters), parses)
+    of_scored, of_text = [], []
+    for unit in np.eye(len(Weights._fields)).tolist():  # tables are linear in the weights
+        tables = Calibration.unscaled(tags, parses, margins, probabilities, Weights(*unit))
+        of_scored.append(tables.odds(tables.arcs(*inputs)))
+        of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
+    return Measured(said, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities))
+
+
+def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:
+    """Weights (6,), by logistic regression in which every language counts the same, and the shift."""
+    rng, features, right = np.random.default_rng(1), [], []
+    for one in languages:
+        words = rng.integers(0, len(one.right), AT_MOST)
+        features.append(one.features[words])
+        right.append(one.right[words])
+    x, y = np.concatenate(features), np.concatenate(right).astype(np.float64)
+    x = np.column_stack([np.ones(len(x)), x])
+    weights = np.zeros(x.shape[1])
+    for _ in range(10):
+        p = 1 / (1 + np.exp(-x @ weights))
+        weights += np.linalg.solve((x.T * (p * (1 - p))) @ x + 1e-3 * np.eye(len(weights)), x.T @ (y - p))
+    weights = np.round(weights[1:], 3)
+    said = np.concatenate([scaled(one, f, weights, 0.0) for one, f in zip(languages, features)])
+    return weights, round(best_shift(said, y), 2)
+
+
+def scaled(language: Measured, features: Floats, weights: Floats, shift: float) -> Floats:
+    """What is said of words with features (N, 6) of a language under these weights."""
+    seen, probabilities = language.of_text
+    base, slope = logistic(seen @ weights, probabilities)
+    return np.asarray(1 / (1 + np.exp(-(base + shift + slope * (features @ weights)))))
+
+
+def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
+    """ECE, AUC, accuracy of the least sure tenth and of all, share of the most frequent value; per cent."""
+    _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - (times - 1) / 2)[which]
+    n, n_right = len(right), int(right.sum())
+    auc = (ranks[right].sum() - n_right * (n_right + 1) / 2) / max(1, n_right * (n - n_right))
+    least = right[np.argsort(said, kind="stable")[: max(1, n // 10)]].mean()
+    shares = calibration_error(said, right), auc, least, right.mean(), times.max() / n
+    return [100 * float(share) for share in shares]
+
+
+def main() -> None:
+    """Measures every language and prints the table."""
+    parser = file_list_parser(__doc__)
+    parser.add_argument("--trees", type=int, default=0, help="gold trees of the language to learn from")
+    parser.add_argument("--learn", action="store_true", help="learn the weights and the shift anew")
+    arguments = parser.parse_args()
+    at_start = conditions()
+    names = [files.name for files in listed(arguments)]
+    found = [measured(files, arguments.trees, arguments.learn) for files in listed(arguments)]
+    rows: list[tuple[str, list[float]]] = []
+    for k, one in enumerate(found):
+        said = one.said
+        if arguments.learn:
+            weights, shift = learnt(found[:k] + found[k + 1 :])
+            said = scaled(one, one.features, weights, shift)
+        rows.append((names[k], figures(said, one.right)))
+    print_conditions(at_start)
+    print_figures(rows)
+    if arguments.learn:
+        weights, shift = learnt(found)
+        print(f"\n{Weights(*weights.tolist())}, shift {shift}")
+
+
+def print_figures(rows: list[Any]) -> None:
+    """The table, and its means."""
+    rows = [*rows, ("mean", np.mean([row for _, row in rows], axis=0).tolist())]
+    header = ["", "ECE", "AUC", "least sure tenth right", "all right", "most frequent value"]
+    print_table("Confidence", header, [[name, *(f"{value:.1f}" for value in row)] for name, row in rows])
+
+
+if __name__ == "__main__":
+    main()

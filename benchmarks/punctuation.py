@@ -1,0 +1,163 @@
+"""How right attached punctuation is: on gold heads of words, and in parses of the preset best.
+
+    python benchmarks/punctuation.py --list benchmarks/lists/ud2.csv --data DIR --out rows.csv
+    python benchmarks/punctuation.py --out rows.csv --table
+
+The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces; trees of
+the text are not read. For each treebank: how many of the test's words that are punctuation have their gold
+head, if the other words have theirs; how many of these arcs cross an arc of the other words, the root's
+included; and UAS and LAS of every word, as the official scorer has them, in the trees of a parser that learnt
+the text. Each under the rule before, by which punctuation depended on the head of the innermost arc over it,
+or else on the root, and under the rule of today. Rows that are there are not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
+import numpy as np
+from measuring import conditions, print_conditions
+
+import dynet_vdgi
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.punctuation import heads_without, kept_positions, restore_punctuation
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.evaluation.attachment import SentenceTally, score_sentence
+
+FIGURES = ("gold heads", "crossing", "UAS", "LAS")
+FIELDS = ("set", "language", "sentences", "marks", *(f"{rule} {f}" for f in FIGURES for rule in "ab"))
+"""a: the rule before, b: the rule of today."""
+
+Heads = Sequence[int]
+Rule = Callable[[Heads, Sequence[int], Sequence[str]], Heads]
+
+
+def innermost(kept_heads: Heads, positions: Sequence[int], forms: Sequence[str]) -> Heads:
+    """Heads of all words by the rule before."""
+    if not positions:
+        return [min(k, 1) for k in range(len(forms))]
+    tree = {word: positions[head - 1] if head else 0 for word, head in zip(positions, kept_heads)}
+    root = positions[list(kept_heads).index(0)]
+    heads = []
+    for word in range(1, len(forms) + 1):
+        over = [
+            (abs(head - dependent), min(head, dependent), head)
+            for dependent, head in tree.items()
+            if head and min(head, dependent) < word < max(head, dependent)
+        ]
+        heads.append(tree.get(word, min(over)[2] if over else root))
+    return heads
+
+
+RULES: dict[str, Rule] = {"a": innermost, "b": restore_punctuation}
+
+
+def crossing(heads: Heads, positions: Sequence[int]) -> int:
+    """How many arcs of other words cross one of those at the positions."""
+    arcs = [sorted((word, heads[word - 1])) for word in positions]
+    marks = (sorted((m, head)) for m, head in enumerate(heads, 1) if m not in set(positions))
+    return sum(any(a < c < b < d or c < a < d < b for c, d in arcs) for a, b in marks) if positions else 0
+
+
+def of_gold(gold: Sequence[Sentence], rule: Rule) -> tuple[int, int]:
+    """How many marks have their gold head, and how many cross other arcs, on gold heads of words."""
+    right = crosses = 0
+    for sentence in gold:
+        assert sentence.heads is not None
+        positions = kept_positions(sentence)
+        heads = rule(heads_without(sentence.heads, positions), positions, sentence.forms)
+        kept = set(positions)
+        right += sum(a == b for k, (a, b) in enumerate(zip(heads, sentence.heads), 1) if k not in kept)
+        crosses += crossing(heads, positions)
+    return right, crosses
+
+
+def of_parsed(gold: Sequence[Sentence], parsed: Sequence[Sentence], rule: Rule) -> SentenceTally:
+    """Scores of parses whose punctuation is attached again."""
+    tally = SentenceTally()
+    for sentence, parse in zip(gold, parsed):
+        assert parse.heads is not None
+        positions = kept_positions(sentence)
+        heads = rule(heads_without(parse.heads, positions), positions, sentence.forms)
+        tally += score_sentence(sentence, tuple(heads), parse.deprels)
+    return tally
+
+
+def row(bank: dict[str, str], data: Path) -> dict[str, object]:
+    """The figures of one treebank."""
+    text = [s for name in bank["text"].split() for s in conllu.read(str(data / name), heads="ignored")]
+    gold = list(conllu.read(str(data / bank["test"]), heads="required"))
+    parsed = list(dynet_vdgi.train(text, "best").pipe(gold))
+    n_marks = sum(len(s) - len(kept_positions(s)) for s in gold)
+    found: dict[str, object] = {"set": bank["set"], "language": bank["language"]}
+    found |= {"sentences": len(gold), "marks": n_marks}
+    for name, rule in RULES.items():
+        right, crosses = of_gold(gold, rule)
+        tally = of_parsed(gold, parsed, rule)
+        assert tally.labelled is not None
+        figures = right / max(n_marks, 1), tally.directed / tally.words, tally.labelled / tally.words
+        shares = [f"{100 * figure:.2f}" for figure in figures]
+        found |= {f"{name} {f}": x for f, x in zip(FIGURES, (shares[0], crosses, *shares[1:]))}
+    return found
+
+
+def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
+    """A Markdown table: treebanks and means, before / after; of gold heads only where there are marks."""
+    yield "| treebank | punctuation | gold heads | crossing | UAS | LAS |"
+    yield "|---" * 6 + "|"
+    sets = dict.fromkeys(r["set"] for r in rows)
+    groups = [(r["language"], [r]) for r in rows]
+    groups += [(f"**{name}**", [r for r in rows if r["set"] == name]) for name in sets]
+    groups += [("**all**", list(rows))]
+    for name, group in groups:
+        cells = [f"{sum(int(r['marks']) for r in group):,}"]
+        for figure in FIGURES:
+            with_figure = [r for r in group if figure != "gold heads" or int(r["marks"])]
+            each = [[float(r[f"{rule} {figure}"]) for r in with_figure] for rule in RULES]
+            if not with_figure:
+                cells.append("-")
+                continue
+            numbers = [np.sum(e) if figure == "crossing" else np.mean(e) for e in each]
+            cells.append(" / ".join(f"{x:,.0f}" if figure == "crossing" else f"{x:.1f}" for x in numbers))
+        yield f"| {name} ({len(group)}) | {' | '.join(cells)} |".replace(" (1)", "", len(group) == 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", type=Path, help="treebanks: set,language,text,test")
+    parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
+    parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
+    parser.add_argument("--table", action="store_true", help="print the table of the rows, train nothing")
+    arguments = parser.parse_args()
+    print_conditions(conditions())
+    rows = []
+    if arguments.out.exists():
+        with arguments.out.open(newline="") as handle:
+            rows = list(csv.DictReader(handle))
+    if not arguments.table:
+        with arguments.list.open(newline="") as handle:
+            listed = list(csv.DictReader(handle))
+        done = {(r["set"], r["language"]) for r in rows}
+        for bank in listed:
+            if (bank["set"], bank["language"]) in done:
+                continue
+            rows.append({key: str(value) for key, value in row(bank, arguments.data).items()})
+            with arguments.out.open("w", newline="") as handle:
+                writer = csv.DictWriter(handle, FIELDS)
+                writer.writeheader()
+                writer.writerows(rows)
+            print(*rows[-1].values(), file=sys.stderr, flush=True)
+    print("\n" + "\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The file that is annotated: locked, replaced as a whole, and others' changes of it are noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from dynet_vdgi.data import files
+from dynet_vdgi.errors import UsageError, VdgiError
+
+if sys.platform != "win32":
+    import fcntl
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class OwnFile:
+    """A file, locked for this process whatever the name or link by which others know it.
+
+    `digest` is the checksum of what was read or written last.
+
+    Raises:
+        UsageError: another process has it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+        try:
+            self._descriptor = _lock(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
+        except BlockingIOError:
+            message = f"{path.name} is being annotated by another process (close its page's program first)"
+            raise UsageError(message) from None
+        except OSError:  # whoever reads it tells why
+            pass
+        self._ends, self._mark = b"\n", b""
+        self._stat: tuple[int, ...] = ()
+        self.digest = ""
+
+    def look(self) -> None:
+        """Notes what the file is now, after it was read without fault."""
+        content = self.path.read_bytes()
+        self._stat, self.digest = self._stat_now(), hashlib.sha256(content).hexdigest()
+        n_lines = content.count(b"\n")
+        self._ends = b"\r\n" if n_lines and content.count(b"\r\n") == n_lines else b"\n"
+        self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
+
+    def encoded(self, text: str) -> bytes:
+        """A text with the line ends and the byte order mark that the file had."""
+        return self._mark + text.encode().replace(b"\n", self._ends)
+
+    def write(self, content: bytes, digest: str) -> None:
+        """Replaces the file by content with this checksum. Raises: UsageError, it cannot be written."""
+        new: int | None = None
+        try:
+            with files.atomic_bytes_writer(self.path) as handle:
+                handle.write(content)
+                new = _lock(os.dup(handle.fileno()))
+        except BaseException:
+            if new is not None:
+                os.close(new)
+            raise
+        self.close()
+        self._descriptor, self._stat, self.digest = new, self._stat_now(), digest
+
+    def is_changed_by_others(self) -> bool:
+        """Whether its content is not what was read or written last."""
+        now = self._stat_now()
+        if now == self._stat:
+            return False
+        try:
+            if files.sha256(self.path) != self.digest:
+                return True
+        except (OSError, VdgiError):
+            return True
+        self._stat = now  # other rights, another time, one more link
+        return False
+
+    def _stat_now(self) -> tuple[int, ...]:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return ()
+        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _lock(descriptor: int) -> int:
+    """The descriptor, locked where the file system has locks. Raises: BlockingIOError, another has it."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
+        except OSError:  # a file system without locks
+            pass
+    return descriptor

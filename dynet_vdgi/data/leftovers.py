@@ -1,0 +1,58 @@
+"""Temporary files of processes that were killed: how they are called, and how they are removed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from contextlib import suppress
+
+from dynet_vdgi.locks import take
+
+TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
+"""How the names of this process's temporary files begin; a fork has the name of its parent."""
+
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""For a pipe or a link that has the name of a temporary file."""
+
+_LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
+
+_looked_through: set[str] = set()
+"""Directories in which this process has removed what others left."""
+
+
+def remove_leftovers(directory: str) -> None:
+    """Removes temporary files of processes of this machine that were killed; once a directory.
+
+    A living process has its file locked. Its number alone does not say whether it lives: in a container that
+    shares the directory and the host's name, numbers are others.
+    """
+    if directory in _looked_through:
+        return
+    _looked_through.add(directory)
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            match = _LEFTOVER.fullmatch(name)
+            if match and match[2] == platform.node() and not _is_alive(int(match[1])):
+                with suppress(OSError):
+                    _remove_if_unlocked(os.path.join(directory, name))
+
+
+def _remove_if_unlocked(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAITING)
+    try:
+        if take(descriptor, wait=False):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether there is a process of this number; it may be another user's."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True

@@ -1,0 +1,98 @@
+"""What the validator of UD asks of sound sentences besides: sent_id, text, order of FEATS, relations.
+
+Such lines are read as they stand, so they are no faults of `conllu.read`; `vdgi check` warns of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from dynet_vdgi.names import count
+
+_SENT_ID = re.compile(r"^# sent_id = *(.*?) *$", re.MULTILINE)
+_FEATS = re.compile(r"^[^#\t\n]*\t(?:[^\t\n]*\t){4}([^\t\n]*=[^\t\n]*)", re.MULTILINE)
+_NO_RELATION = re.compile(r"^\d+\t(?:[^\t\n]*\t){5}\d+\t_\t", re.MULTILINE)
+_TEXT = "# text ="
+
+REMEDIES = {
+    "sent_id of an earlier sentence": "give each its own",
+    "# text does not fit the words": "mend it, or SpaceAfter=No in MISC",
+    "FEATS out of order": "sort them by name, each once",
+    "DEPREL is missing beside a head": "write the relation",
+}
+"""What may be found, and what to do."""
+
+
+@dataclass
+class UdForm:
+    """Counts what is found in sentences, taken in one after the other; `found`: number and first place."""
+
+    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _sent_ids: set[str] = field(default_factory=set)
+    _is_sorted: dict[str, bool] = field(default_factory=dict)
+
+    def add(self, path: str, line: int, text: str) -> None:
+        """Takes in sound sentences, between which there are empty lines; `line`: number of their first."""
+        places = (self._doubled(text), self._other_texts(text), self._unsorted(text), _unrelated(text))
+        for what, found in zip(REMEDIES, places):
+            for place in found:
+                number, first = self.found.get(what, (0, f"{path}:{line + text.count(chr(10), 0, place)}"))
+                self.found[what] = (number + 1, first)
+
+    def lines(self) -> list[str]:
+        """What was found, a line each."""
+        return [
+            f"{what} ({count(self.found[what][0], 'line')}, first {self.found[what][1]}): {remedy}"
+            for what, remedy in REMEDIES.items()
+            if what in self.found
+        ]
+
+    def _doubled(self, text: str) -> Iterator[int]:
+        for match in _SENT_ID.finditer(text):
+            if match[1] in self._sent_ids:
+                yield match.start()
+            self._sent_ids.add(match[1])
+
+    def _unsorted(self, text: str) -> Iterator[int]:
+        for match in _FEATS.finditer(text):
+            feats = match[1]
+            if feats not in self._is_sorted:
+                names = [feature.partition("=")[0].lower() for feature in feats.split("|")]
+                self._is_sorted[feats] = names == sorted(set(names))
+            if not self._is_sorted[feats]:
+                yield match.start()
+
+    @staticmethod
+    def _other_texts(text: str) -> Iterator[int]:
+        if _TEXT not in text:
+            return
+        place = 0
+        for block in text.split("\n\n"):
+            for line in block.split("\n"):
+                if line.startswith(_TEXT):
+                    if line[len(_TEXT) :].split() != _text_of(block).split():
+                        yield place + block.index(line)
+                    break
+            place += len(block) + 2
+
+
+def _unrelated(text: str) -> Iterator[int]:
+    return (match.start() for match in _NO_RELATION.finditer(text))
+
+
+def _text_of(block: str) -> str:
+    """The text that the words of a sentence make: forms, and spaces but for SpaceAfter=No."""
+    pieces, inside = [], 0
+    for line in block.split("\n"):
+        if line[:1] in ("", "#"):
+            continue
+        token, form, *_, misc = line.split("\t")
+        first, hyphen, last = token.partition("-")
+        if "." in first or (not hyphen and int(first) <= inside):
+            continue
+        if hyphen:
+            inside = int(last)
+        pieces.append(form if "SpaceAfter=No" in misc.split("|") else f"{form} ")
+    return "".join(pieces)

@@ -1,0 +1,65 @@
+"""What a model file says of itself: how it was made, from what, and what it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.names import count
+
+
+def everything(model: ModelFile) -> dict[str, Any]:
+    """Ready for JSON: provenance, vocabulary, rules, settings."""
+    return {
+        **model.meta,
+        "vocabulary": model.vocabulary.to_json(),
+        "rules": [str(rule) for rule in model.rules.rules],
+        "rules_without": model.rules.left_out,
+        "weights": model.n_weights,
+        "settings": model.settings.to_dict(),
+    }
+
+
+def in_short(model: ModelFile) -> str:
+    """The recipe of the parser, what it was trained on and how, in a line."""
+    told, amount = model.provenance, model.provenance.trained_on
+    learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
+    languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
+    preset = f", preset {told.preset}" if told.preset else ""
+    trees = "; ".join(told.gold_trees) or "none"
+    return f"{told.recipe} trained on {learnt_from}{languages}{preset}; gold trees: {trees}"
+
+
+def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
+    """The same for people, in pairs of a name and a text, without the settings."""
+    for key, value in model.meta.items():
+        if key == "data":
+            yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
+        elif key == "languages":
+            yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+        elif key == "treebanks":
+            told = (
+                (label, f"{t['trees']} trees, mixing weight {t['share']:.2f}") for label, t in value.items()
+            )
+            yield from (("treebank", f"{label}: {text}") for label, text in told)
+        elif isinstance(value, dict):
+            yield key, _numbers(value)
+        elif isinstance(value, (list, tuple)):
+            yield key, (" " if key == "command" else "; ").join(map(str, value)) or "none"
+        else:
+            yield key, "-" if value is None else str(value)
+    if model.symbols is not None:
+        coarse, fine = len(model.symbols["coarse"]), len(model.symbols["fine"])
+        yield "symbols", f"{coarse} of the teacher, {fine} of the student"
+        for name, level in model.symbols["text"]["measures"].items():
+            yield "measured", f"{name} {level:.2f}"
+    tags, words = model.vocabulary.tags, model.vocabulary.words
+    yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
+    if model.rules.left_out:
+        yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
+    yield "rules", " ".join(map(str, model.rules.rules))
+
+
+def _numbers(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())

@@ -1,0 +1,89 @@
+"""What a run says of the gold trees that it is given, before it learns from them."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dynet_vdgi.data.protocols import UD_PUNCTUATION
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.labels.inventory import check, own_relations
+from dynet_vdgi.names import count
+
+logger = logging.getLogger("dynet_vdgi")
+
+MOST_SHOWN = 5
+"""Relations and tags that a message names."""
+
+WORTH_TELLING = 0.01
+"""Of the words of the trees: so many have tags that the text lacks before anybody hears of it."""
+
+
+class Punctuation:
+    """Counts the relations of punctuation in sentences that pass, as learners do not see it."""
+
+    def __init__(self) -> None:
+        self._times: Counter[str] = Counter()
+
+    def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences, one after the other."""
+        for sentence in sentences:
+            tags = sentence.upos or sentence.tags
+            self._times.update(
+                deprel
+                for tag, deprel in zip(tags, sentence.deprels)
+                if tag in UD_PUNCTUATION and deprel != "_"
+            )
+            yield sentence
+
+    @property
+    def relation(self) -> str:
+        """The most frequent one, `punct` if there is none."""
+        return self._times.most_common(1)[0][0] if self._times else "punct"
+
+
+def tell_of_relations(trees: Sequence[Sentence]) -> None:
+    """Says which relations are not those of UD 2.
+
+    Raises: DataError, one cannot stand in CoNLL-U, or they are too many.
+    """
+    known = set[str]()
+    for tree in trees:
+        new = {deprel for deprel in tree.deprels if deprel != "_"} - known
+        try:
+            if new:
+                known |= new
+                check(known)
+        except VdgiError as error:
+            raise DataError(*_place_of(tree), str(error)) from None
+    own = own_relations(tree.deprels for tree in trees)
+    if own:
+        counted = count(len(own), "relation")
+        are = "is" if len(own) == 1 else "are"
+        listed = _listed(f"{name} ({n:,})" for name, n in own.most_common())
+        logger.info("%s of the trees %s not of UD 2, learnt as in the file: %s", counted, are, listed)
+
+
+def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
+    """Warns of tags of the trees that the texts do not have: what is learnt of them is of no use there."""
+    known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
+    if not known:
+        return
+    times = Counter(tag for tree in trees for tag in tree.tags)
+    lacking = Counter({tag: n for tag, n in times.items() if tag not in known})
+    if lacking.total() > WORTH_TELLING * times.total():
+        tags = "tag" if len(lacking) == 1 else "tags"
+        do = "does" if len(lacking) == 1 else "do"
+        listed, words = _listed(tag for tag, _ in lacking.most_common()), count(lacking.total(), "word")
+        logger.warning("%s %s of the trees (%s) %s not occur in the text", tags, listed, words, do)
+
+
+def _listed(items: Iterable[str]) -> str:
+    every = list(items)
+    return ", ".join(every[:MOST_SHOWN]) + (", ..." if len(every) > MOST_SHOWN else "")
+
+
+def _place_of(sentence: Sentence) -> tuple[str, int | None]:
+    return (sentence.source.path, sentence.source.line) if sentence.source else ("<memory>", None)

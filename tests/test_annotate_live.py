@@ -1,0 +1,292 @@
+"""What happens while the page is open: what is parsed again, which sentence is next, the browser, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import stat
+import threading
+import time
+import webbrowser
+from collections.abc import Awaitable, Callable, Sequence
+from multiprocessing.connection import Pipe
+from pathlib import Path
+from typing import Any
+
+import pytest
+import shell
+from annotating import Client, chain, seen, written
+
+from dynet_vdgi.annotation import helpers
+from dynet_vdgi.annotation.helpers import HelperError, Helpers, Lesson, Told
+from dynet_vdgi.annotation.live import Live
+from dynet_vdgi.annotation.marked import Guess
+from dynet_vdgi.annotation.session import Session
+from dynet_vdgi.commands import annotate
+from dynet_vdgi.data import files
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import UsageError
+
+
+class Unsteady(Helpers):
+    """Guesses another tree each time; `asked` are the heads held and the corrected word of each guess."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[tuple[int, ...], int]] = []
+        self.fails = False
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def read(self, sentences: Sequence[Sentence]) -> bool:
+        self._lengths = [len(sentence) for sentence in sentences]
+        return True
+
+    def learn(self, told: Sequence[Told]) -> Lesson:
+        return Lesson({k: chain(n) for k, n in enumerate(self._lengths)}, [2, 0], 0.1)
+
+    def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess:
+        self.may_go_on.wait(10)
+        if self.fails:
+            raise HelperError("it has ended")
+        self.asked.append((tuple(shown), corrected))
+        n_words, root = len(sentence), len(self.asked) % len(sentence) + 1
+        heads = tuple(0 if word == root else root for word in range(1, n_words + 1))
+        return Guess(heads, tuple("dep" if head else "root" for head in heads), (0.5,) * n_words)
+
+    def stop(self) -> None:
+        """Nothing is to be ended."""
+
+
+def lived(path: Path, scene: Callable[[Live, Unsteady], Awaitable[None]]) -> None:
+    """Runs a scene after the first lesson."""
+
+    async def run() -> None:
+        tools = Unsteady()
+        session = Session(path, "anna")
+        live = Live(session, tools)
+        live.start()
+        await until(lambda: live.learning["state"] == "ready")
+        try:
+            await scene(live, tools)
+        finally:
+            await live.stop()
+            session.close()
+
+    asyncio.run(run())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+async def change(live: Live, number: int, what: str, word: int = 0, value: int | str = 0) -> None:
+    await live.change(number, seen(live.session.sentences[number]), what, word, value)
+
+
+@pytest.fixture
+def path(folder: Path) -> Path:
+    return written(Path("a.conllu"))
+
+
+# ------------------------------------------------------------------------------------------- parsed again
+def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        await live.show(2)
+        assert len(tools.asked) == 1
+        await live.show(2)
+        assert len(tools.asked) == 1
+        for what, word, value in (("label", 1, "obj"), ("right", 3, 0), ("open", 3, 0)):
+            await change(live, 2, what, word, value)
+            before = live.session.sentences[2].arcs
+            for _ in range(3):
+                await live.show(2)
+                await live.parsed(2)
+            assert live.session.sentences[2].arcs == before
+        live.back("undo")
+        await live.show(2)
+        assert len(tools.asked) == 1
+
+    lived(path, scene)
+
+
+def test_a_new_head_has_the_sentence_parsed_once_and_undo_brings_the_tree_back(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        marked = await live.show(2)
+        before = marked.arcs
+        await change(live, 2, "head", 5, 3)
+        shown = marked.shown()
+        await live.parsed(2)
+        assert tools.asked[1:] == [(shown, 4)]  # word 5 is the fourth without the comma
+        after = marked.arcs
+        assert after[4][:3] == (3, "dep", "anna")
+        await live.show(2)
+        assert (len(tools.asked), marked.arcs) == (2, after)
+        live.back("undo")
+        await live.show(2)
+        assert (len(tools.asked), marked.arcs) == (2, before)
+        live.back("redo")
+        await live.show(2)
+        assert (len(tools.asked), marked.arcs) == (2, after)
+
+    lived(path, scene)
+
+
+def test_changes_during_a_parse_are_parsed_around_and_a_slow_parse_comes_later(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        marked = await live.show(2)
+        tools.may_go_on.clear()
+        await change(live, 2, "head", 1, 3)
+        assert (await live.parsed(2)).version == marked.version  # the page waits no longer
+        await change(live, 2, "label", 1, "obj")
+        tools.may_go_on.set()
+        await until(lambda: len(tools.asked) == 3)
+        await until(lambda: marked.heads[0] == 3 and marked.heads[1] == tools_root(tools))
+        assert marked.arcs[0] == (3, "obj", "anna", "anna")
+
+    def tools_root(tools: Unsteady) -> int:
+        return (1, 2, 3, 5, 6)[len(tools.asked) % 5]
+
+    lived(path, scene)
+
+
+def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        marked = await live.show(2)
+        await change(live, 2, "right", 1)
+        before = marked.arcs
+        live._open.clear()
+        await live._take_over(tools.learn([]), 1)
+        assert marked.arcs == before
+        assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
+
+    lived(path, scene)
+
+
+def test_a_parser_that_has_ended_is_no_fault_of_a_request(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        before = live.session.sentences[2].arcs
+        tools.may_go_on.clear()
+        assert (await live.show(2)).arcs == before
+        tools.fails = True
+        tools.may_go_on.set()
+        await until(lambda: not live._parsing)
+        assert live.session.sentences[2].arcs == before
+
+    lived(path, scene)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
+
+
+# ------------------------------------------------------------------------------------------- next
+@pytest.mark.parametrize("order", ["choose", "document"])
+def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str) -> None:
+    written(path, path.read_text(encoding="utf-8") * 3)
+
+    async def scene(live: Live, tools: Unsteady) -> None:
+        for _ in range(3):
+            place, found = -1 if order == "choose" else 8, []
+            for _ in range(9):
+                following = live.next_one(place, order)
+                assert following is not None
+                found.append(place := following)
+            assert sorted(found) == list(range(9))
+        await change(live, 4, "done")
+        assert 4 not in [live.next_one(k, order) for k in range(9)]
+
+    lived(path, scene)
+
+
+def test_the_most_useful_sentences_come_first(path: Path) -> None:
+    async def scene(live: Live, tools: Unsteady) -> None:
+        assert live.next_one(-1, "choose") == 2
+        assert live.next_one(-1, "choose") == 2  # which is not passed over by a reload
+        assert live.next_one(2, "choose") == 0
+        await change(live, 0, "done")
+        assert live.next_one(0, "choose") == 1
+
+    lived(path, scene)
+
+
+# ------------------------------------------------------------------------------------------- the file
+def test_a_file_that_cannot_be_written_is_told_until_it_can(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dynet_vdgi.annotation.live.WRITE_EVERY", 0.01)
+    original = files.atomic_bytes_writer
+
+    @contextlib.contextmanager
+    def full(path: Path) -> Any:
+        raise UsageError(f"cannot write '{path}': the disk is full")
+        yield
+
+    async def scene(live: Live, tools: Unsteady) -> None:
+        monkeypatch.setattr(files, "atomic_bytes_writer", full)
+        await change(live, 1, "right", 1)
+        await until(lambda: bool(live.unwritten))
+        assert "the disk is full. What you confirmed is safe in a.conllu.journal" in live.unwritten
+        monkeypatch.setattr(files, "atomic_bytes_writer", original)
+        await until(lambda: not live.unwritten)
+        assert b"HeadBy=anna" in path.read_bytes()
+
+    lived(path, scene)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
+    """It ends when the test has had an answer, not before."""
+    written(Path("a.conllu"))
+    os.mkfifo("end")
+    browser = Path("browser.sh")
+    browser.write_text(f'#!/bin/sh\necho "$1" > {folder}/asked\nread line < {folder}/end\n', encoding="utf-8")
+    browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
+    running = shell.process("annotate", "a.conllu", env={"BROWSER": f"{browser.absolute()} %s"})
+    try:
+        assert running.stdout is not None
+        address = running.stdout.readline().decode().strip()
+        asked = Path("asked")
+        while not (asked.exists() and asked.read_text(encoding="utf-8")):
+            time.sleep(0.02)
+        assert Client(address).get("state")["file"] == "a.conllu"
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.wait(60)  # though the browser goes on
+        os.close(os.open("end", os.O_WRONLY | os.O_NONBLOCK))
+        running.communicate()
+    assert running.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["w3m", "/usr/bin/lynx", "links"])
+def test_browsers_for_the_terminal_are_not_opened(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser(name))
+    monkeypatch.setattr(webbrowser.GenericBrowser, "open", lambda *_: pytest.fail("it was opened"))
+    with caplog.at_level("INFO", logger="dynet_vdgi"):
+        annotate._open_browser("http://127.0.0.1/")
+    assert "open the address in another browser" in caplog.text
+
+
+# ------------------------------------------------------------------------------------------- the ends
+@pytest.mark.parametrize("serve", [helpers._serve_learning, helpers._serve_parsing])
+@pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
+def test_helpers_end_quietly_when_the_program_is_gone(
+    serve: Callable[..., None], rest: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(helpers, "_begin", lambda: None)
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    mine, its = Pipe()
+    other, models = Pipe()
+    if rest:
+        os.write(mine.fileno(), rest)
+    mine.close()
+    serve(its, models)
+    for end in (its, other, models):
+        end.close()

@@ -1,0 +1,48 @@
+"""How optional packages are told to be missing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from dynet_vdgi import extras
+from dynet_vdgi.extras import how_to_install
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_in_a_clone_the_extra_is_named_with_the_path_of_the_clone() -> None:
+    assert how_to_install("png") == f"{sys.executable} -m pip install --editable '{ROOT}[png]'"
+
+
+def test_of_an_installed_package_the_packages_are_named_since_pip_does_not_find_it_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "dynet_vdgi" / "extras.py"))
+    wanted = ["numpy>=1.24", "matplotlib>=3.7; extra == 'png'", 'starlette>=0.40; extra == "annotate"']
+    monkeypatch.setattr(metadata, "requires", lambda name: wanted)
+    assert how_to_install("png") == f"{sys.executable} -m pip install 'matplotlib>=3.7'"
+    assert how_to_install("annotate") == f"{sys.executable} -m pip install 'starlette>=0.40'"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/annotate.md", "docs/command-line.md"])
+def test_no_page_tells_pip_to_look_for_the_package_by_its_name(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert "install dynet_vdgi" not in text
+    assert "dynet_vdgi[" not in text
+
+
+def test_every_extra_that_a_message_names_is_one() -> None:
+    """setup.py names the extras; the code calls `how_to_install` with some of them."""
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    calls = [
+        call.split(")")[0].strip("'\"")
+        for path in (ROOT / "dynet_vdgi").rglob("*.py")
+        if path.name != "extras.py"
+        for call in path.read_text(encoding="utf-8").split("how_to_install(")[1:]
+    ]
+    assert sorted(calls) == ["annotate", "cluster", "png"]
+    assert [call for call in calls if f'"{call}": [' not in setup] == []
