@@ -14,9 +14,14 @@ from few import trees
 
 from dynet_vdgi.annotation import loop
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Told
+from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.presets import load_settings
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
 
@@ -148,3 +153,19 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
             helpers.learn(told)
     finally:
         helpers.stop()
+
+
+def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(tmp_path: Path) -> None:
+    usual = loop.Course.of()
+    assert usual.settings == load_settings("few-trees")
+    (tmp_path / "facts.txt").write_text("objects = before\n", encoding="utf-8")
+    course = loop.Course.of(["best"], "strict", str(tmp_path / "facts.txt"))
+    assert course.settings == load_settings("few-trees", ["rules=strict"])
+    assert course.rules.text == load_rules(rules_path("strict")).text
+    knowledge = loop.knowledge_of(TEXT, course)
+    assert knowledge is not None
+    base = Prior.of_text(course.rules, knowledge.text, course.facts)
+    assert knowledge.base.text == base.text
+    for preset in ("paper", "transfer"):
+        with pytest.raises(UsageError, match="use --preset best, or few-trees"):
+            loop.Course.of(preset)

@@ -23,7 +23,7 @@ from dynet_vdgi.ending import end_with_parent
 from dynet_vdgi.errors import VdgiError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.annotation.loop import Learnt
+    from dynet_vdgi.annotation.loop import Course, Learnt
 
 NICENESS = 10
 AHEAD = 50
@@ -84,7 +84,8 @@ class _Helper:
 class Helpers:
     """Both processes; calls wait, and may come from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, course: Course | None = None) -> None:
+        self._course = course
         source, drain = Pipe()
         self._learner = _Helper(_serve_learning, source)
         self._parser = _Helper(_serve_parsing, drain)
@@ -93,7 +94,7 @@ class Helpers:
 
     def read(self, sentences: Sequence[Sentence]) -> bool:
         """Takes in the text; says whether there is anything to learn from. Raises: HelperError."""
-        return bool(self._learner.ask("read", list(sentences)))
+        return bool(self._learner.ask("read", (list(sentences), self._course)))
 
     def learn(self, told: Sequence[Told]) -> Lesson:
         """Learns from the text and what is confirmed, and parses the rest. Raises: HelperError."""
@@ -137,7 +138,7 @@ def _learn_on(questions: Connection, models: Connection) -> None:
         what, content = questions.recv()
         try:
             if what == "read":
-                learner = _Lessons(content)
+                learner = _Lessons(*content)
                 answer: Any = learner.can_learn
             else:
                 assert learner is not None
@@ -152,11 +153,11 @@ def _learn_on(questions: Connection, models: Connection) -> None:
 class _Lessons:
     """The text, and what is known of it."""
 
-    def __init__(self, sentences: list[Sentence]) -> None:
+    def __init__(self, sentences: list[Sentence], course: Course | None) -> None:
         from dynet_vdgi.annotation import loop
 
         self._sentences = sentences
-        self._knowledge = loop.knowledge_of(sentences)
+        self._knowledge = loop.knowledge_of(sentences, course)
         self.can_learn = self._knowledge is not None
 
     def learn(self, told: Sequence[Told]) -> tuple[Lesson, Learnt]:

@@ -8,8 +8,8 @@ Letters: n words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +18,23 @@ from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import Guess
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import FREE, Sentence
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.facts import Fact, load_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
-from dynet_vdgi.recipes.silver import LONGEST_TEXT, LONGEST_TREE, SHORTEST, FewTrees
+from dynet_vdgi.presets import Presets, in_recipe, load_settings
+from dynet_vdgi.recipes.few_trees import FewTreesSettings
+from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
+from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.teachers.dmv import Dmv
 
 Floats = NDArray[np.float64]
-
-RULES = "best"
-TEACHER_LIMIT = 15
-"""Words of the sentences that the unsupervised teacher learns from."""
 
 MOST_TEXT = 2000
 """Sentences that are learnt from without trees; of a longer file every second, third and so on."""
@@ -50,27 +51,54 @@ RATE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
+class Course:
+    """How the parser learns: by the recipe few-trees, under a rule table, with facts of the language."""
+
+    settings: FewTreesSettings
+    rules: RuleSet
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, preset: Presets = "few-trees", rules: str | None = None, facts: str | None = None) -> Course:
+        """From a preset, and the files of a rule table and of facts.
+
+        Raises: UsageError, the preset is for another kind of parser; ConfigError, a file is at fault.
+        """
+        changes = {} if rules is None else {"rules": rules}
+        settings = load_settings(preset, changes=changes)
+        if isinstance(settings, TaughtSettings):
+            settings = in_recipe("few-trees", settings, changes)
+        if not isinstance(settings, FewTreesSettings) or settings.transfer.trees:
+            raise UsageError("the page's parser learns from a few trees: use --preset best, or few-trees")
+        table = load_rules(rules_path(settings.rules))
+        return cls(settings, table, load_facts(facts, table) if facts else {})
+
+
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """What is known of a text before anybody has confirmed anything."""
 
-    text: list[Sentence]  # of 2 to 40 words
+    course: Course
+    text: list[Sentence]  # of 2 to 40 words, unless the course says otherwise
     base: Prior
     votes: list[Floats]  # (n + 1, n) of each sentence of the text
 
 
-def knowledge_of(sentences: Sequence[Sentence]) -> Knowledge | None:
-    """What a text tells; None: there is no sentence of two to forty words.
+def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) -> Knowledge | None:
+    """What a text tells; None: there is no sentence of a length that is learnt from.
 
     At most `MOST_TEXT` sentences are looked at, so that the time is bounded.
     """
-    usable = [replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= LONGEST_TEXT]
+    course = course or Course.of()
+    longest, teacher = course.settings.data.max_len, course.settings.teacher
+    usable = [replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= longest]
     text = usable[:: -(-len(usable) // MOST_TEXT)] if usable else []
     if not text:
         return None
-    base = Prior.of_text(load_rules(rules_path(RULES)), text)
-    short = [s for s in text if len(s) <= TEACHER_LIMIT]
-    votes = Dmv(max_len=TEACHER_LIMIT).fit(short, base).marginals(text) if short else []
-    return Knowledge(text, base, votes)
+    base = Prior.of_text(course.rules, text, course.facts)
+    short = [s for s in text if not teacher.max_len or len(s) <= teacher.max_len]
+    votes = Dmv(teacher).fit(short, base).marginals(text) if short else []
+    return Knowledge(course, text, base, votes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +184,9 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     """Learns from the text and from confirmed arcs: heads are FREE and relations "_" where nobody said."""
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
-    parser = FewTrees().fit(knowledge.text, told, knowledge.base, knowledge.votes)
-    labelled = [s for s in told if len(s) <= LONGEST_TREE]
+    settings = knowledge.course.settings
+    parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    labelled = [s for s in told if len(s) <= settings.crf.max_len]
     order = knowledge.base.text.verb_order
     return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_order=order))
 

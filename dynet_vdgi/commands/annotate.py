@@ -5,6 +5,7 @@ marked. What you correct and confirm is learnt from: after every ten sentences t
 in a sentence that you correct the remaining arcs follow at once. Needs the extra `annotate`.
 
   vdgi annotate my.conllu
+  vdgi annotate my.conllu --rules my-rules.txt --language-facts facts.txt
   vdgi annotate my.conllu --export trees.conllu
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
@@ -57,6 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", type=int, metavar="N", help="port of the page (default: 0, one that is free)"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
+    parser.add_argument(
+        "--preset",
+        action="append",
+        metavar="NAME",
+        help="how the parser learns: few-trees (default), best, another preset of these recipes, or a .toml "
+        "file; if repeated, the last is on top",
+    )
+    parser.add_argument("--rules", metavar="FILE", help="rule table: a file, or a name such as best")
+    parser.add_argument(
+        "--language-facts", metavar="FILE", help="what is known of the language, such as `objects = before`"
+    )
     parser.add_argument("--export", metavar="OUT", help="write FILE without marks to OUT, and open no page")
 
 
@@ -81,12 +93,15 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.annotation import server
     from dynet_vdgi.annotation.helpers import Helpers
     from dynet_vdgi.annotation.live import ORDERS, Live
+    from dynet_vdgi.annotation.loop import Course
     from dynet_vdgi.annotation.session import Session
 
+    presets = arguments.preset or ["few-trees"]
+    course = Course.of(presets, arguments.rules, arguments.language_facts)
     with server.listening(port) as listener:
         session = Session(path, name, arguments.given)
         try:
-            live = Live(session, Helpers(), every, arguments.order or ORDERS[0])
+            live = Live(session, Helpers(course), every, arguments.order or ORDERS[0])
             server.serve(live, listener, lambda address: _announce(address, not arguments.no_browser))
         finally:
             session.close()
@@ -123,8 +138,8 @@ def _user() -> str:
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     """Writes the file without marks."""
-    for option in ("given", "annotator", "every", "order", "port"):
-        if getattr(arguments, option) is not None:
+    for option in ("given", "annotator", "every", "order", "port", "preset", "rules", "language-facts"):
+        if getattr(arguments, option.replace("-", "_")) is not None:
             raise UsageError(f"--{option} has no effect with --export")
     if arguments.no_browser:
         raise UsageError("--no-browser has no effect with --export")

@@ -1,0 +1,79 @@
+"""Recipes and teachers: those of another package, and which recipe takes what."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from few import trees
+
+from dynet_vdgi import model_file
+from dynet_vdgi.api import train
+from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.parsing.parser import load
+from dynet_vdgi.presets import load_settings
+from dynet_vdgi.registry import RECIPES, TEACHERS
+
+TEXT = trees(60)
+
+
+@pytest.fixture
+def toys() -> Iterator[None]:
+    RECIPES.register("toy", "toys:RECIPE")
+    TEACHERS.register("chain", "toys:TEACHER")
+    yield
+    RECIPES.unregister("toy")
+    TEACHERS.unregister("chain")
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_teacher_from_outside_teaches(tmp_path: object) -> None:
+    parser = train(TEXT, settings={"teacher": {"kind": "chain"}})
+    assert parser(["a", "b", "c"], ["NOUN", "VERB", "NOUN"]).heads == (0, 1, 2)
+    assert parser.model.settings.to_dict()["teacher"] == {"kind": "chain"}
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_recipe_from_outside_trains_saves_and_parses(tmp_path: object) -> None:
+    parser = train(TEXT, settings={"recipe": "toy"})
+    path = f"{tmp_path}/toy.vdgi"
+    parser.save(path)
+    assert load(path)(["a", "b"], ["NOUN", "VERB"]).heads == (0, 1)
+    assert model_file.load(path).provenance.recipe == "toy"
+    with pytest.raises(
+        ConfigError, match="'parser.epochs' is for recipe=taught or recipe=few-trees, and rec"
+    ):
+        train(TEXT, settings={"recipe": "toy", "parser": {"epochs": 3}})
+
+
+def test_a_model_of_a_recipe_that_is_not_here_is_refused(tmp_path: object, toys: None) -> None:
+    path = f"{tmp_path}/toy.vdgi"
+    train(TEXT, settings={"recipe": "toy"}).save(path)
+    RECIPES.unregister("toy")
+    with pytest.raises(model_file.ModelError, match="of an unknown recipe, 'toy'"):
+        load(path)
+    RECIPES.register("toy", "toys:RECIPE")
+
+
+def test_trees_change_the_recipe_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        parser = train(TEXT, trees=TEXT[:10], settings={"parser": {"epochs": 1}})
+    assert "recipe: few-trees, because there are gold trees" in caplog.messages
+    settings = parser.model.settings
+    assert settings == load_settings("few-trees", ["parser.epochs=1"])
+    with pytest.raises(ConfigError, match="'parser.unknown' is for recipe=taught, and recipe is few-trees"):
+        train(TEXT, trees=TEXT[:10], settings={"parser": {"unknown": 0.5}})
+
+
+def test_few_trees_needs_trees() -> None:
+    with pytest.raises(UsageError, match="few-trees learns from trees"):
+        train(TEXT, "few-trees")
+
+
+def test_the_numbers_of_few_trees_are_settings() -> None:
+    usual = train(TEXT, trees=TEXT[:10], seed=1).model.parameters
+    other = train(TEXT, trees=TEXT[:10], settings={"crf": {"epochs": 1}}).model.parameters
+    assert (usual["words/rows"].shape != other["words/rows"].shape) or (
+        usual["words/rows"] != other["words/rows"]
+    ).any()

@@ -1,0 +1,77 @@
+"""A teacher and a recipe as another package would bring them; `test_recipes` registers them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dynet_vdgi.config import Settings, TeacherSettings
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.data.vocabulary import build_vocabulary
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.material import Material
+from dynet_vdgi.model_file import ModelFile, Provenance
+from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace, chosen_rules
+from dynet_vdgi.recipes.given import Inputs
+from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
+
+
+class ChainSettings(TeacherSettings, frozen=True, tag_field="kind", tag="chain"):
+    """Every word hangs from the one before."""
+
+
+class Chain(Teacher):
+    name = "chain"
+
+    def fit(self, text: Iterable[Sentence], prior: Prior) -> Chain:
+        return self
+
+    def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
+        return [np.eye(len(s) + 1, len(s)) for s in sentences]
+
+    def log_rows(self) -> list[dict[str, float]]:
+        return []
+
+
+TEACHER = TeacherKind(ChainSettings, lambda settings, seed: Chain())
+
+
+class ChainParser:
+    is_lean = True
+
+    def make_ready(self) -> None:
+        pass
+
+    def parse(self, sentences: Iterable[Sentence]) -> list[tuple[int, ...]]:
+        return [tuple(range(len(s))) for s in sentences]
+
+
+class ToySettings(Settings, frozen=True, tag_field="recipe", tag="toy"):
+    """A parser that learns nothing."""
+
+
+class Toy(Recipe[ToySettings, Material]):
+    settings = ToySettings
+
+    def check(self, inputs: Inputs, settings: ToySettings, jobs: int) -> None:
+        inputs.check_facts("nothing goes by rules")
+
+    def prepare(self, inputs: Inputs, settings: ToySettings) -> Prepared[ToySettings, Material]:
+        reading = Reading(settings.data)
+        texts = reading.texts(inputs)
+        vocabulary = build_vocabulary([s for text in texts.values() for s in text], lexicalised=False)
+        return Prepared(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading, {})
+
+    def learn(
+        self, prepared: Prepared[ToySettings, Material], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
+        material = prepared.material
+        return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})
+
+    def engine(self, model: ModelFile) -> ChainParser:
+        return ChainParser()
+
+
+RECIPE = Toy()
