@@ -150,7 +150,7 @@ def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
         assert part is not None
         for name, array in part.arrays().items():
             assert np.array_equal(few.parameters[name], array), name
-    assert few.provenance.kind == "words"
+    assert few.provenance.recipe == "few-trees"
     n_words = sum(map(len, trees))
     assert few.provenance.gold_trees == (f"training: 12 trees learnt from, 2 of {n_words} heads free",)
     assert few.parameters["labels/buckets"].size > 0
@@ -282,7 +282,7 @@ def test_other_treebanks_are_a_start_and_named(vdgi: Vdgi, languages: list[str])
     treebanks = ["--preset", "transfer", "--treebank", "back", back, "--treebank", "like", like]
     result = vdgi.good("train", "--train", text, *treebanks, "--out", "run")
     model = model_file.load("run/model.vdgi")
-    assert model.provenance.kind == "words"
+    assert model.provenance.recipe == "few-trees"
     found = model.provenance.treebanks
     assert [found[label].trees for label in ("back", "like")] == [40, 40]
     assert found["like"].share > 0.7

@@ -75,7 +75,7 @@ def trees_of(*texts: Sequence[Sentence]) -> list[Sentence]:
     every = [sentence for text in texts for sentence in text]
     vocabulary = build_vocabulary(every, lexicalised=False)
     material = Material({str(number): list(text) for number, text in enumerate(texts)}, vocabulary, RULES)
-    return teach(material, config.DmvSettings(), seed=1, with_marginals=False, log=RunLog()).taught
+    return teach(material, DmvSettings(), seed=1, log=RunLog()).trees
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
             for number, row in enumerate(teacher.log_rows(), 1)
         ]
         rows.append({"phase": "taught", "language": language, "words": words})
-    assert found.taught == [*trees[0], *trees[1], *trees[1]]  # 160 and 80 sentences
+    assert found.trees == [*trees[0], *trees[1], *trees[1]]  # 160 and 80 sentences
     assert all((mine == expected).all() for mine, expected in zip(found.marginals, marginals))
     assert len(found.marginals) == len(marginals) == 240
     assert found.texts == texts
@@ -125,7 +125,7 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
 def test_marginals_are_kept_only_if_they_are_wanted() -> None:
     given, log = material(**{"": demo(0, 20)}), RunLog()
     found = teach(given, DmvSettings(iterations=1), seed=1, with_marginals=False, log=log)
-    assert (found.marginals, len(found.taught)) == ([], 20)
+    assert (found.marginals, len(found.trees)) == ([], 20)
     assert {row["language"] for row in log.rows()} == {""}
 
 

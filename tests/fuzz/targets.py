@@ -85,7 +85,7 @@ def _model(path: Path) -> None:
     parser = Parser(model)
     sentences = [Sentence(s.forms, s.tags) for s in TAGGED]
     parser.parse_all(sentences)
-    if model.provenance.kind != "neural":
+    if model.provenance.recipe != "neural":
         for how in (How(confidence=True), How(exact=True)):
             with suppress(VdgiError):
                 parser.parse_all(sentences, how)
