@@ -1,7 +1,7 @@
 """How a sentence shows itself in a notebook.
 
-Drawing stands above `data`, so `data` cannot import it. The package's `__init__`, which runs before any of its
-modules, puts the function here.
+Drawing stands above `data`, so `data` cannot import it. The package's `__init__`, which runs before any of
+its modules, puts the function here.
 """
 
 from __future__ import annotations
