@@ -18,7 +18,8 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers.common import best_trees
-from dynet_vdgi.teachers.dmv import Dmv, DmvModel, fit
+from dynet_vdgi.teachers.dmv import Dmv, fit
+from dynet_vdgi.teachers.dmv_model import DmvModel
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)

@@ -19,7 +19,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers import hdp_dmv
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 from dynet_vdgi.teachers.hdp_dmv import EmittedWords, HdpDmv, HdpModel, HiddenText, best_betas, fit, projected
 from dynet_vdgi.teachers.hidden_symbols import HiddenWeights
 

@@ -17,7 +17,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.presets import load_settings
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 from dynet_vdgi.teachers.lc_dmv import LcDmv, SharedFeatures, expected_counts, fit
 
 N_TAGS = 3

@@ -16,7 +16,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.teachers import neural_dmv
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 from dynet_vdgi.teachers.neural_dmv import (
     NeuralDmv,
     backward,

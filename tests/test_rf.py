@@ -16,7 +16,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers.beam_search import Tables, count_all, expect, search
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 from dynet_vdgi.teachers.rasooli_faili import RasooliFaili, no_counts, random_start, smoothed
 
 N_TAGS, NONE = 3, 3

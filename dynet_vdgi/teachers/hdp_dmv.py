@@ -47,7 +47,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 from dynet_vdgi.teachers.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0

@@ -40,7 +40,7 @@ from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 from dynet_vdgi.teachers.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
 
 EMBEDDING, HIDDEN = 32, 64
