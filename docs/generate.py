@@ -1,5 +1,5 @@
-"""Writes the pages of docs/ that follow from the code: command line, settings, Python API; and what the
-commands of docs/rules.md print.
+"""Writes the pages of docs/ that follow from the code: command line, settings, Python API; the picture of the
+package's rooms; and what the commands of docs/rules.md print.
 
     python docs/generate.py            writes them anew
     python docs/generate.py --check    only says which are out of date; exit status 1 if one is
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import msgspec
+import rooms
 
 import dynet_vdgi
 from dynet_vdgi import cli, config, config_checks, presets
@@ -617,6 +618,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line,
     "settings.md": settings,
     "api.md": api,
+    "rooms.svg": rooms.picture,
 }
 
 

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi._version import __version__
+from dynet_vdgi.data import notebooks
 
 if TYPE_CHECKING:
     from dynet_vdgi.api import rules, train
@@ -113,6 +114,16 @@ if not TYPE_CHECKING:  # type checkers would take any name for one that there is
         value = getattr(importlib.import_module(f"dynet_vdgi.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
+
+
+def _picture(sentence: Sentence) -> str:
+    """The tree of a sentence as SVG."""
+    from dynet_vdgi.drawing.sentences import draw
+
+    return draw(sentence).svg()
+
+
+notebooks.picture = _picture
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,8 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.teachers.common import best_trees
-from dynet_vdgi.teachers.dmv import Dmv, DmvModel, DmvSettings, fit
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, fit
+from dynet_vdgi.teachers.dmv_model import DmvModel
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)

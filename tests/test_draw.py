@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+import subprocess
 import sys
 import unicodedata
 import xml.etree.ElementTree as ElementTree
@@ -643,6 +644,21 @@ def test_a_sentence_draws_itself() -> None:
     assert picture == drawing._repr_svg_() == drawing.svg()
     assert check_arcs(ElementTree.fromstring(picture)) == kinds((2, 3, 0), None)
     assert Sentence(("dog",), ("NOUN",))._repr_svg_() is None
+
+
+def test_a_sentence_draws_itself_whatever_was_imported_before(tmp_path: Path) -> None:
+    """Reading imports nothing that draws; the picture does."""
+    path = tiny.write(tmp_path / "a.conllu")
+    for imported, sentences in (
+        ("import dynet_vdgi as vdgi", f"vdgi.read({str(path)!r})"),
+        ("from dynet_vdgi.data import conllu", f"conllu.read({str(path)!r})"),
+    ):
+        code = (
+            f"import sys\n{imported}\nsentence = next(iter({sentences}))\n"
+            "print('dynet_vdgi.drawing' in sys.modules, sentence._repr_svg_()[:4])"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["False", "<svg"]
 
 
 def test_several_sentences_beside_gold(folder: Path) -> None:

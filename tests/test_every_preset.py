@@ -15,6 +15,7 @@ from shell import Vdgi, last_line
 from dynet_vdgi import config, model_file
 from dynet_vdgi.bundled import bundled, resources
 from dynet_vdgi.data import conllu
+from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.presets import load_settings, preset_names
 from dynet_vdgi.runlog import RunLog
 

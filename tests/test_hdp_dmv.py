@@ -21,7 +21,7 @@ from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals import hdp_dmv
 from dynet_vdgi.rivals.hdp_dmv import EmittedWords, HdpDmv, HdpModel, HiddenText, best_betas, fit, projected
 from dynet_vdgi.rivals.hidden_symbols import HiddenWeights
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 
 N_TAGS, N_SUBS = 3, 2
 

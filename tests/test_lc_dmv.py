@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings, SharedFeatures, expected_counts, fit
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
 

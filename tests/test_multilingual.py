@@ -34,7 +34,7 @@ from dynet_vdgi.material import Material
 from dynet_vdgi.recipes.teaching import balanced, teach
 from dynet_vdgi.runlog import RunLog
 from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 
 DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))

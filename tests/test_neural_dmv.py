@@ -28,7 +28,7 @@ from dynet_vdgi.rivals.neural_dmv import (
     tables_of,
 )
 from dynet_vdgi.rivals.sibling_sums import SiblingTables
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3
 

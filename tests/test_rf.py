@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals.beam_search import Tables, count_all, expect, search
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, no_counts, random_start, smoothed
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 
 N_TAGS, NONE = 3, 3
 ANY = parse_rules("[short arcs] (b)\nshort arcs = 0\n", "any")

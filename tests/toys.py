@@ -12,9 +12,9 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace, chosen_rules
+from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, chosen_rules
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
 
 
@@ -58,14 +58,14 @@ class Toy(Recipe[ToySettings, Material]):
     def check(self, inputs: Inputs, settings: ToySettings, jobs: int) -> None:
         inputs.check_facts("nothing goes by rules")
 
-    def prepare(self, inputs: Inputs, settings: ToySettings) -> Prepared[ToySettings, Material]:
-        reading = Reading(settings.data)
+    def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings, Material]:
+        reading = RunReader(settings.data)
         texts = reading.texts(inputs)
         vocabulary = build_vocabulary([s for text in texts.values() for s in text], lexicalised=False)
-        return Prepared(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading, {})
+        return Preparation(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading, {})
 
     def learn(
-        self, prepared: Prepared[ToySettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[ToySettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         material = prepared.material
         return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})

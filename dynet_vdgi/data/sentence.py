@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from dynet_vdgi.data import notebooks
+
 FREE = -1
 """In heads, stands for that of a word that may have any: nobody has said it. A tree with it is partial."""
 
@@ -96,9 +98,5 @@ class Sentence:
         )
 
     def _repr_svg_(self) -> str | None:
-        """The tree as a picture, for notebooks; the one place where `data` uses `drawing`."""
-        if self.heads is None:
-            return None
-        from dynet_vdgi.drawing.sentences import draw
-
-        return draw(self).svg()
+        """The tree as a picture, for notebooks; None without heads."""
+        return notebooks.picture(self) if notebooks.picture and self.heads is not None else None

@@ -4,79 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
 from dynet_vdgi.grammar.patterns import tokens_of
 from dynet_vdgi.grammar.settings import Setting, UnknownOption, parse_setting
-from dynet_vdgi.grammar.statistics import MEASURES, Measure, measure_syntax
+from dynet_vdgi.grammar.statistics import MEASURES, measure_syntax
+from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
 from dynet_vdgi.names import did_you_mean
 
-ROOT = "ROOT"
 KINDS = "abcd"
-SIDES = ("left", "right")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One line of a rule file; `head` and `dependent` are tags or declared classes.
-
-    The weight is 1 outside tables. `sides` are where the dependent may stand, seen from its head.
-    `verb_final` says which texts an exception is about, those that are or those that are not; None: all.
-    """
-
-    head: str
-    dependent: str
-    expectation: float
-    weight: float = 1.0
-    sides: tuple[str, ...] = SIDES
-    verb_final: bool | None = None
-
-    def __str__(self) -> str:
-        return f"{self.head}>{self.dependent}" + ("" if self.sides == SIDES else f" {self.sides[0]}")
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a rule table: it can be switched off by its name. `kind`: a, b, c or d; `line`: its first."""
-
-    name: str
-    kind: str
-    line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """A weight in nats for words that belong to one of several groups of tags."""
-
-    weight: float
-    groups: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a rule table holds besides its rules and classes. Weights are in nats, by tag in mappings."""
-
-    parts: tuple[Part, ...] = ()
-    strength: float = 0.0
-    short_arcs: float = 0.0
-    exceptions: tuple[Rule, ...] = ()
-    heads_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further members of classes
-    dependents_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    leaf: Mapping[str, float] = field(default_factory=dict)  # a factor, no weight
-    edge_statistics: Mapping[str, float] = field(default_factory=dict)
-    name_run: Mapping[str, float] = field(default_factory=dict)
-    conjunction: tuple[str, ...] = ()
-    subordinator: tuple[str, ...] = ()
-    verb: tuple[str, ...] = ()
-    conjunct: Grouped | None = None
-    clause_barrier: Grouped | None = None
-    reading_order: tuple[str, ...] = ()
-    verb_final: Grouped | None = None  # a share of sentences, no weight, and one group
-    measures: tuple[Measure, ...] = ()
-    settings: tuple[Setting, ...] = ()  # of parts that look at whole sentences, in the order of their reading
 
 
 def content_of(line: str) -> str:

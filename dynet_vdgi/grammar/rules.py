@@ -66,17 +66,12 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rule_files import (
     LEFT_OUT,
-    ROOT,
-    SIDES,
-    Grouped,
-    Part,
     Reader,
-    Rule,
-    Table,
     TableReader,
     content_of,
     without_parts,
 )
+from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
 from dynet_vdgi.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.names import count as count_of
 from dynet_vdgi.names import did_you_mean

@@ -5,8 +5,8 @@ A *measure* is a number from 0 to 1 that a table defines and that its lines refe
     measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 
 It is the share of cases of the KIND that speak for it: at LOW it counts as 0, at HIGH as 1, in between in
-proportion (LOW may be above HIGH), and it is taken times n / (n + FEW) after n cases. Several lines of a
-name are averaged. Kinds:
+proportion (LOW may be above HIGH), and it is taken times n / (n + `table.FEW`) after n cases. Several lines
+of a name are averaged. Kinds:
 
     ending A | B        sentences of three words or more with a word of A; for it: those that end with B
     beginning A | B     the same, that begin with B
@@ -34,19 +34,15 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.orders import Fact
 from dynet_vdgi.grammar.patterns import Group
 from dynet_vdgi.grammar.settings import Syntax
+from dynet_vdgi.grammar.table import Cases, Measure
 from dynet_vdgi.grammar.views import View
 from dynet_vdgi.grammar.word_order import Statistics
-
-FEW = 20.0
-"""So many cases make half of what there is to believe."""
 
 TOLD = "told"
 """The kind of measures that no text shows."""
 
 VERB_INITIAL = "verbs-before-nouns"
 """The measure that says of a text whether its clauses begin with their verbs."""
-
-Cases = tuple[float, float]  # for it, in all
 
 
 class VerbOrder(IntEnum):
@@ -133,25 +129,6 @@ MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases
 """Numbers of groups and functions by kind."""
 
 MEASURE_OPTIONS = {"from": "number", "to": "number"}
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One line `measure NAME = ...`."""
-
-    name: str
-    kind: str
-    groups: tuple[Group, ...]
-    low: float = 0.0
-    high: float = 1.0
-
-    def level(self, cases: Cases) -> float:
-        """The measure's value after these cases."""
-        good, total = cases
-        if not total:
-            return 0.0
-        level = (good / total - self.low) / (self.high - self.low)
-        return min(1.0, max(0.0, level)) * total / (total + FEW)
 
 
 def measure_syntax(kind: str) -> Syntax:

@@ -15,15 +15,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.orders import FIRST, LAST, Fact, of_tags, of_verbs
-
-if TYPE_CHECKING:
-    from dynet_vdgi.grammar.rule_files import Table
+from dynet_vdgi.grammar.table import Table
 
 MOST_ASYMMETRIC = 3.0
 """Limit of `Statistics.asymmetry`."""

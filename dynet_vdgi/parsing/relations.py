@@ -13,7 +13,8 @@ from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import Grouped, Table, load_rules
-from dynet_vdgi.grammar.statistics import VERB_INITIAL, Measure, Text, VerbOrder, levels
+from dynet_vdgi.grammar.statistics import VERB_INITIAL, Text, VerbOrder, levels
+from dynet_vdgi.grammar.table import Measure
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word

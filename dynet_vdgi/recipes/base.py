@@ -20,7 +20,7 @@ from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.material import Material
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.runlog import RunLog
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ CALIBRATION_SENTENCES = 500
 
 
 @dataclass
-class Prepared(Generic[SomeSettings, SomeMaterial]):
+class Preparation(Generic[SomeSettings, SomeMaterial]):
     """What comes of inputs: the material, the settings with what follows from files, and what was done."""
 
     settings: SomeSettings
     material: SomeMaterial
-    reading: Reading
+    reading: RunReader
     files: Mapping[str, str]  # that settings name, by their role
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
@@ -105,7 +105,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
         )
 
     @abstractmethod
-    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Prepared[SomeSettings, SomeMaterial]:
+    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings, SomeMaterial]:
         """Reads everything a run needs.
 
         Raises:
@@ -115,7 +115,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
 
     @abstractmethod
     def learn(
-        self, prepared: Prepared[SomeSettings, SomeMaterial], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[SomeSettings, SomeMaterial], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         """The finished model, which is also in the folder, if there is one."""
 

@@ -26,12 +26,19 @@ from dynet_vdgi.model_file import ModelFile, OtherTreebank, Provenance
 from dynet_vdgi.model_file import save as save_model
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.engines import Engine, WordEngine
-from dynet_vdgi.recipes.base import NO_DISTRIBUTION, Prepared, Recipe, Workplace, check_ignored, chosen_rules
+from dynet_vdgi.recipes.base import (
+    NO_DISTRIBUTION,
+    Preparation,
+    Recipe,
+    Workplace,
+    check_ignored,
+    chosen_rules,
+)
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.silver import FewTrees
-from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.recipes.teaching import TaughtText, teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -137,7 +144,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
         )
 
 
-FewTreesPrepared = Prepared[FewTreesSettings, TreesMaterial]
+FewTreesPrepared = Preparation[FewTreesSettings, TreesMaterial]
 
 
 class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
@@ -181,7 +188,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
     def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> FewTreesPrepared:
-        reading = Reading(settings.data)
+        reading = RunReader(settings.data)
         rules = chosen_rules(inputs, settings)
         facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
         texts, trees = reading.texts(inputs), list[Sentence]()
@@ -198,11 +205,11 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
         tell_of_tags(trees, texts)
         relation = reading.punctuation.relation
         material = TreesMaterial(texts, vocabulary, rules, trees, dev, facts, relation, treebanks)
-        return Prepared(settings, material, reading, {})
+        return Preparation(settings, material, reading, {})
 
     def learn(self, prepared: FewTreesPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
         settings, material = prepared.settings, prepared.material
-        lesson = Lesson()
+        lesson = TaughtText()
         if material.sentences:
             lesson = teach(
                 material,

@@ -22,15 +22,15 @@ from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.engines import Engine, NeuralEngine
-from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace, check_ignored, chosen_rules
+from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored, chosen_rules
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.teaching import teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
 
 logger = logging.getLogger("dynet_vdgi")
 
-NeuralPrepared = Prepared[NeuralSettings, NeuralMaterial]
+NeuralPrepared = Preparation[NeuralSettings, NeuralMaterial]
 
 
 class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
@@ -66,7 +66,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
             )
 
     def prepare(self, inputs: Inputs, settings: NeuralSettings) -> NeuralPrepared:
-        reading = Reading(settings.data)
+        reading = RunReader(settings.data)
         rules = _rules(inputs, settings, reading)
         facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
         texts = reading.texts(inputs)
@@ -91,7 +91,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
         )
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
-        return Prepared(settings, material, reading, files)
+        return Preparation(settings, material, reading, files)
 
     def learn(self, prepared: NeuralPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
         """Trains the networks, by all of their stages. Raises: VdgiError, DyNet is missing."""
@@ -128,7 +128,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
         return NeuralEngine(model)
 
 
-def _rules(inputs: Inputs, settings: NeuralSettings, reading: Reading) -> RuleSet:
+def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
     """The rules, their expectations counted in the training text's trees if the settings say so."""
     rules = chosen_rules(inputs, settings)
     if not settings.learns_from_text:

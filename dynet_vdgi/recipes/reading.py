@@ -23,7 +23,7 @@ DEV_MAX_LEN = 15
 
 
 @dataclass
-class Reading:
+class RunReader:
     """Reads under these settings; `dropped` and `gold_trees` are for the model file."""
 
     data: DataSettings

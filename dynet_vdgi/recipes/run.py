@@ -20,7 +20,7 @@ from dynet_vdgi.model_file import load as load_model
 from dynet_vdgi.names import count
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.presets import in_recipe, refuse
-from dynet_vdgi.recipes.base import Prepared, Recipe, Workplace
+from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.registry import RECIPES
 from dynet_vdgi.runlog import RunLog
@@ -31,7 +31,7 @@ FEW = 50
 """Training on fewer sentences is warned of."""
 
 AnyRecipe = Recipe[Any, Any]
-AnyPrepared = Prepared[Any, Any]
+AnyPrepared = Preparation[Any, Any]
 
 
 def run(

@@ -21,16 +21,16 @@ from dynet_vdgi.parsing.engines import Engine, SymbolEngine
 from dynet_vdgi.recipes.base import (
     CALIBRATION_SENTENCES,
     NO_DISTRIBUTION,
-    Prepared,
+    Preparation,
     Recipe,
     Workplace,
     check_ignored,
     chosen_rules,
 )
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import Reading
+from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.relations import label_arrays
-from dynet_vdgi.recipes.teaching import Lesson, teach
+from dynet_vdgi.recipes.teaching import TaughtText, teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
@@ -81,8 +81,8 @@ class Taught(Recipe[TaughtSettings, Material]):
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
-    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Prepared[TaughtSettings, Material]:
-        reading = Reading(settings.data)
+    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings, Material]:
+        reading = RunReader(settings.data)
         rules = chosen_rules(inputs, settings)
         facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
         texts = reading.texts(inputs, is_lean=True)
@@ -97,15 +97,15 @@ class Taught(Recipe[TaughtSettings, Material]):
         )
         tell_of_tags(trees, texts)
         relation = reading.punctuation.relation
-        return Prepared(
+        return Preparation(
             settings, Material(texts, vocabulary, rules, trees, dev, facts, relation), reading, {}
         )
 
     def learn(
-        self, prepared: Prepared[TaughtSettings, Material], provenance: Provenance, place: Workplace
+        self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
         settings, material = prepared.settings, prepared.material
-        lesson = Lesson()
+        lesson = TaughtText()
         if settings.teacher.teaches and material.sentences:
             lesson = teach(
                 material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log
@@ -125,7 +125,10 @@ class Taught(Recipe[TaughtSettings, Material]):
 
 
 def _learnt(
-    prepared: Prepared[TaughtSettings, Material], lesson: Lesson, provenance: Provenance, place: Workplace
+    prepared: Preparation[TaughtSettings, Material],
+    lesson: TaughtText,
+    provenance: Provenance,
+    place: Workplace,
 ) -> ModelFile:
     """The perceptron of the taught trees and the gold ones."""
     settings, material = prepared.settings, prepared.material
@@ -163,7 +166,7 @@ def _learnt(
     return model
 
 
-def _calibration(lesson: Lesson, student: Perceptron) -> Arrays:
+def _calibration(lesson: TaughtText, student: Perceptron) -> Arrays:
     """What makes margins probabilities, for the model file; nothing where no teacher voted."""
     from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
 

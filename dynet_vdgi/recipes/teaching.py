@@ -29,7 +29,7 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TaughtText:
     """What the teachers of all texts say.
 
     `trees` of the texts, all languages balanced; `marginals` (n + 1, n) of every sentence, and `votes`, some
@@ -51,7 +51,7 @@ def teach(
     with_marginals: bool = False,
     n_votes: int = 0,
     log: RunLog,
-) -> Lesson:
+) -> TaughtText:
     """What teachers of this kind learn from the texts, each under its own statistics.
 
     `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
@@ -88,7 +88,7 @@ def teach(
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
     memory.give_back()
-    return Lesson(balanced(trees), marginals, priors[0] if len(priors) == 1 else None, votes)
+    return TaughtText(balanced(trees), marginals, priors[0] if len(priors) == 1 else None, votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:

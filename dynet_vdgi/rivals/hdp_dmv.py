@@ -49,7 +49,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
-from dynet_vdgi.teachers.dmv import Packed
+from dynet_vdgi.teachers.dmv_model import Packed
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0
 """Of GEM, of the DPs, of every other Dirichlet."""

@@ -30,7 +30,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals import left_corner
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
-from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
 VERBS = frozenset({"VERB"})

@@ -42,7 +42,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
-from dynet_vdgi.teachers.dmv import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 EMBEDDING, HIDDEN = 32, 64
 """D and H."""

@@ -27,7 +27,7 @@ from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.beam_search import Ints, Tables, count_all, expect, search
 from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText, TeacherKind
-from dynet_vdgi.teachers.dmv import Packed, normalised
+from dynet_vdgi.teachers.dmv_model import Packed, normalised
 
 RANDOMNESS = 1.0
 """Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution alike."""

@@ -24,9 +24,8 @@ Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import repeat
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -47,23 +46,10 @@ from dynet_vdgi.teachers.common import (
     is_voter,
     symbol_ids,
 )
-from dynet_vdgi.teachers.inside_outside import (
-    SUM_TREES,
-    BlockedText,
-    DmvFactors,
-    blocks_of,
-    room_for,
-    shares_of,
-    work_of,
-)
+from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, EmIteration, Packed, normalised
+from dynet_vdgi.teachers.refinement import refined, split
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-_NOTHING: Floats = np.zeros(0)
-LOWEST = -50.0
-"""How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
-is no tree without them."""
 
 
 class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
@@ -84,89 +70,6 @@ class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
             if not self.iterations:
                 found["smoothing"] = "there are no iterations of EM"
         return found
-
-
-class Counts(NamedTuple):
-    """Expected counts, shaped as the parameters; `stop` counts stopping, going on is counted in `choose`."""
-
-    root: Floats  # (T,)
-    choose: Floats  # (T, 2, 2, T): head, side (0 left, 1 right), has children there, child
-    stop: Floats  # (T, 2, 2): head, side, has children there
-
-
-class EmIteration(NamedTuple):
-    """Where one iteration of EM began: in nats, over all sentences."""
-
-    stage: int  # 1 or 2
-    log_likelihood: float
-    penalised: float
-
-
-@dataclass(frozen=True, eq=False)
-class DmvModel:
-    """The model's distributions, and how they were found."""
-
-    root: Floats  # (T,)
-    choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
-    stop: Floats  # (T, 2, 2), probabilities
-    log: tuple[EmIteration, ...] = ()
-
-    @classmethod
-    def uniform(cls, n_tags: int) -> DmvModel:
-        """Where EM starts."""
-        root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
-        return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
-
-    def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
-        """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `fit`."""
-        return self.expected(Packed.of(tags, potentials, len(self.root)))
-
-    def expected(self, packed: Packed) -> tuple[Counts, float]:
-        """The same, of sentences that are packed already."""
-        text, given = packed.in_blocks(), self._parameters()
-
-        def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
-            counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
-            room, work = room_for(text, begin, end), work_of(text, begin, end)
-            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work)
-            return counts, total
-
-        sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
-        counts = (np.sum(each, axis=0) for each in zip(*sums))  # one after the other
-        return Counts(*counts), _checked_log_z(sum(totals), packed)
-
-    def _parameters(self) -> DmvFactors:
-        going_on = (1.0 - self.stop)[..., None] * self.choose
-        return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
-
-    def marginals(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
-        """Probabilities (n + 1, n) of arcs of one sentence, by head, ROOT first, and dependent.
-
-        tags (n,) below T; log-potentials (n + 1, n + 1) as `Prior.potentials` makes them.
-        """
-        return self.all_marginals(Packed.of([tags], [potentials], len(self.root)))[0]
-
-    def all_marginals(self, packed: Packed) -> list[Floats]:
-        """The same of many sentences."""
-        text, given, marginals = packed.in_blocks(), self._parameters(), np.zeros_like(packed.potentials)
-
-        def of_share(begin: int, end: int) -> Floats:
-            total, room, work = np.zeros(1), room_for(text, begin, end), work_of(text, begin, end)
-            SUM_TREES(text, begin, end, given, given, marginals, total, room, work=work)
-            return total
-
-        _checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
-        return packed.by_sentence(marginals)
-
-    def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
-        """The projective tree with one root of which most arcs are expected to be right."""
-        return self.parse_all([tags], [potentials])[0]
-
-    def parse_all(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> list[Heads]:
-        """The trees of many sentences."""
-        if len(tags) != len(potentials):
-            raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        return best_trees(self.all_marginals(Packed.of(tags, potentials, len(self.root))))
 
 
 # ---------------------------------------------------------------------------------------------- learning
@@ -227,74 +130,6 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
     return DmvModel(normalised(counts.root + pseudo.root), normalised(choose + pseudo.choose), stop)
 
 
-def normalised(counts: Floats) -> Floats:
-    return np.asarray(counts / counts.sum(axis=-1, keepdims=True))
-
-
-class Packed(NamedTuple):
-    """Sentences one after the other: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
-
-    tags: Ints
-    first: Ints
-    potentials: Floats
-    log_scale: float  # of all potentials together, in nats
-
-    @classmethod
-    def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> Packed:
-        """Sentences as `fit` has them. Raises: ValueError, the arguments do not fit together."""
-        if len(tags) != len(potentials):
-            raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
-        words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]
-        first = np.cumsum([0, *map(len, words)])
-        packed = np.empty(sum(len(sentence) * (len(sentence) + 1) for sentence in words))
-        at, log_scale = 0, 0.0
-        for sentence, matrix in zip(words, potentials):
-            linear, scale = _linear(np.asarray(matrix, dtype=np.float64), len(sentence))
-            packed[at : at + len(linear)] = linear
-            at += len(linear)
-            log_scale += scale
-        flat = np.concatenate([*words, np.zeros(0, np.int64)])
-        if len(flat) and not 0 <= flat.min() <= flat.max() < n_tags:
-            raise ValueError(f"tags must be 0 to {n_tags - 1}, not {flat.min()} to {flat.max()}")
-        return cls(flat, first, packed, log_scale)
-
-    def in_blocks(self) -> BlockedText:
-        """What `inside_outside` works on."""
-        lengths = np.diff(self.first)
-        cells = lengths * (lengths + 1)
-        starts = np.cumsum(cells) - cells
-        return BlockedText(self.tags, self.first, self.potentials, starts, *blocks_of(self.first))
-
-    def by_sentence(self, arcs: Floats) -> list[Floats]:
-        """What is laid out as the potentials, as a matrix (n + 1, n) of each sentence."""
-        lengths = np.diff(self.first)
-        ends = np.cumsum(lengths * (lengths + 1))
-        return [
-            arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())
-        ]
-
-
-def _checked_log_z(log_z: Any, packed: Packed) -> float:
-    """The log of all potentials' sum over trees, in nats. Raises: ArithmeticError, there is none."""
-    total = float(np.sum(log_z))
-    if np.isnan(total):
-        raise ArithmeticError("potentials are too far apart to sum over trees")
-    return total - packed.log_scale
-
-
-def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
-    """Potentials ((n + 1) * n,) that are no logs, 1 the best of each word, and the log of their scale."""
-    if potentials.shape != (n + 1, n + 1):
-        raise ValueError(f"potentials of {n} words must be {(n + 1, n + 1)}, not {potentials.shape}")
-    arcs = potentials[:, 1:].copy()
-    arcs[np.arange(1, n + 1), np.arange(n)] = -np.inf
-    if not (arcs < np.inf).all():
-        raise ValueError("potentials must be numbers or minus infinity")
-    best = arcs.max(axis=0)
-    best[best == -np.inf] = 0.0
-    return np.exp(np.maximum(arcs - best, LOWEST)).ravel(), float(-best.sum())
-
-
 # ---------------------------------------------------------------------------------------------- the teacher
 class Dmv(SymbolTeacher[DmvModel]):
     """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`.
@@ -329,8 +164,6 @@ class Dmv(SymbolTeacher[DmvModel]):
         words = prior.words
         if words is None:
             return model, symbols
-        from dynet_vdgi.teachers.refinement import refined, split
-
         found = split(rows, finer, int(words.number("least", 15)))
         every = (*symbols, *found)
         ids = {name: k for k, name in enumerate(symbols)}

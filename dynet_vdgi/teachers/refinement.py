@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.teachers.dmv import Counts, DmvModel, Packed, normalised
+from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, normalised
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
