@@ -197,7 +197,7 @@ def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
     )
     assert "parse.conllu  75.0" in out
     as_released = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "as_released").out
-    assert as_released.startswith("DDA on 0 of 1 sentences")
+    assert as_released.startswith("DDA on 0 of 1 sentence, 0 words")
 
 
 def test_protocols_to_choose_from(vdgi: Vdgi, scored: Path) -> None:

@@ -472,9 +472,13 @@ def test_beside_the_paper_stands_only_what_was_run(tmp_path: Path, vdgi: Vdgi) -
 
 
 def test_notes_below_a_table_name_each_file_once(tmp_path: Path, vdgi: Vdgi) -> None:
-    out = vdgi.good("table", experiment(tmp_path / "x"), "--like", "Li2019-T7").out
+    folder = experiment(tmp_path / "x")
+    content = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    content["test_files"] = {"fr": ["fr-test.conllu"]}
+    (folder / "plan.json").write_text(json.dumps(content), encoding="utf-8")
+    out = vdgi.good("table", folder, "--like", "Li2019-T7").out
     (files,) = re.findall(r"^Test files here: (.*)\.$", out, re.MULTILINE)
-    assert len(files.split("; ")) == 1
+    assert files == "fr fr-test.conllu"
     why = "expectations of the rules counted in its trees"
     uses = [f"training: {why}", f"a.conllu, b.conllu: {why}", "dev: choice of the model", f"a.conllu: {why}"]
     assert sheets._by_what_for(uses) == f"training, a.conllu, b.conllu: {why}; dev: choice of the model"
