@@ -234,12 +234,12 @@ def test_trees_have_relations_and_say_which_are_wrong(vdgi: Vdgi, runs: Path) ->
         }
 
     unknown = relations()
-    assert {"det", "root"} <= unknown
+    assert "det" in unknown
     assert not any("/" in label for label in unknown)
     text = Path("test.conllu").read_text(encoding="utf-8").replace("\tdep\t", "\tvocative\t")
     Path("test.conllu").write_text(text, encoding="utf-8")
     compared = relations()
-    assert {"det/vocative", "root"} <= compared
+    assert "det/vocative" in compared
     assert {label.partition("/")[0] for label in compared} == unknown
 
 
