@@ -27,7 +27,6 @@ from dynet_vdgi.annotation.marked import (
 from dynet_vdgi.annotation.mending import UNSET, CircleError
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count
 
 Given = Literal["right", "guessed"]
 
@@ -112,10 +111,10 @@ class Session:
                 what = "its arcs are marked already" if trees else "the file has no trees"
                 raise UsageError(f"--given has no effect: {what}")
         elif given is None:
-            they = "it is" if len(trees) == 1 else "they are"
+            what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
             raise UsageError(
-                f"{self.path.name} has {count(len(trees), 'tree')}: say what {they}, --given right (kept, "
-                "and learnt from) or --given guessed (a program's, and replaced by better ones)"
+                f"{self.path.name} has {what}, --given right (kept, and "
+                "learnt from) or --given guessed (a program's, and replaced by better ones)"
             )
         elif given == "right":
             for marked in trees:
