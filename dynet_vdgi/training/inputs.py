@@ -279,7 +279,7 @@ def prepare(inputs: Inputs, settings: Settings) -> Preparation:
         dropped += map(str, trees.dropped)
         if not texts and treeless:
             texts[""] = [s for s in (*trees.sentences, *treeless) if len(s) <= max_len]
-            logger.info("training: %d sentences, all those of --trees", len(texts[""]))
+            logger.info("training: %s, all those of --trees", count(len(texts[""]), "sentence"))
     elif inputs.trees:  # only projective trees have derivations
         trees = _read(inputs.trees, settings, max_len, min_len=2, role="tree", is_gold=True, marks=marks)
         dropped += map(str, trees.dropped)
@@ -405,7 +405,8 @@ def _vocabulary(sentences: list[Sentence], settings: Settings) -> tuple[Vocabula
         vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
         known = sum(word in clusters.paths for word in vocabulary.words)
         n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
-        logger.info("clusters: %d of %d words, %d classes with that of the rest", known, n_words, n_classes)
+        classes = count(n_classes, "class", "classes")
+        logger.info("clusters: %d of %s, %s with that of the rest", known, count(n_words, "word"), classes)
     return vocabulary, vectors
 
 
