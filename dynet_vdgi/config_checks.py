@@ -224,6 +224,8 @@ def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
         found = msgspec.convert(value, hint)
     except (msgspec.ValidationError, OverflowError):
         raise ConfigError(f"{owner}: '{name}' must be {_wanted(hint, value)}") from None
+    if isinstance(found, int) and not -(2**63) <= found < 2**63:
+        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {found}")
     if isinstance(found, float) and not math.isfinite(found):
         raise ConfigError(f"{owner}: '{name}' must be a finite number, not {found}")
     if isinstance(found, str) and found != found.encode("utf-8", "replace").decode():

@@ -37,7 +37,7 @@ import numpy as np
 from dynet_vdgi import code_cache
 from dynet_vdgi._version import __version__
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.jit import BARE, Compiled, announced, bare, imported_numba
+from dynet_vdgi.jit import BARE, NUMBA, Compiled, announced, bare, imported_numba
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -166,12 +166,19 @@ class Kernel:
             return code
 
     def _by_numba(self, arguments: tuple[Any, ...]) -> Native:
-        """The function as numba compiles, keeps and calls it."""
+        """The function as numba compiles, keeps and calls it. Raises: VdgiError, numba cannot."""
         function, form = self.function, _form(arguments)
         with _announced(self.what):
-            numba = imported_numba()
-            types = map(numba.typeof, _nested(form, iter(_flat(arguments)[0])))
-            function.dispatcher.compile(tuple(types))
+            try:
+                numba = imported_numba()
+                types = map(numba.typeof, _nested(form, iter(_flat(arguments)[0])))
+                function.dispatcher.compile(tuple(types))
+            except (VdgiError, MemoryError):
+                raise
+            except Exception as error:  # of a numba that does not go with llvmlite, NumPy or Python
+                said = f"{type(error).__name__}: {error}".partition("\n")[0]
+                message = f"numba cannot compile {self.what} ({said}); install another: pip install '{NUMBA}'"
+                raise VdgiError(message) from error
         return lambda numbers: partial(function, *_nested(form, iter(numbers)))
 
 

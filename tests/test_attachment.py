@@ -450,7 +450,7 @@ def test_tables_refuse_to_compare_different_words() -> None:
 
 def test_json() -> None:
     content = json.loads(json.dumps(to_dict(two_reports()), allow_nan=False))
-    assert content["policy"].startswith("DDA on 1 of 1 sentences, 5 words; protocol standard")
+    assert content["policy"].startswith("DDA on 1 of 1 sentence, 5 words; protocol standard")
     ours = content["systems"]["ours"]
     assert ours["protocol"] == "standard"
     assert ours["by_length"]["<=10"] == ours["by_length"]["all"] == ours["total"]

@@ -140,7 +140,7 @@ def test_the_user_is_told_that_nothing_can_be_kept(monkeypatch, caplog):
     with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example", waited=jit.PATIENCE):
         while not caplog.messages:
             told.wait(0.01)
-    assert "compiling an example, at every start, since no cache can be written" in caplog.text
+    assert "compiling an example (at every start, since no cache can be written" in caplog.text
 
 
 def total(numbers):

@@ -305,7 +305,7 @@ def values_of(key: str, kind: type[Section]) -> st.SearchStrategy[Any]:
         return section_of(hint)
     low, high = bounds.gt if bounds.ge is None else bounds.ge, bounds.le
     if hint is int:
-        return st.integers(low, high)
+        return st.integers(low, 2**63 - 1 if high is None else high)
     return st.floats(
         low,
         high,

@@ -581,7 +581,8 @@ def test_a_chosen_sentence_that_is_not_there(vdgi: Vdgi, files: Path) -> None:
     for wanted in ("7", "7-9", "fr_12", "sent_id=7"):
         status, out, err = vdgi("draw", "gold.conllu", "parse.conllu", "--sentence", wanted)
         assert (status, out) == (2, "")
-        assert err == f"no sentence {wanted!r} in gold.conllu, parse.conllu\n"
+        there_are = "(the longest has 6 sentences, 1 to 6)"
+        assert err == f"no sentence {wanted!r} in gold.conllu, parse.conllu {there_are}\n"
 
 
 def test_reading_ends_after_the_last_number(vdgi: Vdgi, files: Path) -> None:

@@ -176,6 +176,7 @@ def test_damaged_code_on_disk_is_compiled_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "dynet_vdgi")
+    monkeypatch.setattr("dynet_vdgi.code_cache.folders", lambda: [tmp_path])
     code = "from dynet_vdgi.jit import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
     (tmp_path / "kernel_to_damage.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -193,11 +193,11 @@ def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
     Path("parse.conllu").write_text(crossing.replace("\t4\tdep", "\t2\tdep"), encoding="utf-8")
     out = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "every_word").out
     assert out.startswith(
-        "DDA on 1 of 1 sentences, 4 words; protocol every_word: punctuation kept and scored; all trees; "
+        "DDA on 1 of 1 sentence, 4 words; protocol every_word: punctuation kept and scored; all trees; "
     )
     assert "parse.conllu  75.0" in out
     as_released = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "as_released").out
-    assert as_released.startswith("DDA on 0 of 1 sentences")
+    assert as_released.startswith("DDA on 0 of 1 sentence, 0 words")
 
 
 def test_protocols_to_choose_from(vdgi: Vdgi, scored: Path) -> None:

@@ -91,7 +91,7 @@ def tasks_of(path: Path, *only: str, out: str = "out", data: str | None = None) 
 def table_in(out: str | bytes | None) -> str:
     """What is printed below the lines that say when and where."""
     text = out.decode() if isinstance(out, bytes) else out or ""
-    assert text.startswith("`vdgi experiment plan.toml --out ")
+    assert re.match("`vdgi experiment .*plan.toml --out ", text)
     return text[text.index("DDA, protocol") :]
 
 

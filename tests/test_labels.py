@@ -309,7 +309,7 @@ def test_own_labels_of_a_table_are_written_and_told_of():
     assert labels_of(rules, sentence("NOUN VERB NOUN", (2, 0, 2))) == ("Subj", "root", "nsbj")
     table = LabelTable.of_text(rules)
     (told,) = warnings_of(table, "t")
-    assert told == "t: 2 labels not of UD 2, written as they are: Subj, nsbj; did you mean 'nsubj'?"
+    assert told == "t: 2 labels not of UD 2, to be written as in the table: Subj, nsbj; did you mean 'nsubj'?"
     assert warnings_of(UD2, "ud2") == []
 
 

@@ -223,6 +223,25 @@ def test_numba_compiles_in_its_own_way_where_it_is_other_inside(breakage, folder
     assert not list(folder.glob("*.object")) or breakage is no_mcjit
 
 
+def test_a_numba_that_cannot_compile_is_told_with_the_remedy(folder, monkeypatch):
+    @compiled
+    def fill_once_more(pair, offset, doubled, share, out):
+        out[0, 0] = offset
+
+    def broken(*arguments):
+        raise AttributeError("module 'llvmlite' has no attribute 'ir'")
+
+    from numba.core.registry import CPUDispatcher
+
+    monkeypatch.setattr(CPUDispatcher, "compile", broken)
+    no_mcjit(monkeypatch)
+    given, _ = arguments()
+    with pytest.raises(
+        VdgiError, match=r"cannot compile an example \(AttributeError: .*; install another: pip "
+    ):
+        Kernel(fill_once_more, "an example")(*given, work=PLENTY + 1)
+
+
 def test_code_on_disk_is_not_needed_where_it_cannot_be_loaded(folder, monkeypatch):
     given, out = arguments()
     Kernel(fill, "an example")(*given, work=PLENTY + 1)

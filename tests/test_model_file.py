@@ -227,7 +227,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_directory(tmp_path: Path) -> None:
-    assert message_of(tmp_path) == "cannot read the model file: Is a directory"
+    assert message_of(tmp_path) == "not a file, but a folder, a device or a pipe"
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,7 @@ def test_no_escape_sequence_of_a_name_reaches_the_terminal(vdgi: Vdgi, folder: P
         f"check n{ESCAPE}.conllu --rules r{ESCAPE}.txt",
         f"check n.conllu --model {ESCAPE}",
         f"rules show r{ESCAPE}.txt",
+        f"rules explain n{ESCAPE}.conllu --rules r{ESCAPE}.txt --sentence 1",
         f"--{ESCAPE}",
         f"check --{ESCAPE}",
         f"check {ESCAPE} --tags {ESCAPE}",

@@ -224,6 +224,25 @@ def test_scores_are_those_of_evaluate(vdgi: Vdgi, runs: Path) -> None:
     assert f"Sentence 3: {right} of 6 heads right" in captions
 
 
+def test_trees_have_relations_and_say_which_are_wrong(vdgi: Vdgi, runs: Path) -> None:
+    def relations() -> set[str]:
+        vdgi.good("report", "one", "--gold", "test.conllu")
+        root = check(Path("report.html").read_text(encoding="utf-8"))
+        labels = [node for picture in root.all("svg") for node in picture.all("text")]
+        return {
+            node.text for node in labels if (node.attributes.get("class") or "").startswith("vdgi-relation")
+        }
+
+    unknown = relations()
+    assert "det" in unknown
+    assert not any("/" in label for label in unknown)
+    text = Path("test.conllu").read_text(encoding="utf-8").replace("\tdep\t", "\tvocative\t")
+    Path("test.conllu").write_text(text, encoding="utf-8")
+    compared = relations()
+    assert "det/vocative" in compared
+    assert {label.partition("/")[0] for label in compared} == unknown
+
+
 def test_a_run_that_has_not_ended(runs: Path) -> None:
     root = check(page.render([Run("one", {"complete": False}, "")]))
     assert "Training has not come to its end" in root.text

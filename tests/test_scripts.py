@@ -36,7 +36,7 @@ def test_first_readme_command(environment, tmp_path):
     """Trains on the demo treebank; each parser beats its own rules alone, and the best every other one."""
     result = run("train_ud.sh", env={**environment, "VDGI_RUN": str(tmp_path / "demo")})
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("DDA on 200 of 200 sentences, 1714 words; protocol standard")
+    assert result.stdout.startswith("DDA on 200 of 200 sentences, 1,714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
     dda = {line.split("  ")[0]: float(line.split()[-1]) for line in table[3:]}
     assert list(dda)[:2] == ["paper", "best"]

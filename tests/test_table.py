@@ -462,6 +462,28 @@ def test_beside_the_paper(tmp_path: Path, vdgi: Vdgi) -> None:
     assert out.rstrip().endswith(f"Not shown, as no treebank of the plan is in them: {others}.")
 
 
+def test_beside_the_paper_stands_only_what_was_run(tmp_path: Path, vdgi: Vdgi) -> None:
+    right = {both: RIGHT[both] for both in RIGHT if both[1] == "ours"}
+    out = vdgi.good("table", experiment(tmp_path / "x", right=right), "--like", "paper").out
+    assert "ours (here)" in out
+    assert "weak" not in out
+    out = vdgi.good("table", experiment(tmp_path / "y", right={}), "--like", "paper").out
+    assert "weak_50 (here)" in out
+
+
+def test_notes_below_a_table_name_each_file_once(tmp_path: Path, vdgi: Vdgi) -> None:
+    folder = experiment(tmp_path / "x")
+    content = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    content["test_files"] = {"fr": ["fr-test.conllu"]}
+    (folder / "plan.json").write_text(json.dumps(content), encoding="utf-8")
+    out = vdgi.good("table", folder, "--like", "Li2019-T7").out
+    (files,) = re.findall(r"^Test files here: (.*)\.$", out, re.MULTILINE)
+    assert files == "fr fr-test.conllu"
+    why = "expectations of the rules counted in its trees"
+    uses = [f"training: {why}", f"a.conllu, b.conllu: {why}", "dev: choice of the model", f"a.conllu: {why}"]
+    assert sheets._by_what_for(uses) == f"training, a.conllu, b.conllu: {why}; dev: choice of the model"
+
+
 def test_beside_a_table_whose_data_is_missing(tmp_path: Path, vdgi: Vdgi) -> None:
     wsj = {"name": "wsj", "published": "WSJ23", "missing": "licence of LDC", "lengths": [10]}
     content = {**PLAN, "treebank": [wsj], "system": [{"name": "pc", "published": "RL-PC"}]}

@@ -137,8 +137,9 @@ class Session:
                 what = "its arcs are marked already" if trees else "the file has no trees"
                 raise UsageError(f"--given has no effect: {what}")
         elif given is None:
+            what = "1 tree: say what it is" if len(trees) == 1 else f"{len(trees)} trees: say what they are"
             raise UsageError(
-                f"{self.path.name} has {len(trees)} trees: say what they are, --given right (kept, and "
+                f"{self.path.name} has {what}, --given right (kept, and "
                 "learnt from) or --given guessed (a program's, and replaced by better ones)"
             )
         elif given == "right":

@@ -23,6 +23,7 @@ from pathlib import Path
 from dynet_vdgi.commands import HelpFormatter
 from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -132,12 +133,12 @@ def convert(paths: Sequence[Path], output: str, rules: head_rules.HeadRules, pol
                 n_words += len(words)
                 n_kept += sum(word.label not in punctuation for word in words)
     logger.info(
-        "%s to %s (%d): %d sentences, %d words, %d without punctuation (policy %s)",
+        "%s to %s (%d): %s, %s, %d without punctuation (policy %s)",
         paths[0].stem,
         paths[-1].stem,
         len(paths),
-        n_sentences,
-        n_words,
+        count(n_sentences, "sentence"),
+        count(n_words, "word"),
         n_kept,
         policy,
     )

@@ -27,6 +27,7 @@ from dynet_vdgi import config
 from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import plain
 from dynet_vdgi.presets import load_settings
 from dynet_vdgi.text_tables import aligned
 
@@ -72,9 +73,11 @@ def run(arguments: argparse.Namespace) -> None:
         trained(treebank, name, arguments.seed, folder)
         parse(folder, treebank.test)
     for test in treebank.test:
-        print(scored(test, folders, published_name(arguments.folders)))
-    print(f"\nwritten to {' and '.join(map(str, folders.values()))}: model, log, settings and parse of each")
-    print(f"next: {_program()} parse {folders[Path(names[-1]).stem]} YOUR.conllu -o YOUR.parsed.conllu")
+        print(plain(scored(test, folders, published_name(arguments.folders))))
+    written = " and ".join(map(str, folders.values()))
+    print(plain(f"\nwritten to {written}: model, log, settings and parse of each"))
+    last = folders[Path(names[-1]).stem]
+    print(plain(f"next: {_program()} parse {last} YOUR.conllu -o YOUR.parsed.conllu"))
 
 
 def _program() -> str:

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.names import plain
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -73,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     found = expansion.expand(content, plan.select(content, arguments.only), folders, arguments.out)
     if arguments.dry_run:
         for task in found:
-            print(f"{task.label}: {tasks.state(task)}")
+            print(plain(f"{task.label}: {tasks.state(task)}"))
         return
     out = Path(arguments.out)
     failures = runner.carry_out(
@@ -91,12 +93,13 @@ def show(arguments: argparse.Namespace, out: Path) -> None:
     from dynet_vdgi.experiments import provenance
     from dynet_vdgi.experiments.tables import build, formats, grid
 
-    words = ["vdgi experiment", Path(arguments.plan).name, "--out", out.name]
-    words += ["--data", Path(arguments.data).name] if arguments.data else []
+    words = ["vdgi", "experiment", arguments.plan, "--out", arguments.out]
+    words += ["--data", arguments.data] if arguments.data else []
     words += ["--only", *arguments.only] if arguments.only else []
     words += ["--seeds", *map(str, arguments.seeds)] if arguments.seeds else []
     words += ["--jobs", str(arguments.jobs)] if arguments.jobs > 1 else []
     words += ["--scheduler", "ADDRESS"] if arguments.scheduler else []
     cpu_s = grid.load([out]).cpu_s
-    print(f"`{' '.join(words)}`\n\n{provenance.conditions()}. All runs together: {cpu_s:.0f} CPU seconds.\n")
-    print(formats.show(build.tables([out]), "markdown"), end="")
+    together = f"{provenance.conditions()}. All runs together: {cpu_s:.0f} CPU seconds."
+    print(plain(f"`{shlex.join(words)}`\n\n{together}\n"))
+    print(plain(formats.show(build.tables([out]), "markdown")), end="")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count, did_you_mean
+from dynet_vdgi.names import count, did_you_mean, plain
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence
@@ -77,13 +77,12 @@ def run(arguments: argparse.Namespace) -> None:
     sentences = sentences_of(arguments.text, arguments.tags, "optional")
     chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:SHOWN]
     measured = prior_of(rules, sentences, arguments)
-    print(measured.told)
-    print(f"\n{_score(sentences, measured.prior)}")
+    print(plain(f"{measured.told}\n\n{_score(sentences, measured.prior)}"))
     for item in chosen:
         (heads,) = rules_only([item.sentence], measured.prior, 0)
-        print(f"\n{_drawn(item, heads, arguments.width)}")
+        print(f"\n{plain(_drawn(item, heads, arguments.width))}")
         if arguments.sentence:
-            print(f"\n{explained(item.sentence, heads, measured.prior)}")
+            print(f"\n{plain(explained(item.sentence, heads, measured.prior))}")
 
 
 class Numbered(NamedTuple):

@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.bundled import bundled
     from dynet_vdgi.grammar.findings import purpose
     from dynet_vdgi.grammar.rules import load_rules
-    from dynet_vdgi.names import count
+    from dynet_vdgi.names import count, plain
     from dynet_vdgi.text_tables import aligned
 
     rows = []
@@ -26,4 +26,4 @@ def run(arguments: argparse.Namespace) -> None:
         rules = load_rules(path)
         size = count(len(rules.parts), "part") if rules.parts else count(len(rules), "rule")
         rows.append([name, f"{purpose(rules)} ({size})"])
-    print(aligned(rows, left=2))
+    print(plain(aligned(rows, left=2)))

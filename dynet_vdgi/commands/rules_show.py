@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     if labels := bundled_tables().get(arguments.rules):
         if arguments.text or arguments.without or arguments.language_facts or arguments.tags != "upos":
             raise UsageError(f"{arguments.rules} is a table of labels: it is shown without options")
-        print(read_table(labels, "table of labels").rstrip("\n"))
+        print(plain(read_table(labels, "table of labels").rstrip("\n")))
         return
     rules = rules_of(arguments)
     if arguments.text:

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.names import plain
 
 DRAWS = 10_000
 
@@ -64,4 +65,4 @@ def run(arguments: argparse.Namespace) -> None:
         against=against,
         draws=arguments.draws,
     )
-    sys.stdout.write(formats.show(shown, arguments.format))
+    sys.stdout.write(plain(formats.show(shown, arguments.format)))

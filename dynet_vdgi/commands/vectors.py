@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dynet_vdgi import progress
 from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -100,11 +101,11 @@ def learn(
         n_words = sum(counts.values())
         epochs = epochs or embeddings.usual_epochs(n_words)
         logger.info(
-            "text: %d sentences, %d words, %d different ones; %d passes",
-            len(sentences),
-            n_words,
-            len(counts),
-            epochs,
+            "text: %s, %s, %s; %s",
+            count(len(sentences), "sentence"),
+            count(n_words, "word"),
+            count(len(counts), "different one"),
+            count(epochs, "pass", "passes"),
         )
         with progress.Bar("epochs", epochs) as bar:
             vectors = embeddings.train(
@@ -112,4 +113,5 @@ def learn(
             )
         n_written = embeddings.write(vectors, handle)
     elapsed = time.perf_counter() - start
-    logger.info("vectors: %d words, %d dimensions, %.1f s, %s", n_written, dim, elapsed, output)
+    size = f"{count(n_written, 'word')}, {count(dim, 'dimension')}"
+    logger.info("vectors: %s, %.1f s, %s", size, elapsed, output)

@@ -6,10 +6,12 @@ is a place between kept words, numbered by how many stand before it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.data.column_kernels import Flags, Ints
 from dynet_vdgi.jit import compiled
+
+if TYPE_CHECKING:  # with little work to do, nothing needs NumPy
+    from dynet_vdgi.data.column_kernels import Flags, Ints
 
 FIRST_QUOTE, LAST_FAMILY = 32, 63
 """Families of marks: -k closes what k opens; from FIRST_QUOTE on one mark does both, in turn. 0: others."""

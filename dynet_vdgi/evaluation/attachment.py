@@ -28,6 +28,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.pairing import Heads, Parsed, gold_heads, matched, under
 from dynet_vdgi.labels.label_table import relation_of
+from dynet_vdgi.names import count
 from dynet_vdgi.text_tables import aligned
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ class Evaluation:
 
 
 def _policy(protocol: Protocol, n_sentences: int, n_all: int, n_words: int) -> str:
-    scored = f"{n_sentences} of {n_all} sentences, {n_words} words"
+    scored = f"{n_sentences:,} of {count(n_all, 'sentence')}, {count(n_words, 'word')}"
     return f"DDA on {scored}; protocol {protocol.name}: {protocol.description}"
 
 

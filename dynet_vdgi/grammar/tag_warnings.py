@@ -24,7 +24,8 @@ ALIKE = 0.7
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     """What looks wrong with the tags of a text, a line each; `counts` are words by tag, without punctuation.
 
-    Tags in lower case, rare tags that look like a tag of UD, and tags that no rule mentions.
+    Tags in lower case (several have one line), rare tags that look like a tag of UD, and tags that no rule
+    mentions.
 
     >>> from dynet_vdgi.grammar.rules import parse_rules
     >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
@@ -36,10 +37,10 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     mentioned = rules.mentioned_tags()
     expected = UD_TAGS | mentioned
     is_universal = 2 * sum(n for tag, n in counts.items() if tag.upper() in UD_TAGS) > total
-    lines: list[str] = []
-    explained = set()
+    small = [tag for tag in counts if tag not in expected and tag.islower() and tag.upper() in expected]
+    lines, explained = ([_in_small_letters(small, counts)], set(small)) if len(small) > 1 else ([], set())
     for tag, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if tag in expected:
+        if tag in expected or tag in explained:
             continue
         if len(lines) == MOST_TOLD:
             break
@@ -61,6 +62,14 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
         share = f"{count(n, 'word')}, {100 * n / total:.1f} %"
         lines.append(f"no rule mentions these tags of the text: {listed(silent, limit('tags'))} ({share})")
     return lines
+
+
+def _in_small_letters(tags: list[str], counts: Mapping[str, int]) -> str:
+    """What is told of several tags in lower case."""
+    tags = sorted(tags, key=lambda tag: (-counts[tag], tag))
+    of_all = count(sum(counts[tag] for tag in tags), "word")
+    meant = f"write {tags[0].upper()} for {tags[0]}, and so on"
+    return f"tags {listed(tags, MOST_TOLD)} ({of_all}): tags in lower case fit no rule; {meant}"
 
 
 def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:

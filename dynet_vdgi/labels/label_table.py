@@ -220,7 +220,7 @@ def warnings_of(table: LabelTable, name: str) -> list[str]:
     if not own:
         return []
     shown = ", ".join(near[:MOST_SHOWN]) + (", ..." if len(near) > MOST_SHOWN else "")
-    return [f"{name}: {count(len(own), 'label')} not of UD 2, written as they are: {shown}"]
+    return [f"{name}: {count(len(own), 'label')} not of UD 2, to be written as in the table: {shown}"]
 
 
 def named_table(name: str) -> LabelTable | None:

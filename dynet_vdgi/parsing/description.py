@@ -40,7 +40,8 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
         elif key == "treebanks":
             told = (
-                (label, f"{t['trees']} trees, mixing weight {t['share']:.2f}") for label, t in value.items()
+                (label, f"{count(t['trees'], 'tree')}, mixing weight {t['share']:.2f}")
+                for label, t in value.items()
             )
             yield from (("treebank", f"{label}: {text}") for label, text in told)
         elif isinstance(value, dict):
@@ -55,7 +56,7 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
         for name, level in model.symbols["text"]["measures"].items():
             yield "measured", f"{name} {level:.2f}"
     tags, words = model.vocabulary.tags, model.vocabulary.words
-    yield "vocabulary", f"{len(tags)} tags ({' '.join(tags)}), {len(words)} words"
+    yield "vocabulary", f"{count(len(tags), 'tag')} ({' '.join(tags)}), {count(len(words), 'word')}"
     if model.rules.left_out:
         yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))

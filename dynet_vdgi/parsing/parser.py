@@ -222,7 +222,7 @@ class Parser:
             if isinstance(column, str):
                 raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
             for entry in column:
-                if not isinstance(entry, str) or not entry:
+                if not isinstance(entry, str):
                     raise UsageError(f"{name}: {entry!r} is no text; '_' stands for nothing known")
         if len(words) != len(tags) or not words:
             numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
@@ -255,7 +255,7 @@ class Parser:
         if how == GREEDY:
             trees = self._engines.linear.parse(bare)
             return [
-                Parse(restore_punctuation(heads, places, sentence.forms))
+                Parse(self._restored(heads, places, sentence))
                 for sentence, places, heads in zip(sentences, positions, trees)
             ]
         if how.keep_heads:
@@ -335,7 +335,7 @@ class Parser:
         samples = neural.draw(bare, sampling.n_samples, rng)
         greedy = [()] * len(bare) if sampling.mbr or sampling.n_best else neural.parse(bare)
         return [
-            _sampled(sentence.forms, places, drawn, heads, sampling)
+            _sampled(self._seen_forms(sentence), places, drawn, heads, sampling)
             for sentence, places, drawn, heads in zip(sentences, positions, samples, greedy)
         ]
 
@@ -392,7 +392,7 @@ class Parser:
         self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
     ) -> Parse:
         """The tree of a whole sentence; takes the probabilities of its words."""
-        heads = restore_punctuation(tree, places, sentence.forms)
+        heads = self._restored(tree, places, sentence)
         given = sentence.heads if how.keep_heads else None
         if given:
             heads = keep.nearest(heads, given)
@@ -403,6 +403,14 @@ class Parser:
             if not given or given[place - 1] == FREE:
                 sure[place - 1] = probability
         return Parse(heads, confidence=tuple(sure))
+
+    def _restored(self, tree: Tree, places: Places, sentence: Sentence) -> Tree:
+        """The tree of the whole sentence, punctuation attached."""
+        return restore_punctuation(tree, places, self._seen_forms(sentence))
+
+    def _seen_forms(self, sentence: Sentence) -> tuple[str, ...]:
+        """The forms, without which brackets and quotation marks have no partner, unless they are hidden."""
+        return ("_",) * len(sentence) if "forms" in self.model.settings.data.ignore else sentence.forms
 
     def _best_trees(self, sentence: Sentence, bare: Sentence, places: Places, n_best: int) -> list[Parse]:
         """The most probable trees of a sentence under the model's distribution."""
@@ -415,7 +423,7 @@ class Parser:
             sure: list[float | None] = [None] * len(sentence)
             for k, place in enumerate(places):
                 sure[place - 1] = float(arcs[tree[k], k])
-            heads = restore_punctuation(tree, places, sentence.forms)
+            heads = self._restored(tree, places, sentence)
             result.append(Parse(heads, tuple(sure), math.exp(score - log_z)))
         return result
 

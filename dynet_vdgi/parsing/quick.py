@@ -109,8 +109,9 @@ class QuickParser:
             notes = np.full(len(types), -1)
             notes[kept] = calibration.steps(Arcs(tags[types[kept]], bare, margins, first))
         marks, families = np.flatnonzero(is_removed), np.zeros(len(types), np.int64)
-        numbers = self._marks.numbers(columns, marks)
-        families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
+        if "forms" not in self._ignored:
+            numbers = self._marks.numbers(columns, marks)
+            families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
         heads = restored(bare, is_removed, families, columns.first)
         relations = np.where(heads == 0, ROOT_LABEL, OTHER_LABEL)
         if self._labeller is not None:

@@ -196,7 +196,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
             trees, treeless = reading.partial_trees(inputs.trees, settings.crf.max_len)
             if not texts and treeless:
                 texts[""] = [s for s in (*trees, *treeless) if len(s) <= settings.data.max_len]
-                logger.info("training: %d sentences, all those of --trees", len(texts[""]))
+                logger.info("training: %s, all those of --trees", count(len(texts[""]), "sentence"))
         treebanks = {label: reading.other_language(given, label) for label, given in inputs.treebanks.items()}
         dev = reading.dev(inputs.dev)
         check_ignored(settings, has_effect=True)

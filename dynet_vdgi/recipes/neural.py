@@ -20,6 +20,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.model_file import load as load_model
+from dynet_vdgi.names import count
 from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.engines import Engine, NeuralEngine
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored, chosen_rules
@@ -174,7 +175,8 @@ def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vo
         vocabulary = replace(vocabulary, classes=brown.classes(clusters, vocabulary.words))
         known = sum(word in clusters.paths for word in vocabulary.words)
         n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
-        logger.info("clusters: %d of %d words, %d classes with that of the rest", known, n_words, n_classes)
+        classes = count(n_classes, "class", "classes")
+        logger.info("clusters: %d of %s, %s with that of the rest", known, count(n_words, "word"), classes)
     return vocabulary, vectors
 
 

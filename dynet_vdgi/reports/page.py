@@ -7,12 +7,13 @@ around the tables is in `page.html.j2`, where Jinja2 escapes whatever comes from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.drawing import pictures
+from dynet_vdgi.drawing.sentences import tree_of
 from dynet_vdgi.evaluation.attachment import Evaluation, percent
 from dynet_vdgi.reports import page_tables
 from dynet_vdgi.reports.logs import curve_groups, log_tables, number_in, teaching_tables
@@ -24,7 +25,8 @@ TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHORTEST, LONGEST = 5, 40
 """Lengths of the sentences shown."""
 
-_TREE_WIDTH = 680
+_TREE_WIDTH = 1080
+"""Pixels; a page on a wide screen has 1,120 for a tree, others scroll."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,11 @@ class Gallery:
 
 def _galleries(scored: ScoredRuns, n: int) -> list[Gallery]:
     def drawing(name: str, index: int) -> TreeFigure:
-        sentence, heads = scored.trees.sentences[index], scored.heads[name][index]
+        gold = scored.trees.sentences[index]
+        own = replace(gold, heads=scored.heads[name][index], deprels=scored.relations[name][index])
         right, words = scored.evaluations[name].per_sentence[index]
-        picture = pictures.svg(sentence.forms, sentence.tags, heads, sentence.heads, width=_TREE_WIDTH)
+        tree = tree_of(own, gold, protocol=scored.trees.protocol)
+        picture = pictures.svg_document([tree], width=_TREE_WIDTH)
         return TreeFigure(
             f"Sentence {scored.trees.numbers[index]}: {right:.0f} of {words} heads right", picture
         )

@@ -42,14 +42,15 @@ class PublishedRow:
 class ScoredRuns:
     """What the runs made of test sentences.
 
-    `heads` are the runs' trees of `trees.sentences`, by name. `evaluations` have the runs first, then the
-    baselines. `by_rule` has the evaluations under each rule table in use, by what that is called; those of
-    the last one are by the tags of `trees`.
+    `heads` are the runs' trees of `trees.sentences`, by name, with their `relations` (empty: there are none).
+    `evaluations` have the runs first, then the baselines. `by_rule` has the evaluations under each rule table
+    in use, by what that is called; those of the last one are by the tags of `trees`.
     """
 
     gold: str
     trees: GoldTrees
     heads: Mapping[str, Sequence[Heads]]
+    relations: Mapping[str, Sequence[tuple[str, ...]]]
     evaluations: Mapping[str, Evaluation]
     comparison: Comparison
     by_rule: Mapping[str, Mapping[str, Evaluation]]
@@ -88,6 +89,7 @@ def score_runs(
             raise DataError(files.shown(gold), None, message)
         both = {name: paired(sentences, trees, the_protocol) for name, trees in parsed.items()}
         kept = {name: pair.heads for name, pair in both.items()}
+        labelled = {name: pair.relations or [()] * len(pair.heads) for name, pair in both.items()}
         systems = {
             name: trees.evaluate(
                 pair.heads, pair.relations, max_lens=max_lens, by=_BREAKDOWNS, rules=group.rules
@@ -106,6 +108,7 @@ def score_runs(
         gold=Path(files.shown(gold)).name,
         trees=trees,
         heads=kept,
+        relations=labelled,
         evaluations=evaluations,
         comparison=compare(evaluations),
         by_rule=by_rule,

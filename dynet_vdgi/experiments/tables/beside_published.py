@@ -23,6 +23,7 @@ from dynet_vdgi.experiments.tables.sheets import (
     cell,
     dda_of,
     gold_trees,
+    has_news,
     limit_of,
     mean_of,
     notes_of,
@@ -88,8 +89,8 @@ class _BesideTable:
 
     @property
     def treebanks(self) -> list[str]:
-        """Our treebanks in the columns."""
-        return [self.datasets[name] for name, _ in self.columns if name in self.datasets]
+        """Our treebanks in the columns, each once."""
+        return list(dict.fromkeys(self.datasets[name] for name, _ in self.columns if name in self.datasets))
 
     def sheet(self) -> Sheet:
         placed: list[str] = []
@@ -100,6 +101,7 @@ class _BesideTable:
                 name
                 for name, system in self.grid.systems.items()
                 if system.published and same_model(system.published) == same_model(model)
+                if self._is_shown(name)
             ]
             rows += map(self._system, same) if same else self._instead(model)
             placed += same
@@ -109,7 +111,7 @@ class _BesideTable:
             if name not in placed
             # Otherwise it has a place in another table.
             and (self.is_speed or not system.published)
-            and any((treebank, name) in self.grid.wanted for treebank in self.treebanks)
+            and self._is_shown(name)
         ]
         rows += map(self._system, further)
         if not self.is_speed:
@@ -122,6 +124,11 @@ class _BesideTable:
             tuple(self._notes(rows, list(dict.fromkeys([*placed, *further])))),
             decimals=0 if self.is_speed else 1,
         )
+
+    def _is_shown(self, system: str) -> bool:
+        """Whether there is a figure of the system or a reason why there is none; all, if nothing was run."""
+        planned = [name for name in self.treebanks if (name, system) in self.grid.wanted]
+        return any(not self.grid.results or has_news(self.grid, name, system) for name in planned)
 
     def _title(self) -> str:
         lengths = {length for _, length in self.columns}

@@ -154,9 +154,7 @@ def overview(grid: Grid) -> list[Sheet]:
                 groups.setdefault(treebank.lengths, []).append(name)
         for lengths, every in groups.items():
             systems = _systems_of(grid, protocol, every)
-            names = [
-                name for name in every if any(_is_there(grid, name, other) for other in systems)
-            ] or every
+            names = [name for name in every if any(has_news(grid, name, other) for other in systems)] or every
             columns = [[(name, length_label(limit)) for name in names] for limit in (*lengths, None)]
             if len(names) == 1:  # one table for all lengths, instead of one for each
                 columns = [[column for block in columns for column in block]]
@@ -166,7 +164,7 @@ def overview(grid: Grid) -> list[Sheet]:
     return begun or sheets
 
 
-def _is_there(grid: Grid, treebank: str, system: str) -> bool:
+def has_news(grid: Grid, treebank: str, system: str) -> bool:
     """True if there is a figure, or a reason why there is none."""
     return (treebank, system) in grid.results or grid.gap(treebank, system) not in (
         NOT_RUN,
@@ -203,7 +201,7 @@ def _overview(grid: Grid, protocol: str, columns: Sequence[SheetColumn], has_ave
     """One table, with an average if it is of several treebanks and `has_average`."""
     treebanks = list(dict.fromkeys(name for name, _ in columns))
     planned = _systems_of(grid, protocol, treebanks)
-    systems = [other for other in planned if any(_is_there(grid, t, other) for t in treebanks)] or planned
+    systems = [other for other in planned if any(has_news(grid, t, other) for t in treebanks)] or planned
     several = len(treebanks) > 1
     has_average = has_average and several
     what, limit = (f"length {columns[0][1]}", limit_of(columns[0][1])) if several else (treebanks[0], None)
@@ -269,7 +267,7 @@ def notes_of(
     for system in systems:
         uses = gold_trees(grid, system, treebanks)
         if uses:
-            notes.append(f"† {system} used gold trees: {'; '.join(uses)}.")
+            notes.append(f"† {system} used gold trees: {_by_what_for(uses)}.")
     wanted = {len(grid.wanted[both]) for both in grid.wanted if both[0] in treebanks and both[1] in systems}
     if wanted:
         seeds = " or ".join(map(str, sorted(wanted)))
@@ -277,6 +275,19 @@ def notes_of(
     if any(isinstance(entry, Measured) and entry.is_short for row in rows for entry in row.entries):
         notes.append("n=: over so many seeds only; the others are not done.")
     return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
+
+
+def _by_what_for(uses: Sequence[str]) -> str:
+    """Uses of gold trees, of which each names files and what for: each of both once.
+
+    >>> _by_what_for(["training: choice", "a.conllu, b.conllu: counting", "a.conllu: counting"])
+    'training: choice; a.conllu, b.conllu: counting'
+    """
+    names: dict[str, dict[str, None]] = {}
+    for use in uses:
+        where, _, what_for = use.rpartition(": ")
+        names.setdefault(what_for, {}).update(dict.fromkeys(where.split(", ")))
+    return "; ".join(": ".join(filter(None, (", ".join(where), what))) for what, where in names.items())
 
 
 def gaps_of(rows: Sequence[SheetRow], columns: Sequence[SheetColumn]) -> list[str]:
