@@ -80,13 +80,12 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
 
     Raises: ConfigError, it has no setting of one of these names.
     """
-    values = settings.to_dict()
-    named = set(names)
-    top: Values = {}
+    values, named = settings.to_dict(), set(names)
+    layer: Values = {"recipe": recipe}
     for name, value in leaves(values):
         if name in named and name != "recipe":
-            top = _with(top, nested(name, value))
-    return from_dict(merged(merged(values, {"recipe": recipe}), top))
+            layer = _with(layer, nested(name, value))
+    return from_dict(merged(values, layer))
 
 
 def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
