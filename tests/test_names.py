@@ -13,6 +13,7 @@ PACKAGE = Path(dynet_vdgi.__file__).parent
 SHARED = {
     # A verb of the command line and what it is about.
     "clusters",
+    "doubts",
     "rules",
     # The same thing of different rooms, which its folder tells apart.
     "files",
