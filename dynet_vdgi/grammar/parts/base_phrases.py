@@ -176,7 +176,7 @@ def _read(view: View, setting: Setting, text: Text) -> None:
 
 
 @dataclass(frozen=True)
-class _PhraseWeights:
+class _ArcWeights:
     inside: float
     outside: float
     root: float
@@ -184,7 +184,7 @@ class _PhraseWeights:
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     kinds = Kinds(view)
-    weights = _PhraseWeights(setting.weight, setting.number("outside", 0.0), setting.number("root", 0.0))
+    weights = _ArcWeights(setting.weight, setting.number("outside", 0.0), setting.number("root", 0.0))
     for phrase in view.phrases:
         for word in range(phrase.start, phrase.end):
             if word != phrase.head:
