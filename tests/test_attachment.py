@@ -508,7 +508,7 @@ def test_french_test_set(
         assert [tally.sentences for tally in report.by_length.values()] == n_sentences
         assert [round(100 * tally.dda, 1) for tally in report.by_length.values()] == expected
         assert report.total.words == n_words
-        assert f"DDA on {n_sentences[-1]} of 298 sentences, {n_words} words" in report.policy
+        assert f"DDA on {n_sentences[-1]} of 298 sentences, {n_words:,} words" in report.policy
 
 
 def test_mean_over_draws() -> None:
