@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -41,7 +42,7 @@ Numbers = TypeVar("Numbers", bound=Section)
 
 
 # ------------------------------------------------------------------------------------------- what there is
-class Place(NamedTuple):
+class SettingPlace(NamedTuple):
     """Where a setting stands; the section of `seed` and `rules` is empty."""
 
     recipes: tuple[str, ...]
@@ -55,14 +56,14 @@ class Place(NamedTuple):
         return f"{self.section}.{self.key}".lstrip(".")
 
 
-def every_setting() -> Iterator[Place]:
+def every_setting() -> Iterator[SettingPlace]:
     """Every setting of every recipe and teacher."""
     found: dict[tuple[str, str, type[Section]], list[str]] = {}
     for recipe in RECIPES.names():
         for section, key, kind in _settings_of(RECIPES.named(recipe).settings):
             found.setdefault((section, key, kind), []).append(recipe)
     for (section, key, kind), recipes in found.items():
-        yield Place(tuple(recipes), section, key, kind)
+        yield SettingPlace(tuple(recipes), section, key, kind)
 
 
 def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Section]]]:
@@ -174,13 +175,17 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
 
 
 # ------------------------------------------------------------------------------------------- constructors
-def checked(kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None) -> Numbers:
+def checked(
+    kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None, owner: str = ""
+) -> Numbers:
     """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
+
+    `owner` is what messages begin with, by default the kind's tag.
 
     Raises:
         ConfigError: a number is unknown or out of its range; or both are there.
     """
-    owner = str(kind.__struct_config__.tag)
+    owner = owner or str(kind.__struct_config__.tag)
     for name in numbers:
         if name not in kind.__struct_fields__:
             raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
@@ -250,17 +255,11 @@ def _wanted(hint: Any, value: Any) -> str:
         return f"{listed}, not {value!r}{did_you_mean(value, choices)}"
     if isinstance(value, int) and not isinstance(value, bool) and bare is int:
         return f"{_range(bounds) if bounds else 'a number of a usable size'}, not {value!r}"
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and bare is float and bounds:
-        return f"{_range(bounds)}, not {value!r}" if _is_out(bounds, value) else f"a number, not {value!r}"
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_too_large = isinstance(value, int) and abs(value) > sys.float_info.max
+    if bare is float and bounds and is_number and not is_too_large:
+        return f"{_range(bounds)}, not {value!r}"
     return f"{_IN_WORDS.get(bare, 'a text')}, not {value!r}"
-
-
-def _is_out(bounds: Meta, value: float) -> bool:
-    return (
-        (bounds.gt is not None and value <= bounds.gt)
-        or (bounds.ge is not None and value < bounds.ge)
-        or (bounds.le is not None and value > bounds.le)
-    )
 
 
 def _range(bounds: Meta) -> str:

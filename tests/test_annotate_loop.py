@@ -159,9 +159,9 @@ def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(
     usual = loop.Course.of()
     assert usual.settings == load_settings("few-trees")
     (tmp_path / "facts.txt").write_text("objects = before\n", encoding="utf-8")
-    course = loop.Course.of(["best"], "strict", str(tmp_path / "facts.txt"))
-    assert course.settings == load_settings("few-trees", ["rules=strict"])
-    assert course.rules.text == load_rules(rules_path("strict")).text
+    course = loop.Course.of(["best"], "best-tags", str(tmp_path / "facts.txt"))
+    assert course.settings == load_settings("few-trees", ["rules=best-tags"])
+    assert course.rules.text == load_rules(rules_path("best-tags")).text
     knowledge = loop.knowledge_of(TEXT, course)
     assert knowledge is not None
     base = Prior.of_text(course.rules, knowledge.text, course.facts)

@@ -60,7 +60,7 @@ def test_read_train_save_load(few: Path, parser: Parser, tmp_path: Path) -> None
     again = vdgi.load(tmp_path / "my.vdgi")
     assert same_model(again.model, parser.model)
     assert again.model.provenance == parser.model.provenance
-    assert parser.model.provenance.kind == "perceptron"
+    assert parser.model.provenance.recipe == "taught"
     assert parser.model.provenance.gold_trees == ()
     new = list(vdgi.read(few / "new.conllu"))
     assert again.parse_all(new) == parser.parse_all(new)
@@ -174,7 +174,7 @@ def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None
         vdgi.train()
     with pytest.raises(UsageError, match="nothing to learn from"):
         vdgi.train([])
-    with pytest.raises(ConfigError, match="'train.lr' would have no effect"):
+    with pytest.raises(ConfigError, match="'train.lr' is for recipe=neural, and recipe is taught"):
         vdgi.train(text, settings={"train": {"lr": 1.0}})
     with pytest.raises(ConfigError, match="no preset 'default'; it is called 'paper' now"):
         vdgi.train(text, "default")
@@ -366,7 +366,7 @@ def test_messages_to_python_name_arguments_and_no_options(few: Path, tmp_path: P
     calls: list[tuple[dict[str, Any], str]] = [
         ({"text": []}, "nothing to learn from: name tagged text with `text=`, or trees with `trees=`"),
         ({"text": my, "preset": "paperr"}, "^no preset 'paperr'; did you mean 'paper'"),
-        ({"text": my, "settings": {"transfer": {"trees": 4}}}, "name each with `treebanks=`"),
+        ({"text": my, "preset": "transfer"}, "name each with `treebanks=`"),
         ({"text": my, "language_facts": {"fr": "x"}}, "^`language_facts=` fr=FILE"),
     ]
     for arguments, message in calls:
@@ -402,7 +402,7 @@ def test_a_model_of_xpos_tags_takes_them_beside_universal_ones(few: Path) -> Non
 def test_a_parser_says_what_it_is(parser: Parser) -> None:
     trained = parser.model.provenance.trained_on
     assert repr(parser) == (
-        f"<Parser: perceptron trained on 100 sentences, {trained.words} words, preset best; gold trees: none>"
+        f"<Parser: taught trained on 100 sentences, {trained.words} words, preset best; gold trees: none>"
     )
     info = parser.info
     assert (info["preset"], info["kind"], info["gold_trees"]) == ("best", "perceptron", [])

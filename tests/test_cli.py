@@ -153,8 +153,14 @@ def test_impossible_wishes(vdgi: Vdgi, model: Path, folder: Path, arguments: lis
     ("arguments", "message"),
     [
         (["train", "--preset", "beste"], "config: no preset 'beste'; did you mean 'best'?"),
-        (["train", "--set", "train.lrate=1"], "config: no key 'train.lrate'; did you mean 'train.lr'?"),
-        (["train", "--set", "train.lr=-1"], "config: 'train.lr' must be at least 0, not -1"),
+        (
+            ["train", "--set", "parser.epoch=1"],
+            "config: no key 'parser.epoch'; did you mean 'parser.epochs'?",
+        ),
+        (
+            ["train", "--set", "teacher.iterations=-1"],
+            "config: 'teacher.iterations' must be at least 0, not -1",
+        ),
         (
             ["train", "--set", "lr"],
             "config: cannot read 'lr'; write section.key=value, as in parser.epochs=5",

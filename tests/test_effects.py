@@ -238,7 +238,10 @@ OTHERWISE: dict[tuple[str, str], Values] = {
 }
 """Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
 
-ALONE = {(case, name) for case in OF_TREES for name in ("recipe", "teacher.kind")}
+ALONE = {
+    *((case, name) for case in OF_TREES for name in ("recipe", "teacher.kind")),
+    ("few-trees", "transfer.trees"),
+}
 """Settings of a case that have one value."""
 
 LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
@@ -468,7 +471,7 @@ def test_what_settings_leave_out_of_files_means_the_same_when_read(max_len: int)
 def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
     settings = settings_of(case)
     idle = settings.without_effect()
-    names = [f"{section}.{key}".lstrip(".") for section, key, _ in every_setting()]
+    names = [f"{section}.{key}".lstrip(".") for _, section, key, _ in every_setting()]
     for name in names:
         if name in own(case) or name not in OTHER:
             continue
@@ -477,8 +480,6 @@ def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
         section = name.partition(".")[0]
         reason = idle.get(name) or idle.get(section)
         expected = (
-            f"config: '{name}' would have no effect: {reason}"
-            if reason
-            else f"config: '{name}' is for {section}"
+            f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for "
         )
         assert str(caught.value).startswith(expected)

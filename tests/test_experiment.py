@@ -213,7 +213,7 @@ def test_the_plan_of_score_functions(data_dir: Path) -> None:
     for task in runs:
         if task.after:
             start, settings = found[f"{task.treebank}/{task.after}/1"].settings(), task.settings()
-            assert (start.posterior, start.model, start.data) == (
+            assert (start.posterior, start.parser, start.data) == (
                 settings.posterior,
                 settings.parser,
                 settings.data,
@@ -445,7 +445,7 @@ def test_a_system_cannot_come_after_another_kind_of_parser(folder: Path, vdgi: V
     result = vdgi("experiment", "plan.toml", "--out", "out")
     assert (result.status, result.err) == (
         4,
-        FINE + "it comes after 'first', which is another kind of parser\n",
+        FINE + "it comes after 'first', which is of another recipe\n",
     )
 
 

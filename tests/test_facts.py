@@ -288,10 +288,11 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
 def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
     from dynet_vdgi.presets import load_settings
     from dynet_vdgi.recipes.given import Given, Inputs
+    from dynet_vdgi.registry import RECIPES
 
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):
-        inputs.check(load_settings("best-variational"))
+        RECIPES.named("neural").check(inputs, load_settings("best-variational"), 1)
 
 
 @pytest.mark.parametrize(

@@ -193,8 +193,6 @@ def test_sentences_without_a_tree_are_text_where_there_is_none(caplog: pytest.Lo
 @pytest.mark.parametrize(
     ("said", "trees", "text", "reason"),
     [
-        ("parser.epochs=3", GOLD, TEXT, "the parser that learns from a few trees has fixed numbers"),
-        ("parser.log2_buckets=9", GOLD, (), "the parser that learns from a few trees has fixed numbers"),
         ("teacher.iterations=3", GOLD, (), "there is no text to learn from, only trees"),
         ("data.max_len=9", GOLD, (), "there is no text to learn from, only trees"),
     ],
@@ -232,7 +230,7 @@ def test_the_same_file_as_text_and_trees_is_no_cause_for_a_warning(vdgi: Vdgi, f
     again = vdgi("train", "--train", "gold.conllu", "--trees", "gold.conllu", "--out", "run")
     assert again.status == 2
     other = ["--train", "gold.conllu", "--out", "run", "--resume"]
-    assert "its data differ" in vdgi("train", *other).err
+    assert "its settings (recipe was few-trees, now taught" in vdgi("train", *other).err
     rows = RunLog(Path("run") / "log.jsonl").rows()
     assert rows[-1]["trees"] == 60
 

@@ -26,7 +26,7 @@ from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model_file import Amount, DataFile, ModelFile, Provenance
-from dynet_vdgi.recipes.taught import TaughtSettings
+from dynet_vdgi.neural_settings import NeuralSettings
 
 MEMBERS = (
     "meta.json",
@@ -183,9 +183,8 @@ def test_no_arrays_is_possible(saved: Path) -> None:
 
 
 def test_unset_fields_of_an_older_file_get_their_defaults(saved: Path) -> None:
-    assert model_file.load(rewritten(saved, settings_toml=b"[train]\nlr = 0.5\n")).settings.train.epochs == (
-        TaughtSettings().train.epochs
-    )
+    old = rewritten(saved, settings_toml=b'recipe = "neural"\n[train]\nlr = 0.5\n')
+    assert model_file.load(old).settings.train.epochs == NeuralSettings().train.epochs
 
 
 # Writing is all or nothing
@@ -447,7 +446,7 @@ def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "parse MODEL train.conllu",
         "choose MODEL train.conllu -o a.conllu",
         "check train.conllu --model MODEL",
-        "train --train train.conllu --init MODEL --out run2",
+        "train --train train.conllu --preset paper --init MODEL --out run2",
         "report run -o a.html",
         "check train.conllu --rules run",
     ],

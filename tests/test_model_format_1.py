@@ -154,7 +154,7 @@ def test_a_linear_model(tmp_path: Path) -> None:
     old = of_format_1(new, old_settings(learner="linear", teacher="dmv", max_len=15), "linear")
     assert_the_same_parses(new, old, tmp_path)
     model = model_file.load(old)
-    assert model.provenance.kind == model.settings.kind == "perceptron"
+    assert model.provenance.recipe == model.settings.recipe == "taught"
     assert model.settings.parser == PerceptronSettings()
     assert model.settings.teacher == DmvSettings()
     assert (model.settings.rules, model.settings.seed, model.settings.data.max_len) == ("best", 7, 15)
@@ -167,7 +167,7 @@ def test_a_neural_model(tmp_path: Path, words: dict[str, int]) -> None:
     old = of_format_1(new, old_settings(learner="neural", teacher="none", **words), None)
     assert_the_same_parses(new, old, tmp_path)
     model = model_file.load(old)
-    assert model.provenance.kind == model.settings.kind == "neural"
+    assert model.provenance.recipe == model.settings.recipe == "neural"
     assert model.settings.parser == ModelSettings(tag_dim=6, hidden_dim=6, **words)
     assert model.settings.teacher == NoTeacher()
     assert (model.settings.rules, model.settings.seed, model.settings.data.max_len) == ("ud", 7, 10)
@@ -192,7 +192,7 @@ def test_saved_again_it_is_of_the_present_format(tmp_path: Path) -> None:
     assert again.settings.to_dict() == model.settings.to_dict()
     assert again.provenance == model.provenance
     with zipfile.ZipFile(tmp_path / "again.vdgi") as archive:
-        assert json.loads(archive.read("meta.json"))["format"] == model_file.FORMAT == 2
+        assert json.loads(archive.read("meta.json"))["format"] == model_file.FORMAT == 3
 
 
 def test_an_old_preset_in_a_file_of_the_present_format_is_damage(tmp_path: Path) -> None:

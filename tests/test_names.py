@@ -17,6 +17,7 @@ SHARED = {
     "rules",
     # The same thing of different rooms, which its folder tells apart.
     "files",
+    "neural",
     "relations",
     "table",
     "tables",

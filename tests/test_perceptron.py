@@ -695,7 +695,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("perceptron")
     text = prepare(read(tiny.write(folder / "train.conllu", 30)), STANDARD).sentences
     student = Perceptron(SMALL).fit(text)
-    provenance = Provenance(kind="perceptron", trained_on=Amount(len(text), sum(map(len, text))))
+    provenance = Provenance(recipe="taught", trained_on=Amount(len(text), sum(map(len, text))))
     rules, settings = load_rules(rules_path("ud")), load_settings("best", ["parser.log2_buckets=12"])
     path = folder / "model.vdgi"
     model_file.save(path, ModelFile(provenance, settings, student.vocabulary, rules, student.model.arrays()))

@@ -26,7 +26,7 @@ from networks import (
 from shell import Vdgi, last_line
 from tiny import Run, same_arrays
 
-from dynet_vdgi import config, model_file
+from dynet_vdgi import model_file
 from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
@@ -36,7 +36,7 @@ from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
 from dynet_vdgi.model_file import Provenance
-from dynet_vdgi.neural_settings import FinetuneSettings, PosteriorSettings
+from dynet_vdgi.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
 from dynet_vdgi.parsing.arena import Arena
 from dynet_vdgi.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
@@ -155,7 +155,7 @@ def test_the_weights_of_samples_tend_to_the_regularised_posterior() -> None:
             to.append([samples.actions, both[0]])
             return both
 
-        settings = config.TrainSettings(samples=n_samples)
+        settings = TrainSettings(samples=n_samples)
         lockstep.accumulate(network_, [SENTENCE], watched, np.random.default_rng(5), settings)
         found = gradients(network_)
         errors.append(max(np.abs(found[f"encoder/{n}"] - exact[f"encoder/{n}"]).max() for n in PARAMETERS))

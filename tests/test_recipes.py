@@ -56,7 +56,7 @@ def test_a_model_of_a_recipe_that_is_not_here_is_refused(tmp_path: object, toys:
 
 
 def test_trees_change_the_recipe_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="dynet_vdgi"):
         parser = train(TEXT, trees=TEXT[:10], settings={"parser": {"epochs": 1}})
     assert "recipe: few-trees, because there are gold trees" in caplog.messages
     settings = parser.model.settings

@@ -77,7 +77,6 @@ def refusal(folder: Path, changes: dict[str, Any] | None = None) -> str:
         ),
         ({"parser": {"log2_buckets": 9}}, "settings (parser.log2_buckets was 8, now 9)"),
         ({"teacher": {"kind": "convex-mst"}}, "teacher.kind was dmv, now convex-mst"),
-        ({"recipe": "neural"}, "recipe was taught, now neural"),
     ],
 )
 def test_other_settings_are_refused_by_name(finished: Path, changes: dict[str, Any], told: str) -> None:

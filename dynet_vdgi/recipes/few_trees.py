@@ -115,7 +115,9 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
         idle = super().without_effect(in_a_run=in_a_run)
         if not has_text:
             idle |= dict.fromkeys(("teacher", "silver", "data.max_len"), ONLY_TREES)
-        if not self.transfer.trees:
+        if self.transfer.trees:
+            idle["crf.trust"] = "a start from other languages halves the table's share at once"
+        else:
             idle["transfer.max_len"] = "there are no treebanks of other languages: transfer.trees is 0"
         return idle
 
@@ -270,7 +272,15 @@ def started(material: TreesMaterial, settings: FewTreesSettings) -> tuple[Floats
         rng = np.random.default_rng(settings.seed)
         trees = [treebank[k] for k in rng.permutation(len(treebank))[: settings.transfer.trees]]
         prior = Prior.of_text(material.rules, treebank)
-        crf = ArcCrf(words=False, longest=settings.transfer.max_len, seed=settings.seed).fit(trees, prior)
+        crf = ArcCrf(
+            epochs=settings.crf.epochs,
+            rate=settings.crf.rate,
+            ridge=settings.crf.ridge,
+            longest=settings.transfer.max_len,
+            log2_buckets=settings.crf.log2_buckets,
+            words=False,
+            seed=settings.seed,
+        ).fit(trees, prior)
         assert crf.weights is not None
         known.append(trigrams(treebank))
         weights.append(crf.weights)

@@ -33,7 +33,7 @@ class Perceptron:
     def __init__(
         self, settings: PerceptronSettings | None = None, *, seed: int = 1, **numbers: float
     ) -> None:
-        self.settings = checked(PerceptronSettings, numbers, settings)
+        self.settings = checked(PerceptronSettings, numbers, settings, "perceptron")
         self.seed = checked_seed(seed, "perceptron")
         self._model: PerceptronModel | None = None
         self.vocabulary = Vocabulary(())
