@@ -106,11 +106,11 @@ class Calibration:
         base, slope = logistic(scores, probabilities)
         return cls(
             bare.knots,
-            np.round(base + shift + slope * bare.margin_odds, DECIMALS),
-            round(slope * bare.forced_odds, DECIMALS),
+            rounded(base + shift + slope * bare.margin_odds),
+            float(rounded(slope * bare.forced_odds)),
             bare.tags,
-            np.round(slope * bare.pair_odds, DECIMALS),
-            np.round(slope * bare.length_odds, DECIMALS),
+            rounded(slope * bare.pair_odds),
+            rounded(slope * bare.length_odds),
             shift,
         )
 
@@ -129,8 +129,9 @@ class Calibration:
         """
         counts = Counter(chain.from_iterable(tags))
         names = tuple(sorted(sorted(counts), key=lambda tag: -counts[tag])[:MOST_TAGS])
-        pairs = _pair_table(names, tags, trees, probabilities, weights)
-        return cls(*_margin_table(margins, weights), names, *pairs)
+        arcs = _arcs({tag: k for k, tag in enumerate(names)}, tags, trees, margins)
+        pairs = _pair_table(arcs, len(names), probabilities, weights)
+        return cls(*_margin_table(arcs.margins, weights), names, *pairs)
 
     def number(self, tag: str) -> int:
         """Of a tag; of an unknown one, T."""
@@ -140,34 +141,23 @@ class Calibration:
         self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]
     ) -> Arcs:
         """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
-        first = np.cumsum([0, *map(len, trees)])
-        numbers = np.array([self.number(tag) for tag in chain.from_iterable(tags)], np.int64)
-        heads = np.array(list(chain.from_iterable(trees)), np.int64)
-        flat = np.concatenate([np.zeros(0), *margins])
-        if not len(numbers) == len(heads) == len(flat):
-            raise ValueError(f"{len(numbers)} tags, {len(heads)} heads, {len(flat)} margins")
-        return Arcs(numbers, heads, flat, first)
+        return _arcs(self._numbers, tags, trees, margins)
 
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
-        lengths = np.diff(arcs.first)
-        is_forced = np.isinf(arcs.margins)
-        margins = arcs.margins
-        if self.tags:
+        margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
+        if self.tags and len(forced):
             # A decision without alternative is as sure as the others of its sentence, which led to it. Files
             # of earlier versions, which know no tags, take it for the surest.
-            begins, sizes = arcs.first[:-1][lengths > 0], lengths[lengths > 0]
-            least = np.minimum.reduceat(margins, begins) if len(begins) else np.zeros(0)
-            margins = np.where(is_forced, np.repeat(least, sizes), margins)
-        places = np.arange(1, len(margins) + 1) - np.repeat(arcs.first[:-1], lengths)
-        is_root = arcs.heads == 0
-        starts = np.repeat(arcs.first[:-1], lengths)
-        head_tags = np.where(is_root, len(self.tags) + 1, arcs.tags[starts + np.maximum(arcs.heads, 1) - 1])
-        far = np.where(is_root, 0, np.minimum(np.abs(places - arcs.heads), FARTHEST))
+            begins = arcs.first[:-1][np.diff(arcs.first) > 0]
+            least = np.minimum.reduceat(margins, begins)
+            margins = margins.copy()
+            margins[forced] = least[np.searchsorted(begins, forced, "right") - 1]
+        pairs, lengths = _pairs_and_lengths(arcs, len(self.tags))
         odds = np.interp(margins, self.knots, self.margin_odds)
-        odds += self.forced_odds * is_forced
-        odds += self.pair_odds[arcs.tags, head_tags, (arcs.heads > places).astype(np.int64)]
-        odds += self.length_odds[far]
+        odds[forced] += self.forced_odds
+        odds += self.pair_odds.ravel()[pairs]
+        odds += self.length_odds[lengths]
         return np.asarray(odds)
 
     def steps(self, arcs: Arcs) -> Ints:
@@ -218,7 +208,7 @@ class Calibration:
         edges, values, shift = _taken(arrays, "edges", "values", "shift")
         if edges.ndim != 1 or not len(edges) or edges.shape != values.shape or shift.shape != (1,):
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
-        odds = np.round(log_odds(values) + shift, DECIMALS)
+        odds = rounded(log_odds(values) + shift)
         return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
 
 
@@ -233,10 +223,35 @@ def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]
     return found
 
 
-def _margin_table(margins: Sequence[Floats], weights: Weights) -> tuple[Floats, Floats, float]:
+def _arcs(
+    numbers: Mapping[str, int],
+    tags: Iterable[Sequence[str]],
+    trees: Sequence[Sequence[int]],
+    margins: Sequence[Floats],
+) -> Arcs:
+    first = np.cumsum([0, *map(len, trees)])
+    known = np.array([numbers.get(tag, len(numbers)) for tag in chain.from_iterable(tags)], np.int64)
+    heads = np.array(list(chain.from_iterable(trees)), np.int64)
+    flat = np.concatenate([np.zeros(0), *margins])
+    if not len(known) == len(heads) == len(flat):
+        raise ValueError(f"{len(known)} tags, {len(heads)} heads, {len(flat)} margins")
+    return Arcs(known, heads, flat, first)
+
+
+def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
+    """Where arcs (N,) are in the flattened table of pairs, and in that of lengths."""
+    is_root = arcs.heads == 0
+    before = np.repeat(arcs.first[:-1] - 1, np.diff(arcs.first))  # the word before the sentence
+    above = before + arcs.heads
+    offsets = above - np.arange(len(above))
+    head_tags = np.where(is_root, n_tags + 1, arcs.tags[above])  # -1, before the first sentence, is a root's
+    pairs = 2 * ((n_tags + 2) * arcs.tags + head_tags) + (offsets > 0)
+    return pairs, np.where(is_root, 0, np.minimum(np.abs(offsets), FARTHEST))
+
+
+def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, float]:
     """Knots (K,), the log-odds there (K,), and of decisions without alternative."""
-    x = np.sort(np.concatenate([np.zeros(0), *margins]))
-    x = x[np.isfinite(x)]
+    x = np.sort(rounded(margins[np.isfinite(margins)]))
     if not len(x):
         x = np.zeros(1)
     places = np.linspace(0, len(x) - 1, min(N_KNOTS, len(x))).astype(np.int64)
@@ -244,22 +259,14 @@ def _margin_table(margins: Sequence[Floats], weights: Weights) -> tuple[Floats, 
     return knots, weights.rank * places[which] / max(1, len(x) - 1), weights.forced
 
 
-def _pair_table(
-    names: tuple[str, ...],
-    tags: Sequence[Sequence[str]],
-    trees: Sequence[Sequence[int]],
-    probabilities: Floats,
-    weights: Weights,
-) -> tuple[Floats, Floats]:
+def _pair_table(arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights) -> tuple[Floats, Floats]:
     """Log-odds of pairs of tags (T + 1, T + 2, 2), and of lengths (FARTHEST + 1,)."""
-    number, n = {tag: k for k, tag in enumerate(names)}, len(names)
-    shape = n + 1, n + 2, 2
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    arcs = ((row, d, h) for row, tree in zip(tags, trees) for d, h in enumerate(tree, 1))
-    for (row, d, h), probability in zip(arcs, probabilities.tolist()):
-        key = number.get(row[d - 1], n), number.get(row[h - 1], n) if h else n + 1, int(h > d)
-        sums[key] += probability
-        counts[key] += 1
+    shape = n_tags + 1, n_tags + 2, 2
+    pairs = _pairs_and_lengths(arcs, n_tags)[0]
+    sums, counts = (
+        np.bincount(pairs, of_word, int(np.prod(shape))).reshape(shape)
+        for of_word in (probabilities, np.ones(len(pairs)))
+    )
     mean = sums.sum() / max(1.0, counts.sum())
     of_tag = (sums.sum((1, 2)) + STRENGTH * mean) / (counts.sum((1, 2)) + STRENGTH)
     of_pair = (sums + STRENGTH * of_tag[:, None, None]) / (counts + STRENGTH)
@@ -283,6 +290,11 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
         step = np.clip(np.linalg.solve(curvature, gradient), -2, 2)
         base, slope = base + float(step[0]), max(0.0, slope + float(step[1]))
     return base, slope
+
+
+def rounded(numbers: ArrayLike) -> Floats:
+    """Learnt numbers, the same whatever the processor; 0 has no sign."""
+    return np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0
 
 
 def log_odds(probabilities: ArrayLike) -> Floats:
