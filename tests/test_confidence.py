@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import shell
+import tiny
 
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
     Calibration,
@@ -162,3 +168,34 @@ def test_calibrations_of_earlier_model_files_are_read():
         Calibration.from_arrays(
             {**{f"confidence/{n}": a for n, a in arrays.items()}, "confidence/values": np.ones(1)}
         )
+
+
+def has_avx512() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "avx512f" in cpu.read_text()
+
+
+def beginning(name: str, n_sentences: int, target: Path) -> Path:
+    """A file of the first sentences of a demo file."""
+    blocks = (resources() / "demo" / name).read_text(encoding="utf-8").split("\n\n")[:n_sentences]
+    target.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return target
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_avx512(), reason="without AVX-512 there is nothing to compare")
+@pytest.mark.parametrize("n_trees", [0, 20])
+def test_what_is_learnt_is_the_same_to_the_last_bit_without_avx512(tmp_path, n_trees):
+    text = beginning("demo-ud-train.conllu", 150, tmp_path / "text.conllu")
+    gold = beginning("demo-ud-dev.conllu", n_trees, tmp_path / "gold.conllu")
+    trees, found = ("--trees", gold) if n_trees else (), []
+    for name, disabled in (("with", ""), ("without", "AVX512F AVX512CD AVX512_SKX X86_V4")):
+        train = shell.process(
+            *("-q", "train", "--preset", "best", "--train", text, *trees, "--out", tmp_path / name),
+            env={"NPY_DISABLE_CPU_FEATURES": disabled},
+        )
+        _, errors = train.communicate()
+        assert train.returncode == 0, errors.decode()
+        found.append(model_file.load(tmp_path / name / "model.vdgi").parameters)
+    assert "confidence/margins" in found[0]
+    assert tiny.same_arrays(*found)

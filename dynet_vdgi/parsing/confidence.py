@@ -294,7 +294,7 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
 
 def rounded(numbers: ArrayLike) -> Floats:
     """Learnt numbers, the same whatever the processor; 0 has no sign."""
-    return np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0
+    return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
 
 
 def log_odds(probabilities: ArrayLike) -> Floats:
