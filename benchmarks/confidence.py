@@ -4,7 +4,7 @@
     python benchmarks/confidence.py --list ud2.csv --set choose --scored dev --data DIR --learn
 
 A parser learns from the text of a language, without trees unless --trees says how many of its first ones
-(in the order of a shuffle), and says how sure it is of each head of the scored sentences. ECE is the
+(in the order of a shuffle), and says how sure it is of each head of the other scored sentences. ECE is the
 expected calibration error in points, with ten bins; AUC the probability, in per cent, that a right head is
 surer than a wrong one, 50 being chance; then the accuracy of the tenth of the words that is least sure, of
 all words, and the share of the words that have the most frequent value. With --learn the script prints what
@@ -61,7 +61,12 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     random.Random(1).shuffle(text)
     trees = [pair.whole for pair in text[:n_trees]]
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], trees=trees)
-    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST]
+    seen = {tree.forms for tree in trees}  # dev files are the texts of some treebanks
+    scored = [
+        pair.bare
+        for pair in pairs(files.scored)
+        if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
+    ]
     bare = [replace(sentence, heads=None) for sentence in scored]
     found = parser.engine.with_margins(bare, keep_heads=False)
     right = np.concatenate([np.equal(tree, s.heads) for (tree, _), s in zip(found, scored)])
