@@ -115,9 +115,7 @@ def scaled(language: Measured, features: Floats, weights: Floats, shift: float) 
 
 
 def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
-    """ECE, AUC, accuracy of the least sure tenth and of all, mean value, share of the most frequent one; in per
-    cent.
-    """
+    """ECE, AUC, accuracy of the least sure tenth and of all, mean value, share of the commonest; per cent."""
     _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[which]
     n, n_right = len(right), int(right.sum())
