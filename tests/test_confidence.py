@@ -18,6 +18,7 @@ from dynet_vdgi.parsing.confidence import (
     best_shift,
     calibration_error,
     deciles,
+    interpolation,
     log_odds,
     logistic,
     shifted,
@@ -111,6 +112,18 @@ def test_learnt_numbers_have_few_decimals():
     for array in fitted().arrays().values():
         assert (np.round(array, 6) == array).all()
         assert not np.signbit(array[array == 0]).any()
+
+
+@pytest.mark.parametrize(
+    "knots",
+    [[0.5], [2.0, 2.0], [-1.0, 0.0, 1e-7, 3.0], [-1e308, 1e308], [0.0, 5e-324], np.arange(51) ** 1.5 + 0.3],
+)
+def test_interpolation_is_that_of_numpy(knots):
+    knots = np.array(knots, np.float64)
+    values = np.random.default_rng(1).normal(size=len(knots))
+    x = np.concatenate([np.linspace(-2, 400, 5001), knots, np.nextafter(knots, np.inf), [np.inf, -np.inf]])
+    with np.errstate(over="ignore"):
+        assert interpolation(knots, values)(x) == pytest.approx(np.interp(x, knots, values), abs=1e-12)
 
 
 def test_the_scale_is_found():
