@@ -131,6 +131,8 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=0, help="gold trees of the language to learn from")
     parser.add_argument("--learn", action="store_true", help="learn the weights and the shift anew")
     arguments = parser.parse_args()
+    if arguments.learn and arguments.trees:
+        parser.error("--learn learns for parsers without trees: leave out --trees")
     at_start = conditions()
     names = [files.name for files in listed(arguments)]
     found = [measured(files, arguments.trees, arguments.learn) for files in listed(arguments)]

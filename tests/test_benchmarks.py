@@ -92,6 +92,10 @@ RUNS = {
         ],
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
     ),
+    "confidence": (
+        [*LISTED, "--learn"],
+        ["|  | ECE | AUC | least sure tenth right |", "| mean |", "Weights(forced="],
+    ),
     "word_orders": (
         [*LISTED, "--tables", "text", "--orders", "original", "mirror", "head-final", "--max-text", "40"],
         ["| language | text | text, mirror | text, head-final |", "| xx |", "| mean |"],
