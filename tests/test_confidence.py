@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,11 @@ from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
     Calibration,
+    Interpolation,
     arc_probabilities,
     best_shift,
     calibration_error,
     deciles,
-    interpolation,
     log_odds,
     logistic,
     shifted,
@@ -101,6 +102,13 @@ def test_sentences_do_not_depend_on_each_other():
     assert np.concatenate(single).tolist() == whole.tolist()
 
 
+def test_a_calibration_goes_to_other_processes_after_use():
+    calibration = fitted()
+    said = calibration(arcs_of(calibration))
+    again = pickle.loads(pickle.dumps(calibration))
+    assert again(arcs_of(again)).tolist() == said.tolist()
+
+
 def test_what_cannot_be_learnt_from_is_refused():
     with pytest.raises(ValueError, match="no words"):
         Calibration.fit([], [], [])
@@ -123,7 +131,7 @@ def test_interpolation_is_that_of_numpy(knots):
     values = np.random.default_rng(1).normal(size=len(knots))
     x = np.concatenate([np.linspace(-2, 400, 5001), knots, np.nextafter(knots, np.inf), [np.inf, -np.inf]])
     with np.errstate(over="ignore"):
-        assert interpolation(knots, values)(x) == pytest.approx(np.interp(x, knots, values), abs=1e-12)
+        assert Interpolation(knots, values)(x) == pytest.approx(np.interp(x, knots, values), abs=1e-12)
 
 
 def test_the_scale_is_found():

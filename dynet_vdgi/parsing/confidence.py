@@ -14,7 +14,7 @@ Letters: N words of all sentences, S sentences, T tags, K knots.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -144,8 +144,8 @@ class Calibration:
         return _arcs(self._numbers, tags, trees, margins)
 
     @cached_property
-    def _at_margins(self) -> Callable[[Floats], Floats]:
-        return interpolation(self.knots, self.margin_odds)
+    def _at_margins(self) -> Interpolation:
+        return Interpolation(self.knots, self.margin_odds)
 
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
@@ -296,24 +296,29 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
     return base, slope
 
 
-def interpolation(knots: Floats, values: Floats, n_cells: int = 4096) -> Callable[[Floats], Floats]:
-    """`np.interp` with these, of x (N,), without its search wherever a grid separates the knots."""
-    with np.errstate(all="ignore"):  # knots too close or too far apart
-        scale = n_cells / (knots[-1] - knots[0])
-        cells = (knots - knots[0]) * scale
-    if not np.isfinite(cells).all() or (np.diff(cells.astype(np.int64)) < 1).any():
-        return lambda x: np.asarray(np.interp(x, knots, values))
-    # Knots in cells before x's are below x; the one in its cell, if there is one, may be.
-    below = np.searchsorted(cells.astype(np.int64), np.arange(n_cells + 1)) - 1
-    slopes = np.append(np.diff(values) / np.diff(knots), 0.0)
+class Interpolation:
+    """`np.interp` with knots (K,) and values (K,), without its search wherever a grid separates the knots."""
 
-    def at(x: Floats) -> Floats:
+    def __init__(self, knots: Floats, values: Floats, n_cells: int = 4096) -> None:
+        self._knots, self._values = knots, values
+        with np.errstate(all="ignore"):  # knots too close or too far apart
+            self._scale = n_cells / (knots[-1] - knots[0])
+            cells = (knots - knots[0]) * self._scale
+        self._is_quick = bool(np.isfinite(cells).all() and (np.diff(cells.astype(np.int64)) > 0).all())
+        if self._is_quick:
+            self._below = np.searchsorted(cells.astype(np.int64), np.arange(n_cells + 1)) - 1
+            self._slopes = np.append(np.diff(values) / np.diff(knots), 0.0)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Values (N,) at x (N,)."""
+        knots = self._knots
+        if not self._is_quick:
+            return np.asarray(np.interp(x, knots, self._values))
         x = np.clip(x, knots[0], knots[-1])
-        which = below[((x - knots[0]) * scale).astype(np.int64)]
+        # Knots in cells before x's are below x; the one in its cell, if there is one, may be.
+        which = self._below[((x - knots[0]) * self._scale).astype(np.int64)]
         which += x >= knots[which + 1]
-        return np.asarray(slopes[which] * (x - knots[which]) + values[which])
-
-    return at
+        return np.asarray(self._slopes[which] * (x - knots[which]) + self._values[which])
 
 
 def rounded(numbers: ArrayLike) -> Floats:
