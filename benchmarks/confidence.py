@@ -4,12 +4,12 @@
     python benchmarks/confidence.py --list ud2.csv --set choose --scored dev --data DIR --learn
 
 A parser learns from the text of a language, without trees unless --trees says how many of its first ones
-(in the order of a shuffle), and says how sure it is of each head of the scored sentences. ECE is the
+(in the order of a shuffle), and says how sure it is of each head of the other scored sentences. ECE is the
 expected calibration error in points, with ten bins; AUC the probability, in per cent, that a right head is
 surer than a wrong one, 50 being chance; then the accuracy of the tenth of the words that is least sure, of
-all words, and the share of the words that have the most frequent value. With --learn the script prints what
-WEIGHTS and SHIFT_WITHOUT_TREES should be, and the table is that of weights and shift learnt from the other
-languages.
+all words, the mean value, and the share of the words that have the most frequent one. With --learn the
+script prints what WEIGHTS and SHIFT_WITHOUT_TREES should be, and the table is that of weights and shift
+learnt from the other languages.
 """
 
 from __future__ import annotations
@@ -61,7 +61,12 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     random.Random(1).shuffle(text)
     trees = [pair.whole for pair in text[:n_trees]]
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], trees=trees)
-    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST]
+    seen = {tree.forms for tree in trees}  # dev files are the texts of some treebanks
+    scored = [
+        pair.bare
+        for pair in pairs(files.scored)
+        if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
+    ]
     bare = [replace(sentence, heads=None) for sentence in scored]
     found = parser.engine.with_margins(bare, keep_heads=False)
     right = np.concatenate([np.equal(tree, s.heads) for (tree, _), s in zip(found, scored)])
@@ -110,13 +115,13 @@ def scaled(language: Measured, features: Floats, weights: Floats, shift: float) 
 
 
 def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
-    """ECE, AUC, accuracy of the least sure tenth and of all, share of the most frequent value; per cent."""
+    """ECE, AUC, accuracy of the least sure tenth and of all, mean value, share of the commonest; per cent."""
     _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[which]
     n, n_right = len(right), int(right.sum())
     auc = (ranks[right].sum() - n_right * (n_right + 1) / 2) / max(1, n_right * (n - n_right))
     least = right[np.argsort(said, kind="stable")[: max(1, n // 10)]].mean()
-    shares = calibration_error(said, right), auc, least, right.mean(), times.max() / n
+    shares = calibration_error(said, right), auc, least, right.mean(), said.mean(), times.max() / n
     return [100 * float(share) for share in shares]
 
 
@@ -126,6 +131,8 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=0, help="gold trees of the language to learn from")
     parser.add_argument("--learn", action="store_true", help="learn the weights and the shift anew")
     arguments = parser.parse_args()
+    if arguments.learn and arguments.trees:
+        parser.error("--learn learns for parsers without trees: leave out --trees")
     at_start = conditions()
     names = [files.name for files in listed(arguments)]
     found = [measured(files, arguments.trees, arguments.learn) for files in listed(arguments)]
@@ -146,7 +153,7 @@ def main() -> None:
 def print_figures(rows: list[Any]) -> None:
     """The table, and its means."""
     rows = [*rows, ("mean", np.mean([row for _, row in rows], axis=0).tolist())]
-    header = ["", "ECE", "AUC", "least sure tenth right", "all right", "most frequent value"]
+    header = ["", "ECE", "AUC", "least sure tenth right", "all right", "mean value", "most frequent value"]
     print_table("Confidence", header, [[name, *(f"{value:.1f}" for value in row)] for name, row in rows])
 
 

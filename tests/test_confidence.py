@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
+import shell
+import tiny
 
+from dynet_vdgi import model_file
+from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
     Calibration,
+    Interpolation,
     arc_probabilities,
     best_shift,
     calibration_error,
@@ -94,6 +102,13 @@ def test_sentences_do_not_depend_on_each_other():
     assert np.concatenate(single).tolist() == whole.tolist()
 
 
+def test_a_calibration_goes_to_other_processes_after_use():
+    calibration = fitted()
+    said = calibration(arcs_of(calibration))
+    again = pickle.loads(pickle.dumps(calibration))
+    assert again(arcs_of(again)).tolist() == said.tolist()
+
+
 def test_what_cannot_be_learnt_from_is_refused():
     with pytest.raises(ValueError, match="no words"):
         Calibration.fit([], [], [])
@@ -102,9 +117,21 @@ def test_what_cannot_be_learnt_from_is_refused():
 
 
 def test_learnt_numbers_have_few_decimals():
-    for name, array in fitted().arrays().items():
-        if not name.endswith("knots"):
-            assert (np.round(array, 6) == array).all()
+    for array in fitted().arrays().values():
+        assert (np.round(array, 6) == array).all()
+        assert not np.signbit(array[array == 0]).any()
+
+
+@pytest.mark.parametrize(
+    "knots",
+    [[0.5], [2.0, 2.0], [-1.0, 0.0, 1e-7, 3.0], [-1e308, 1e308], [0.0, 5e-324], np.arange(51) ** 1.5 + 0.3],
+)
+def test_interpolation_is_that_of_numpy(knots):
+    knots = np.array(knots, np.float64)
+    values = np.random.default_rng(1).normal(size=len(knots))
+    x = np.concatenate([np.linspace(-2, 400, 5001), knots, np.nextafter(knots, np.inf), [np.inf, -np.inf]])
+    with np.errstate(over="ignore"):
+        assert Interpolation(knots, values)(x) == pytest.approx(np.interp(x, knots, values), abs=1e-12)
 
 
 def test_the_scale_is_found():
@@ -162,3 +189,34 @@ def test_calibrations_of_earlier_model_files_are_read():
         Calibration.from_arrays(
             {**{f"confidence/{n}": a for n, a in arrays.items()}, "confidence/values": np.ones(1)}
         )
+
+
+def has_avx512() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "avx512f" in cpu.read_text()
+
+
+def beginning(name: str, n_sentences: int, target: Path) -> Path:
+    """A file of the first sentences of a demo file."""
+    blocks = (resources() / "demo" / name).read_text(encoding="utf-8").split("\n\n")[:n_sentences]
+    target.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return target
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_avx512(), reason="without AVX-512 there is nothing to compare")
+@pytest.mark.parametrize("n_trees", [0, 20])
+def test_what_is_learnt_is_the_same_to_the_last_bit_without_avx512(tmp_path, n_trees):
+    text = beginning("demo-ud-train.conllu", 150, tmp_path / "text.conllu")
+    gold = beginning("demo-ud-dev.conllu", n_trees, tmp_path / "gold.conllu")
+    trees, found = ("--trees", gold) if n_trees else (), []
+    for name, disabled in (("with", ""), ("without", "AVX512F AVX512CD AVX512_SKX X86_V4")):
+        train = shell.process(
+            *("-q", "train", "--preset", "best", "--train", text, *trees, "--out", tmp_path / name),
+            env={"NPY_DISABLE_CPU_FEATURES": disabled},
+        )
+        _, errors = train.communicate()
+        assert train.returncode == 0, errors.decode()
+        found.append(model_file.load(tmp_path / name / "model.vdgi").parameters)
+    assert "confidence/margins" in found[0]
+    assert tiny.same_arrays(*found)

@@ -14,10 +14,11 @@ which is read from --language or from a file name like UD's (fr_gsd-ud-test.conl
 --keep-heads fills in heads that are _ and leaves the others. A sentence whose heads are in no projective tree
 stays as it is and is named with its line; the others are written, and the exit status is 3.
 
-To find attachments worth checking, use --confidence: of the heads with HeadConf=0.83 in MISC about 83 in a
-hundred are right. Punctuation, which the parser does not decide about, has none. For a neural model there is
---probs instead: HeadProb= is the share of sampled trees that agree with the head; it only says which heads
-are surer than others.
+To find attachments worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
+right. Where the parser learnt without trees of the language, trust the order of these values more than their
+level: on new languages all of them may be ten points too high or too low, or more. Punctuation, which the
+parser does not decide about, has none. For a neural model there is --probs instead: HeadProb= is the share of
+sampled trees that agree with the head; it, too, only says which heads are surer than others.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ DECIMALS = 6  # of learnt numbers: more of them differ by processor and version 
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
 """Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (benchmarks/confidence.py); and
-on texts and dev files of sixteen, with ten to a hundred trees."""
+with ten to a hundred trees on texts and dev files of sixteen, under an earlier calibration."""
 
 
 class Weights(NamedTuple):
@@ -52,9 +53,8 @@ class Weights(NamedTuple):
     root: float  # the word is the root
 
 
-WEIGHTS = Weights(0.678, 0.689, 0.504, 0.219, -0.681, -1.0)
-"""Learnt on dev files of sixteen treebanks of UD 2, for parsers without trees: means of what fifteen of them
-give. `benchmarks/confidence.py --learn` learns such weights anew."""
+WEIGHTS = Weights(0.596, 0.647, 0.508, 0.222, -0.704, -1.036)
+"""What `benchmarks/confidence.py --learn` prints for dev files of sixteen treebanks of UD 2."""
 
 
 class Arcs(NamedTuple):
@@ -106,11 +106,11 @@ class Calibration:
         base, slope = logistic(scores, probabilities)
         return cls(
             bare.knots,
-            np.round(base + shift + slope * bare.margin_odds, DECIMALS),
-            round(slope * bare.forced_odds, DECIMALS),
+            rounded(base + shift + slope * bare.margin_odds),
+            float(rounded(slope * bare.forced_odds)),
             bare.tags,
-            np.round(slope * bare.pair_odds, DECIMALS),
-            np.round(slope * bare.length_odds, DECIMALS),
+            rounded(slope * bare.pair_odds),
+            rounded(slope * bare.length_odds),
             shift,
         )
 
@@ -129,8 +129,9 @@ class Calibration:
         """
         counts = Counter(chain.from_iterable(tags))
         names = tuple(sorted(sorted(counts), key=lambda tag: -counts[tag])[:MOST_TAGS])
-        pairs = _pair_table(names, tags, trees, probabilities, weights)
-        return cls(*_margin_table(margins, weights), names, *pairs)
+        arcs = _arcs({tag: k for k, tag in enumerate(names)}, tags, trees, margins)
+        pairs = _pair_table(arcs, len(names), probabilities, weights)
+        return cls(*_margin_table(arcs.margins, weights), names, *pairs)
 
     def number(self, tag: str) -> int:
         """Of a tag; of an unknown one, T."""
@@ -140,40 +141,33 @@ class Calibration:
         self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]
     ) -> Arcs:
         """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
-        first = np.cumsum([0, *map(len, trees)])
-        numbers = np.array([self.number(tag) for tag in chain.from_iterable(tags)], np.int64)
-        heads = np.array(list(chain.from_iterable(trees)), np.int64)
-        flat = np.concatenate([np.zeros(0), *margins])
-        if not len(numbers) == len(heads) == len(flat):
-            raise ValueError(f"{len(numbers)} tags, {len(heads)} heads, {len(flat)} margins")
-        return Arcs(numbers, heads, flat, first)
+        return _arcs(self._numbers, tags, trees, margins)
+
+    @cached_property
+    def _at_margins(self) -> Interpolation:
+        return Interpolation(self.knots, self.margin_odds)
 
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
-        lengths = np.diff(arcs.first)
-        is_forced = np.isinf(arcs.margins)
-        margins = arcs.margins
-        if self.tags:
+        margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
+        if self.tags and len(forced):
             # A decision without alternative is as sure as the others of its sentence, which led to it. Files
             # of earlier versions, which know no tags, take it for the surest.
-            begins, sizes = arcs.first[:-1][lengths > 0], lengths[lengths > 0]
-            least = np.minimum.reduceat(margins, begins) if len(begins) else np.zeros(0)
-            margins = np.where(is_forced, np.repeat(least, sizes), margins)
-        places = np.arange(1, len(margins) + 1) - np.repeat(arcs.first[:-1], lengths)
-        is_root = arcs.heads == 0
-        starts = np.repeat(arcs.first[:-1], lengths)
-        head_tags = np.where(is_root, len(self.tags) + 1, arcs.tags[starts + np.maximum(arcs.heads, 1) - 1])
-        far = np.where(is_root, 0, np.minimum(np.abs(places - arcs.heads), FARTHEST))
-        odds = np.interp(margins, self.knots, self.margin_odds)
-        odds += self.forced_odds * is_forced
-        odds += self.pair_odds[arcs.tags, head_tags, (arcs.heads > places).astype(np.int64)]
-        odds += self.length_odds[far]
+            begins = arcs.first[:-1][np.diff(arcs.first) > 0]
+            least = np.minimum.reduceat(margins, begins)
+            margins = margins.copy()
+            margins[forced] = least[np.searchsorted(begins, forced, "right") - 1]
+        pairs, lengths = _pairs_and_lengths(arcs, len(self.tags))
+        odds = self._at_margins(margins)
+        odds[forced] += self.forced_odds
+        odds += self.pair_odds.ravel()[pairs]
+        odds += self.length_odds[lengths]
         return np.asarray(odds)
 
     def steps(self, arcs: Arcs) -> Ints:
         """How probable it is that heads (N,) are right, in whole parts of STEPS, from 1 to STEPS - 1."""
-        odds = np.clip(self.odds(arcs), -20, 20)
-        parts = np.rint(STEPS / (1 + np.exp(-odds))).astype(np.int64)
+        with np.errstate(over="ignore"):  # of odds without measure, as of a damaged model: 0
+            parts = np.rint(STEPS / (1 + np.exp(-self.odds(arcs)))).astype(np.int64)
         parts[arcs.first[:-1][np.diff(arcs.first) == 1]] = STEPS  # the only word is the root
         return np.clip(parts, 1, STEPS - 1)
 
@@ -218,7 +212,7 @@ class Calibration:
         edges, values, shift = _taken(arrays, "edges", "values", "shift")
         if edges.ndim != 1 or not len(edges) or edges.shape != values.shape or shift.shape != (1,):
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
-        odds = np.round(log_odds(values) + shift, DECIMALS)
+        odds = rounded(log_odds(values) + shift)
         return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
 
 
@@ -233,10 +227,35 @@ def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]
     return found
 
 
-def _margin_table(margins: Sequence[Floats], weights: Weights) -> tuple[Floats, Floats, float]:
+def _arcs(
+    numbers: Mapping[str, int],
+    tags: Iterable[Sequence[str]],
+    trees: Sequence[Sequence[int]],
+    margins: Sequence[Floats],
+) -> Arcs:
+    first = np.cumsum([0, *map(len, trees)])
+    known = np.array([numbers.get(tag, len(numbers)) for tag in chain.from_iterable(tags)], np.int64)
+    heads = np.array(list(chain.from_iterable(trees)), np.int64)
+    flat = np.concatenate([np.zeros(0), *margins])
+    if not len(known) == len(heads) == len(flat):
+        raise ValueError(f"{len(known)} tags, {len(heads)} heads, {len(flat)} margins")
+    return Arcs(known, heads, flat, first)
+
+
+def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
+    """Where arcs (N,) are in the flattened table of pairs, and in that of lengths."""
+    root = np.flatnonzero(arcs.heads == 0)
+    before = np.repeat(arcs.first[:-1] - 1, np.diff(arcs.first))  # the word before the sentence
+    above = before + arcs.heads
+    offsets = above - np.arange(len(above))
+    head_tags, lengths = arcs.tags[above], np.minimum(np.abs(offsets), FARTHEST)
+    head_tags[root], lengths[root] = n_tags + 1, 0
+    return 2 * ((n_tags + 2) * arcs.tags + head_tags) + (offsets > 0), lengths
+
+
+def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, float]:
     """Knots (K,), the log-odds there (K,), and of decisions without alternative."""
-    x = np.sort(np.concatenate([np.zeros(0), *margins]))
-    x = x[np.isfinite(x)]
+    x = np.sort(rounded(margins[np.isfinite(margins)]))
     if not len(x):
         x = np.zeros(1)
     places = np.linspace(0, len(x) - 1, min(N_KNOTS, len(x))).astype(np.int64)
@@ -244,22 +263,14 @@ def _margin_table(margins: Sequence[Floats], weights: Weights) -> tuple[Floats, 
     return knots, weights.rank * places[which] / max(1, len(x) - 1), weights.forced
 
 
-def _pair_table(
-    names: tuple[str, ...],
-    tags: Sequence[Sequence[str]],
-    trees: Sequence[Sequence[int]],
-    probabilities: Floats,
-    weights: Weights,
-) -> tuple[Floats, Floats]:
+def _pair_table(arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights) -> tuple[Floats, Floats]:
     """Log-odds of pairs of tags (T + 1, T + 2, 2), and of lengths (FARTHEST + 1,)."""
-    number, n = {tag: k for k, tag in enumerate(names)}, len(names)
-    shape = n + 1, n + 2, 2
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    arcs = ((row, d, h) for row, tree in zip(tags, trees) for d, h in enumerate(tree, 1))
-    for (row, d, h), probability in zip(arcs, probabilities.tolist()):
-        key = number.get(row[d - 1], n), number.get(row[h - 1], n) if h else n + 1, int(h > d)
-        sums[key] += probability
-        counts[key] += 1
+    shape = n_tags + 1, n_tags + 2, 2
+    pairs = _pairs_and_lengths(arcs, n_tags)[0]
+    sums, counts = (
+        np.bincount(pairs, of_word, int(np.prod(shape))).reshape(shape)
+        for of_word in (probabilities, np.ones(len(pairs)))
+    )
     mean = sums.sum() / max(1.0, counts.sum())
     of_tag = (sums.sum((1, 2)) + STRENGTH * mean) / (counts.sum((1, 2)) + STRENGTH)
     of_pair = (sums + STRENGTH * of_tag[:, None, None]) / (counts + STRENGTH)
@@ -283,6 +294,36 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
         step = np.clip(np.linalg.solve(curvature, gradient), -2, 2)
         base, slope = base + float(step[0]), max(0.0, slope + float(step[1]))
     return base, slope
+
+
+class Interpolation:
+    """`np.interp` with knots (K,) and values (K,), without its search wherever a grid separates the knots."""
+
+    def __init__(self, knots: Floats, values: Floats, n_cells: int = 4096) -> None:
+        self._knots, self._values = knots, values
+        with np.errstate(all="ignore"):  # knots too close or too far apart
+            self._scale = n_cells / (knots[-1] - knots[0])
+            cells = (knots - knots[0]) * self._scale
+        self._is_quick = bool(np.isfinite(cells).all() and (np.diff(cells.astype(np.int64)) > 0).all())
+        if self._is_quick:
+            self._below = np.searchsorted(cells.astype(np.int64), np.arange(n_cells + 1)) - 1
+            self._slopes = np.append(np.diff(values) / np.diff(knots), 0.0)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Values (N,) at x (N,)."""
+        knots = self._knots
+        if not self._is_quick:
+            return np.asarray(np.interp(x, knots, self._values))
+        x = np.clip(x, knots[0], knots[-1])
+        # Knots in cells before x's are below x; the one in its cell, if there is one, may be.
+        which = self._below[((x - knots[0]) * self._scale).astype(np.int64)]
+        which += x >= knots[which + 1]
+        return np.asarray(self._slopes[which] * (x - knots[which]) + self._values[which])
+
+
+def rounded(numbers: ArrayLike) -> Floats:
+    """Learnt numbers, the same whatever the processor; 0 has no sign."""
+    return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
 
 
 def log_odds(probabilities: ArrayLike) -> Floats:

@@ -50,7 +50,7 @@ NOTE = "HeadConf"
 @cache
 def _notes() -> Names:
     """A note for each confidence there is."""
-    return Names([f"{NOTE}={step / STEPS:.4f}" for step in range(STEPS)])
+    return Names([f"{NOTE}=0.%04d" % step for step in range(STEPS)])
 
 
 class QuickParsed(NamedTuple):
