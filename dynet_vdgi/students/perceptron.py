@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -23,7 +22,6 @@ from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.machine_code import PLENTY, Kernel
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
-from dynet_vdgi.students.decision_memory import DecisionMemory
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
@@ -101,21 +99,9 @@ class PerceptronModel:
         """The heads (N,); lowers the margins, if there are any."""
         _check_range(tags, self.n_tags, "tag")
         heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
-        kept = self._memories.pop() if self._memories else DecisionMemory(self.n_tags)
-        small, decisions = (_NOTHING, kept.none) if len(given) else kept.decisions_for(tags)
-        _PARSE(
-            *(tags, first, self.n_tags, self.weights, given, small, decisions, heads, margins),
-            *(self.levels, room),
-            work=max(work, (1 + self.levels) * len(tags)),
-        )
-        kept.judge(decisions)
-        self._memories.append(kept)
+        work = max(work, (1 + self.levels) * len(tags))
+        _PARSE(tags, first, self.n_tags, self.weights, given, heads, margins, self.levels, room, work=work)
         return heads
-
-    @cached_property
-    def _memories(self) -> list[DecisionMemory]:
-        """Of earlier calls; those that threads use at present are not in it."""
-        return []
 
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""

@@ -55,7 +55,7 @@ USED = (
     score,
     shift_of,
 )
-TRANSITIONS = "8618d0c175e48a8f"
+TRANSITIONS = "58eb827c255fe159"
 
 N_PLACES = 13
 """What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
