@@ -2,7 +2,7 @@
 
 Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
 dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with
-non-deterministic oracles". Everything is compiled by numba and therefore in one module (see `compiled`).
+non-deterministic oracles".
 
 Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it takes the
 bottom of the stack when that is the only word left, so there is exactly one root. The 2n actions are:

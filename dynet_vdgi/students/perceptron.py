@@ -19,7 +19,7 @@ from dynet_vdgi import memory, side_by_side
 from dynet_vdgi.config import PerceptronSettings
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.machine_code import ALWAYS, Kernel
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
 
@@ -106,7 +106,7 @@ class PerceptronModel:
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""
         nothing, first = _packed([])
-        self._parsed(nothing, first, nothing, _NO_MARGINS, work=PLENTY + 1)
+        self._parsed(nothing, first, nothing, _NO_MARGINS, work=ALWAYS)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
