@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.templates import random_words
 from dynet_vdgi.jit import compiled
 
 Ints = NDArray[np.int64]
@@ -57,19 +58,7 @@ COARSE_BITS = 12
 tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
 
-
-def _random_words(count: int) -> list[int]:
-    """64-bit numbers that are always the same (the generator splitmix64)."""
-    mask, state, words = (1 << 64) - 1, 0, []
-    for _ in range(count):
-        state = (state + 0x9E3779B97F4A7C15) & mask
-        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        words.append(z ^ (z >> 31))
-    return words
-
-
-_ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
+_ADDENDS = np.array(random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
 _OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
 _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 """Multiply-shift hashing (Dietzfelbinger 1996): the highest bits of a sum of random numbers, one of the

@@ -83,6 +83,8 @@ class WordPerceptron:
             VdgiError: there are no words.
             ValueError: a sentence has no heads, or numbers of copies or amounts are not one a tree.
         """
+        if any(tree.heads is None for tree in trees):
+            raise ValueError("a sentence to learn from has no heads")
         packed, gold = self._atoms.pack(trees), _flat_heads(trees)
         if not len(gold):
             raise VdgiError("no trees to train the parser on")
@@ -134,7 +136,7 @@ class WordPerceptron:
         was above its alternative, in units of scores; infinite where there was none."""
         text = list(sentences)
         packed = self._atoms.pack(text)
-        heads, margins = self.packed(packed, _given_heads(text) if keep_heads else None)
+        heads, margins = self.packed(packed, _flat_heads(text) if keep_heads else None)
         flat, ends = heads.tolist(), packed.first.tolist()
         return [
             (replace(sentence, heads=tuple(flat[start:end])), margins[start:end])
@@ -193,13 +195,8 @@ GOLD_AMOUNT = 2.0
 """How much a gold tree changes weights by, where a silver one changes them by 1."""
 
 
-def _flat_heads(trees: Sequence[Sentence]) -> Ints:
-    if any(tree.heads is None for tree in trees):
-        raise ValueError("a sentence to learn from has no heads")
-    return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
-
-
-def _given_heads(sentences: Sequence[Sentence]) -> Ints:
+def _flat_heads(sentences: Sequence[Sentence]) -> Ints:
+    """The heads (N,) of all words; FREE in sentences without any."""
     heads = (sentence.heads or (FREE,) * len(sentence) for sentence in sentences)
     return np.array(list(chain.from_iterable(heads)), np.int64)
 
