@@ -314,7 +314,7 @@ def backwards(sentence: Sentence) -> Sentence:
         ("punctuaton = 2", "<rules>:2: no setting 'punctuaton'; did you mean 'punctuation'?"),
         ("punctuation = 2 ; mst 3", "<rules>:2: 'punctuation' has no option 'mst'; did you mean 'most'?"),
         ("punctuation = 2 if late", "<rules>:2: no measure 'late'"),
-        ("agreement = 1 ADJ", "<rules>:2: 'agreement' has 1 groups"),
+        ("agreement = 1 ADJ", "<rules>:2: 'agreement' has 1 group"),
         ("measure m = endin VERB | VERB", "<rules>:2: no kind of measure 'endin'; did you mean 'ending'?"),
         ("measure m = edge A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
         ("participle = 5 VERB[VerbForm] | A | B", "<rules>:2: 'VERB.VerbForm.' is no tag"),

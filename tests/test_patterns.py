@@ -65,7 +65,7 @@ def test_a_line_has_a_number_groups_options_and_a_condition():
         ("-1 A | B", r"the weight of 'x' must be 0 or more \(found -1\)"),
         (
             "1 A",
-            r"1 groups of tags \(expected x = NUMBER TAGS \(words\) \| TAGS \(heads\) \[; within NUMBER\]",
+            r"1 group of tags \(expected x = NUMBER TAGS \(words\) \| TAGS \(heads\) \[; within NUMBER\]",
         ),
         ("1 A | B | C", "'x' has 3 groups"),
         ("1 A | ", "a group of 'x' has no tags"),
