@@ -1,7 +1,8 @@
 """Functions compiled by numba: the decorator, and what the user is told while they are compiled.
 
-Nothing here imports numba before something has to be compiled, which takes most of a second. What `vdgi
-parse` calls goes through `machine_code`, which mostly does without numba.
+Nothing here imports numba before something has to be compiled, which takes most of a second. Compiled
+functions are parts of a `machine_code.Kernel`, which mostly does without numba; only the sums of rival
+teachers, which allocate arrays, are called as numba keeps them.
 """
 
 from __future__ import annotations
@@ -131,10 +132,10 @@ class ForgivingCache:
 
 
 def compiled(function: Function) -> Function:
-    """The function in machine code, made at its first call and kept on disk for later processes.
+    """The function as a part of kernels; called by itself, as numba compiles it and keeps it on disk.
 
-    numba looks at the function's own file only to see whether what it kept is still valid: functions that
-    call each other, and the constants they use, belong into one module.
+    For the latter numba looks at the function's own file only to see whether what it kept is still valid:
+    then functions that call each other, and the constants they use, belong into one module.
     """
     return cast(Function, Compiled(cast(FunctionType, function)))
 

@@ -33,6 +33,7 @@ from types import CodeType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi import code_cache
 from dynet_vdgi._version import __version__
@@ -42,10 +43,14 @@ from dynet_vdgi.jit import BARE, NUMBA, Compiled, announced, bare, imported_numb
 logger = logging.getLogger("dynet_vdgi")
 
 ENOUGH = 1_000
-"""Words of work from which on code on disk is worth loading."""
+"""Work from which on code on disk is worth loading. A unit of work is what Python does in a tenth of a
+millisecond, about what it takes to parse a word with the perceptron."""
 
 PLENTY = 20_000
-"""Words of work, about two seconds in Python, from which on it is worth compiling."""
+"""Work from which on it is worth compiling."""
+
+ALWAYS = PLENTY + 1
+"""As much work as makes a kernel ready, whatever it has to do."""
 
 PATIENCE = 300
 """Seconds for the check of a known answer, which takes three."""
@@ -65,7 +70,7 @@ _SCALARS: dict[type, tuple[str, Any]] = {
 _ARRAYS = {np.dtype(name).str for name in ("bool", "float32", "float64")} | {
     np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
-_HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)")
+_HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)|sqrt")
 """What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
 
 _COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
@@ -83,11 +88,17 @@ _fault = ""
 """Why kernels are left to numba; empty: they are not."""
 
 
+def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
+    """The work of finding the best trees of sentences of so many words with Eisner charts."""
+    n = np.asarray(lengths, np.int64)
+    return int((n**3 + 10 * n**2).sum()) // 750
+
+
 class Kernel:
     """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
 
-    `what` names it to users who wait for it. A call says how much `work` it is, in words; from `plenty` on it
-    is worth compiling.
+    `what` names it to users who wait for it. A call says how much `work` it is, see `ENOUGH`; from `plenty`
+    on, over all calls, it is worth compiling; for what learns that is `ENOUGH`, since training is repeated.
     """
 
     def __init__(self, function: Any, what: str, plenty: int = PLENTY) -> None:
@@ -136,7 +147,7 @@ class Kernel:
 
     def as_python(self, *arguments: Any) -> Any:
         """The call without machine code."""
-        with np.errstate(over="ignore"):  # as codes are meant to
+        with np.errstate(all="ignore"):  # as machine code does
             return self.function.plain(*_nested(arguments, iter(_flat(arguments)[0])))
 
     def _on_disk(self, arguments: tuple[Any, ...]) -> bytes | None:

@@ -1,12 +1,29 @@
 #!/usr/bin/env bash
 # Sets up .venv with the development tools, then lints, checks types and imports, and tests. With all tests, readers are
-# fed with damaged files for a minute meanwhile, always the same ones; `run/fuzz.sh` takes others.
+# fed with damaged files for a minute meanwhile, always the same ones; `run/fuzz.sh` takes others. With npm, the scripts
+# of the annotation page are linted and type-checked, too.
 #
 #   bash run/test.sh [PYTEST OPTIONS]
 #
 # Real treebanks are looked for in VDGI_DATA, by default ../shared/data; without them their tests are skipped,
 # unless VDGI_REQUIRE_DATA=1.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+check_page() { # lints and type-checks the page's scripts, with tools that npm installs once into tests/page/node_modules
+    local installed=node_modules/.package-lock.json
+    cd tests/page
+    if ! command -v npm >/dev/null; then
+        echo "the page's scripts are not checked: no npm on the PATH" >&2
+        return
+    fi
+    if [ ! -e "$installed" ] || [ package-lock.json -nt "$installed" ]; then
+        if ! npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=30000 >/dev/null 2>&1; then
+            echo "the page's scripts are not checked: \`npm ci\` failed in tests/page (no network?)" >&2
+            return
+        fi
+    fi
+    npm run --silent check
+}
 
 install "[dev]"
 said="$(mktemp)"
@@ -20,6 +37,7 @@ trap 'kill ${fuzzing:-} 2>/dev/null || true; rm -f "$said"' EXIT
 "$VENV/bin/ruff" format --check .
 "$VENV/bin/mypy"
 "$VENV/bin/lint-imports" --no-cache
+(check_page)
 status=0
 "$VENV/bin/python" -m pytest "$@" || status=$?
 if [ -n "${fuzzing:-}" ]; then

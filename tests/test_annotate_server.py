@@ -27,6 +27,7 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
 JSON = "application/json"
+PAGE = Path(__file__).parents[1] / "dynet_vdgi" / "annotation" / "page"
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,15 @@ def test_long_requests_are_refused(client: Client) -> None:
 
 
 def test_paths_lead_nowhere_else(client: Client) -> None:
-    for path in ("../live.py", "..%2flive.py", "%2e%2e/live.py", "/etc/passwd", "page/main.js", "server.py"):
+    for path in (
+        "../live.py",
+        "..%2flive.py",
+        "%2e%2e/live.py",
+        "/etc/passwd",
+        "page/main.js",
+        "server.py",
+        "package.json",
+    ):
         assert client("GET", path)[0] in (400, 404), path
 
 
@@ -124,12 +133,37 @@ def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(c
     assert headers["content-type"].startswith("text/html")
     html = body.decode()
     assert not re.search(r"<script(?! type=\"module\" src=)|<style| style=| on\w+=", html)
-    for name in ("", *re.findall(r'(?:src|href)="(\w+\.\w+)"', html), "server.js", "tree.js", "header.js"):
+    scripts = [path.name for path in PAGE.glob("*.js")]
+    assert "client.js" in scripts
+    for name in ("", *re.findall(r'(?:src|href)="(\w+\.\w+)"', html), *scripts):
         status, _, content = client("GET", name)
         assert status == 200, name
         addresses = re.findall(r"https?://[^\"' ]+", content.decode())
         assert [a for a in addresses if not a.startswith("http://www.w3.org/2000/svg")] == []
         assert "innerHTML" not in content.decode()
+
+
+@pytest.mark.parametrize(
+    ("script", "name", "path", "place"),
+    [
+        ("sentence.js", "Sentence", "sentence/0", ()),
+        ("sentence.js", "Word", "sentence/0", ("words", 0)),
+        ("header.js", "State", "state?shown=0", ()),
+        ("header.js", "Progress", "state", ("progress",)),
+        ("client.js", "Hit", "find?text=dogs", ("found", 0)),
+    ],
+)
+def test_answers_have_the_fields_that_the_page_declares(
+    client: Client, script: str, name: str, path: str, place: tuple[str | int, ...]
+) -> None:
+    text = (PAGE / script).read_text(encoding="utf-8")
+    block = re.search(rf"@typedef {{object}} {name}\b(.*?)(?:@typedef|\*/)", text, re.DOTALL)
+    assert block, f"{script} does not declare {name}"
+    declared = set(re.findall(r"@property {.*} (\w+)", block[1]))
+    answer = client.get(path)
+    for step in place:
+        answer = answer[step]
+    assert set(answer) == declared
 
 
 def test_hostile_words_and_comments_stay_text(client: Client) -> None:

@@ -9,6 +9,7 @@ import random
 import zlib
 from dataclasses import replace
 from itertools import chain, islice, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ from dynet_vdgi.recipes.given import Given
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
 
+MALFORMED = Path(__file__).parent / "malformed"
+
 
 @pytest.fixture(scope="module")
 def sentences():
@@ -61,6 +64,17 @@ def test_lean_sentences_are_the_readers_but_for_what_they_lack(sentences, tmp_pa
         assert lean == outcome(tags, heads, is_lean=False)
         n_read += isinstance(lean, list)
     assert n_read > 20
+
+
+@pytest.mark.parametrize("path", sorted(MALFORMED.iterdir()), ids=lambda path: path.stem)
+def test_every_malformed_file_is_refused_as_the_reader_of_sentences_does(path, monkeypatch):
+    monkeypatch.setattr(column_sentences, "is_worth_it", lambda n_chars: True)
+    said = []
+    for is_lean in (True, False):
+        with pytest.raises(DataError) as caught:
+            list(Given((str(path),)).read("upos", "required", is_lean=is_lean))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
 
 
 def test_what_has_columns_is_sound_and_has_the_readers_words(sentences, tmp_path):

@@ -386,11 +386,14 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
     weights, step = rng.normal(size=(4, n_relations)), 1e-6
     examples = rows, first, starts, gold, inventory.parts[gold], inventory.family, np.array([0])
 
+    def room():
+        return np.zeros(n_relations), np.zeros(n_relations)
+
     def likelihood(changed):
-        return kernels.learn(*examples, 2.0, 0.0, changed.copy(), np.ones_like(changed))
+        return kernels.learn(*examples, 2.0, 0.0, changed.copy(), np.ones_like(changed), *room())
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    kernels.learn(*examples, 2.0, 1.0, after, squares)
+    kernels.learn(*examples, 2.0, 1.0, after, squares, *room())
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step

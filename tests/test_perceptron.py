@@ -30,7 +30,7 @@ from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.presets import load_settings
-from dynet_vdgi.students import arc_hybrid, decision_memory, perceptron
+from dynet_vdgi.students import arc_hybrid, perceptron
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
 
@@ -343,54 +343,6 @@ def test_parses_are_those_of_plain_python(seed):
     expected = [reference_parse(tags, 5, parser.weights) for tags in sentences]
     assert parser.parse(sentences) == expected
     assert len(set(expected)) > 40
-
-
-# ------------------------------------------------------------------------------------------- kept decisions
-def repeated_text(n_tags, seed=3):
-    """Sentences with tags (N,) of which each comes again, where each begins, and a parser for them."""
-    rng = np.random.default_rng(seed)
-    sentences = [random_tags(rng, int(n), n_tags) for n in rng.integers(1, 30, 150)] * 2
-    first = np.cumsum([0, *map(len, sentences)])
-    return np.concatenate(sentences), first, random_parser(n_tags, seed=seed)
-
-
-def test_trees_and_margins_with_kept_decisions_are_those_without(monkeypatch):
-    tags, first, parser = repeated_text(5)
-    kept = [(*parser.packed_with_margins(tags, first), parser.packed(tags, first)) for _ in range(3)]
-    asked, found = parser._memories[0]._decisions.counts.tolist()
-    assert found > 0.9 * asked > len(tags)
-    monkeypatch.setattr(decision_memory, "LEAST", len(tags) + 1)
-    heads, margins = parser.packed_with_margins(tags, first)
-    for with_margins, kept_margins, alone in kept:
-        assert np.array_equal(with_margins, heads)
-        assert np.array_equal(alone, heads)
-        assert np.array_equal(kept_margins, margins)
-
-
-def test_more_tags_than_have_numbers_begin_anew_or_do_without():
-    memory = decision_memory.DecisionMemory(1000)
-    many = np.arange(2 * decision_memory.LEAST) % 250
-    small, before = memory.decisions_for(many)
-    assert len(np.unique(small)) == 250
-    assert small.max() < arc_hybrid.MOST_SMALL
-    small, after = memory.decisions_for(many + 100)
-    assert len(np.unique(small)) == 250
-    assert before.states is not after.states
-    assert not len(memory.decisions_for(np.arange(2 * decision_memory.LEAST) % 254)[1].states)
-
-
-def test_decisions_are_done_without_where_text_does_not_repeat_itself():
-    memory, tags = decision_memory.DecisionMemory(5), np.ones(decision_memory.LEAST, np.int64)
-
-    def uses(found):
-        _, decisions = memory.decisions_for(tags)
-        decisions.counts[:] = 100, found
-        memory.judge(decisions)
-        return len(decisions.states) > 0
-
-    trials = [uses(0) for _ in range(decision_memory.TRIALS + decision_memory.PAUSE + 1)]
-    assert trials == [True] * decision_memory.TRIALS + [False] * decision_memory.PAUSE + [True]
-    assert [uses(90) for _ in range(decision_memory.PAUSE + 3)][-3:] == [True] * 3
 
 
 def test_every_feature_is_in_the_table_once():

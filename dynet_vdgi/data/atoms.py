@@ -127,7 +127,7 @@ def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]
 
 @lru_cache(maxsize=100_000)
 def values_of(feats: str) -> dict[str, str]:
-    """FEATS by name.
+    """FEATS by name, as they stand; `grammar.patterns.features_of` takes Case=Nom,Acc apart.
 
     >>> values_of("Case=Nom|Number=Sing")
     {'Case': 'Nom', 'Number': 'Sing'}

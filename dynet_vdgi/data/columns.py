@@ -21,7 +21,7 @@ from dynet_vdgi.data.conllu import Heads, is_feats
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.tree_kernels import MarkRoom
 from dynet_vdgi.limits import limit
-from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.machine_code import ALWAYS, Kernel
 
 MOST_TEXTS = 1 << 16
 """Different texts that are remembered; more are forgotten, so that memory does not grow with the input."""
@@ -33,9 +33,7 @@ _PADDING = 16  # zeros, so that kernels may look ahead
 WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
 """Characters of text from which on it is worth loading, or compiling, what reads columns."""
 
-QUICK = PLENTY + 1
-"""Work of kernels that are never to run as Python: who has little to do uses `conllu`."""
-
+# None of these ever runs as Python, hence work=ALWAYS: who has little to do uses `conllu`.
 _SCAN = Kernel(column_kernels.scan, "reading")
 _NUMBER = Kernel(column_kernels.number_texts, "reading")
 _RESTORE = Kernel(tree_kernels.restore_trees, "writing")
@@ -65,7 +63,7 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
     FEATS of words are still to be checked, see `conllu.is_feats`, and their tags are still to be looked at.
     """
     arguments = _to_scan(text, heads)
-    _SCAN(*arguments, work=QUICK)
+    _SCAN(*arguments, work=ALWAYS)
     _, octets, _, _, _, found, counts = arguments
     n_sentences, n_words, n_others, n_ranges = counts.tolist()
     if n_sentences == ODD:
@@ -146,7 +144,7 @@ class Texts(Known[str]):
                 *(columns.octets, fields, self.column, self.last + 1),
                 *(self._slots, self._hashes, self._sizes, self._begins, self._store),
                 *(self._secrets, int(counts[1]), numbers, counts),
-                work=QUICK,
+                work=ALWAYS,
             )
             if counts[1] == len(numbers):
                 break
@@ -227,7 +225,7 @@ def restored(kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints) -
     heads, longest = np.zeros(len(is_removed), np.int64), int(np.diff(first).max(initial=0))
     size = tree_kernels.room_size(longest)
     room = MarkRoom._make(np.zeros(size, np.int64) for _ in MarkRoom._fields)
-    _RESTORE(kept_heads, is_removed, families, first, room, heads, work=QUICK)
+    _RESTORE(kept_heads, is_removed, families, first, room, heads, work=ALWAYS)
     return heads
 
 
@@ -238,28 +236,28 @@ def shortened(heads: Ints, is_removed: Flags, first: Ints) -> Ints:
     """
     kept_heads = np.zeros(int(np.count_nonzero(~is_removed)), np.int64)
     ranks = np.zeros(int(np.diff(first).max(initial=0)) + 1, np.int64)
-    _SHORTEN(heads, is_removed, first, ranks, kept_heads, work=QUICK)
+    _SHORTEN(heads, is_removed, first, ranks, kept_heads, work=ALWAYS)
     return kept_heads
 
 
 def projective(heads: Ints, first: Ints) -> Flags:
     """Which trees (S,) are projective. The reference is `punctuation.is_projective`."""
     found = np.zeros(len(first) - 1, np.bool_)
-    _PROJECTIVE(heads, first, found, work=QUICK)
+    _PROJECTIVE(heads, first, found, work=ALWAYS)
     return found
 
 
 def scored(gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first: Ints) -> Ints:
     """Counts (S, 6): words; right heads, also undirected; root; right with relation; right relations."""
     scores = np.zeros((len(first) - 1, 6), np.int64)
-    _SCORE(gold, heads, gold_relations, relations, first, scores, work=QUICK)
+    _SCORE(gold, heads, gold_relations, relations, first, scores, work=ALWAYS)
     return scores
 
 
 def has_notes(columns: Columns, key: str) -> bool:
     """Whether a note with this key, put into MISC, would have to replace something."""
     found, begins_so = np.zeros(1, np.bool_), np.frombuffer(f"{key}=".encode(), np.uint8)
-    _FIND_NOTES(columns.octets.view(np.uint8), columns.fields, begins_so, found, work=QUICK)
+    _FIND_NOTES(columns.octets.view(np.uint8), columns.fields, begins_so, found, work=ALWAYS)
     return bool(found[0])
 
 
@@ -277,6 +275,6 @@ def with_trees(
         *(columns.octets.view(np.uint8), columns.octets, columns.size, columns.fields),
         *(heads, relations, names.octets, names.ends),
         *(notes, note_texts.octets, note_texts.ends, out, counts),
-        work=QUICK,
+        work=ALWAYS,
     )
     return out.view(np.uint8)[: counts[0]].tobytes()

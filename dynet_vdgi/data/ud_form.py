@@ -38,7 +38,8 @@ class UdForm:
         places = (self._doubled(text), self._other_texts(text), self._unsorted(text), _unrelated(text))
         for what, found in zip(REMEDIES, places):
             for place in found:
-                number, first = self.found.get(what, (0, f"{path}:{line + text.count(chr(10), 0, place)}"))
+                number, first = self.found.get(what, (0, ""))
+                first = first or f"{path}:{line + text.count(chr(10), 0, place)}"
                 self.found[what] = (number + 1, first)
 
     def lines(self) -> list[str]:

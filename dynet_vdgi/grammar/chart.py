@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.jit import announced, compiled
-from dynet_vdgi.machine_code import Kernel
+from dynet_vdgi.jit import compiled
+from dynet_vdgi.machine_code import Kernel, work_of_trees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -135,16 +134,22 @@ def exponentials(scores: Floats, factors: Floats) -> float:
 
 
 @compiled
-def sums(scores: Floats, marginals: Floats) -> float:
-    """log Z, in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree."""
-    n = len(scores) - 1
-    factors, chart = np.zeros((n + 1, n)), np.zeros((2, n, n))
+def sums(
+    scores: Floats, marginals: Floats, log_z: Floats, factors: Floats, chart: Floats, slopes: Floats
+) -> None:
+    """log Z (1,), in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree.
+
+    Room: factors (n + 1, n), a chart and slopes (2, n, n), all zero.
+    """
     log_scale = exponentials(scores, factors)
     z, further = scaled_inside(factors, chart)
-    if z == 0.0:
-        return -np.inf
-    outside(factors, chart, z, np.zeros((2, n, n)), marginals)
-    return math.log(z) - log_scale - further
+    log_z[0] = -np.inf
+    if z > 0.0:
+        outside(factors, chart, z, slopes, marginals)
+        log_z[0] = math.log(z) - log_scale - further
+
+
+_SUMS = Kernel(sums, "exact parsing")
 
 
 # ------------------------------------------------------------------------------------------- the best tree
@@ -183,18 +188,10 @@ def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
 
 
 @compiled
-def maximum(scores: Floats, heads: Ints) -> bool:
-    """Fills in the heads (n,) of the best tree; whether there is one."""
-    n = len(heads)
-    room = np.zeros((2, n, n)), np.zeros((2, n, n), np.int64), np.zeros((2 * n + 2, 3), np.int64)
-    return find_tree(n, scores, heads, *room)
-
-
-@compiled
 def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints) -> bool:
-    """The same in a chart and splits (2, n, n), all zero on the diagonal, and an agenda (2 * n + 2, 3).
+    """Fills in the heads (n,) of the best tree; whether there is one.
 
-    The arrays may be larger.
+    Room: a chart and splits (2, n, n), all zero on the diagonal, and an agenda (2 * n + 2, 3), or more.
     """
     root = best_chart(n, scores, chart, split)
     if root < 0:
@@ -247,7 +244,7 @@ def find_trees(
         word += n
 
 
-_FIND_TREES = Kernel(find_trees, "exact parsing")
+_FIND_TREE, _FIND_TREES = Kernel(find_tree, "exact parsing"), Kernel(find_trees, "exact parsing")
 
 
 # ------------------------------------------------------------------------------------------- k best
@@ -304,58 +301,61 @@ def best_charts(scores: Floats, chart: Floats, origin: Ints, roots: Floats, root
 
 
 @compiled
-def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints) -> None:
-    """Heads (n,) of the tree with this rank, 0 the best."""
-    n = len(heads)
-    agenda = np.zeros((2 * n + 2, 4), np.int64)  # kind, head, farthest word, rank
+def put(agenda: Ints, at: int, kind: int, head: int, end: int, rank: int) -> None:
+    """Fills in a row of the agenda of `read_off`."""
+    agenda[at, 0], agenda[at, 1], agenda[at, 2], agenda[at, 3] = kind, head, end, rank
+
+
+@compiled
+def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints, agenda: Ints) -> None:
+    """Heads (n,) of the tree with this rank, 0 the best; the agenda (2 * n + 2, 4) is room."""
     root = root_origin[rank, 0]
     heads[root] = 0
-    agenda[0] = np.array([CLOSED, root, 0, root_origin[rank, 1]])
-    agenda[1] = np.array([CLOSED, root, n - 1, root_origin[rank, 2]])
+    put(agenda, 0, CLOSED, root, 0, root_origin[rank, 1])
+    put(agenda, 1, CLOSED, root, len(heads) - 1, root_origin[rank, 2])
     size = 2
     while size:
         size -= 1
-        kind, head, end, own = agenda[size]
+        kind, head, end, own = agenda[size, 0], agenda[size, 1], agenda[size, 2], agenda[size, 3]
         if head == end:
             continue
-        split, first, second = origin[kind, head, end, own]
+        split, first = origin[kind, head, end, own, 0], origin[kind, head, end, own, 1]
+        second = origin[kind, head, end, own, 2]
         if kind == CLOSED:
-            agenda[size] = np.array([LINK, head, split, first])
-            agenda[size + 1] = np.array([CLOSED, split, end, second])
+            put(agenda, size, LINK, head, split, first)
+            put(agenda, size + 1, CLOSED, split, end, second)
         else:
             heads[end] = head + 1
-            low, high = min(head, end), max(head, end)
-            agenda[size] = np.array([CLOSED, low, split, first])
-            agenda[size + 1] = np.array([CLOSED, high, split + 1, second])
+            put(agenda, size, CLOSED, min(head, end), split, first)
+            put(agenda, size + 1, CLOSED, max(head, end), split + 1, second)
         size += 2
 
 
 @compiled
-def maxima(scores: Floats, k: int, heads: Ints, values: Floats) -> int:
-    """Heads (k, n) and scores (k,) of the k best trees; how many there are."""
-    n = len(scores) - 1
-    chart, origin = np.full((2, n, n, k), -np.inf), np.zeros((2, n, n, k, 3), np.int64)
-    root_origin = np.zeros((k, 3), np.int64)
-    values[:] = -np.inf
+def maxima(
+    scores: Floats,
+    heads: Ints,
+    values: Floats,
+    chart: Floats,
+    origin: Ints,
+    root_origin: Ints,
+    agenda: Ints,
+) -> None:
+    """Heads (k, n) and scores (k,) of the k best trees, where there are so many.
+
+    values (k,) and the chart (2, n, n, k) must be minus infinity; more room: origin (2, n, n, k, 3),
+    root_origin (k, 3), agenda (2 * n + 2, 4).
+    """
     best_charts(scores, chart, origin, values, root_origin)
-    found = 0
-    while found < k and values[found] > -np.inf:
-        read_off(origin, root_origin, found, heads[found])
-        found += 1
-    return found
+    for rank in range(len(values)):
+        if values[rank] > -np.inf:
+            read_off(origin, root_origin, rank, heads[rank], agenda)
+
+
+_MAXIMA = Kernel(maxima, "exact parsing")
 
 
 # ------------------------------------------------------------------------------------------- for Python
-@lru_cache(maxsize=1)
-def make_ready() -> None:
-    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    with announced("exact parsing"):
-        scores = np.zeros((2, 2))
-        sums(scores, np.zeros((2, 1)))
-        maximum(scores, np.zeros(1, np.int64))
-        maxima(scores, 1, np.zeros((1, 1), np.int64), np.zeros(1))
-
-
 def _checked(scores: Floats) -> Floats:
     matrix = np.ascontiguousarray(scores, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
@@ -363,7 +363,6 @@ def _checked(scores: Floats) -> Floats:
     off_diagonal = matrix[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]]
     if not (off_diagonal < np.inf).all():
         raise ValueError("scores of arcs must be numbers or minus infinity")
-    make_ready()
     return matrix
 
 
@@ -380,18 +379,24 @@ def marginals(scores: Floats) -> Floats:
 def _sums(scores: Floats) -> tuple[float, Floats]:
     matrix = _checked(scores)
     n = len(matrix) - 1
-    of_arcs = np.zeros((n + 1, n))
-    log_z = sums(matrix, of_arcs) if n else 0.0
-    if log_z == -math.inf:
+    of_arcs, log_z = np.zeros((n + 1, n)), np.zeros(1)
+    if n:
+        room = np.zeros((n + 1, n)), np.zeros((2, n, n)), np.zeros((2, n, n))
+        _SUMS(matrix, of_arcs, log_z, *room, work=3 * work_of_trees(n))
+    if log_z[0] == -math.inf:
         raise ValueError(NO_TREE)
-    return log_z, of_arcs
+    return float(log_z[0]), of_arcs
 
 
 def best(scores: Floats) -> Heads:
     """Heads (n,) of the tree with the highest score."""
     matrix = _checked(scores)
-    heads = np.zeros(len(matrix) - 1, np.int64)
-    if len(heads) and not maximum(matrix, heads):
+    n = len(matrix) - 1
+    heads = np.full(n, FREE)
+    if n:
+        room = np.zeros((2, n, n)), np.zeros((2, n, n), np.int64), np.zeros((2 * n + 2, 3), np.int64)
+        _FIND_TREE(n, matrix, heads, *room, work=work_of_trees(n))
+    if FREE in heads:
         raise ValueError(NO_TREE)
     return tuple(heads.tolist())
 
@@ -407,8 +412,11 @@ def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
     n = len(matrix) - 1
     if not n:
         return [(0.0, ())]
-    heads, values = np.zeros((k, n), np.int64), np.zeros(k)
-    found = maxima(matrix, k, heads, values)
+    heads, values = np.zeros((k, n), np.int64), np.full(k, -np.inf)
+    chart, origin = np.full((2, n, n, k), -np.inf), np.zeros((2, n, n, k, 3), np.int64)
+    room = chart, origin, np.zeros((k, 3), np.int64), np.zeros((2 * n + 2, 4), np.int64)
+    _MAXIMA(matrix, heads, values, *room, work=5 * k * work_of_trees(n))
+    found = int((values > -np.inf).sum())
     if not found:
         raise ValueError(NO_TREE)
     return [(value, tuple(tree)) for value, tree in zip(values[:found].tolist(), heads[:found].tolist())]
@@ -426,8 +434,8 @@ def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
     flat = np.concatenate([*(matrix.ravel() for matrix in arc_marginals), np.zeros(0)])
     heads, ends = np.zeros(lengths.sum(), np.int64), np.cumsum(lengths).tolist()
     room = np.zeros((n + 1, n + 1)), np.zeros((2, n, n)), np.zeros((2, n, n), np.int64)
-    work = int((lengths**3 + 10 * lengths**2).sum()) // 60
-    _FIND_TREES(flat, lengths, heads, *room, np.zeros((2 * n + 2, 3), np.int64), work=work)
+    agenda = np.zeros((2 * n + 2, 3), np.int64)
+    _FIND_TREES(flat, lengths, heads, *room, agenda, work=work_of_trees(lengths))
     found = heads.tolist()
     return [tuple(found[end - size : end]) for end, size in zip(ends, lengths.tolist())]
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from dynet_vdgi.data.atoms import values_of
+
 _PATTERN = re.compile(
     r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
 )
@@ -26,13 +28,12 @@ MOST_KNOWN = 1 << 14
 
 @lru_cache(maxsize=1 << 16)
 def features_of(column: str) -> Mapping[str, frozenset[str]]:
-    """The values of each feature of a FEATS column.
+    """The values of each feature of a FEATS column, as conditions ask for them: Case=Nom,Acc has both.
 
     >>> sorted(features_of("Case=Nom,Acc|Number=Sing")["Case"])
     ['Acc', 'Nom']
     """
-    pairs = [pair.partition("=") for pair in column.split("|") if "=" in pair]
-    return {name: frozenset(values.split(",")) for name, _, values in pairs}
+    return {name: frozenset(values.split(",")) for name, values in values_of(column).items()}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Compiled parts of labelling: a table's rules, features of arcs for the classifier, and its learning.
 
-In one module, as numba needs it (see `compiled`). Words are 1..n and ROOT is 0, in arrays that are about
-both; in rows packed by `data.atoms` ROOT is n + 1. A head below 0 is not known: such a word gets no label
-here, and is nobody's dependent.
+Words are 1..n and ROOT is 0, in arrays that are about both; in rows packed by `data.atoms` ROOT is n + 1. A
+head below 0 is not known: such a word gets no label here, and is nobody's dependent.
 
 Letters: n words, N words of all sentences, S sentences, c columns, a atoms, t templates, R rows of weights,
 Y relations, T labels of a table, E examples, F features of all examples.
@@ -10,6 +9,7 @@ Y relations, T labels of a table, E examples, F features of all examples.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -303,11 +303,10 @@ def all_buckets(
     buckets: Ints,
     ends: Ints,
     room: LabelRoom,
-) -> int:
+) -> None:
     """Buckets (F,) of the features of every word, one after the other, and where each word's end (N,).
 
-    How many features there are; those that do not fit into `buckets` are only counted. Words without a head
-    have none.
+    Those that do not fit into `buckets` are only counted. Words without a head have none.
     """
     total = 0
     for k in range(len(first) - 1):
@@ -324,7 +323,6 @@ def all_buckets(
                         buckets[total + j] = room.buckets[j]
                 total += found
             ends[start + d - 1] = total
-    return total
 
 
 # ------------------------------------------------------------------------------------------- classifier
@@ -349,14 +347,14 @@ def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: in
     for label in range(len(scores)):
         if group[label] == which:
             highest = max(highest, scores[label])
-    mass = np.exp(-highest) if has_rest else 0.0
+    mass = math.exp(-highest) if has_rest else 0.0
     for label in range(len(scores)):
         if group[label] == which:
-            mass += np.exp(scores[label] - highest)
+            mass += math.exp(scores[label] - highest)
     for label in range(len(scores)):
         if group[label] == which:
-            slopes[label] = (label == gold) - np.exp(scores[label] - highest) / mass
-    return float((scores[gold] if group[gold] == which else 0.0) - highest - np.log(mass))
+            slopes[label] = (label == gold) - math.exp(scores[label] - highest) / mass
+    return float((scores[gold] if group[gold] == which else 0.0) - highest - math.log(mass))
 
 
 @compiled
@@ -372,14 +370,16 @@ def learn(
     rate: float,
     weights: Floats,
     squares: Floats,
+    scores: Floats,
+    slopes: Floats,
 ) -> float:
     """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
 
     Example e has the rows rows[first[e]:first[e + 1]], the relation where the table gives its head start, the
     gold one, and the gold one's universal part. Changes weights (R, Y) and squares (R, Y), the sums of
-    squared slopes so far.
+    squared slopes so far; scores (Y,) and slopes (Y,) are room.
     """
-    scores, slopes, total = np.zeros(weights.shape[1]), np.zeros(weights.shape[1]), 0.0
+    total = 0.0
     for e in order:
         own, part = rows[first[e] : first[e + 1]], parts[e]
         label_scores(weights, own, starts[e], trust, scores)
@@ -391,7 +391,7 @@ def learn(
             for label in range(len(slopes)):
                 if slopes[label] != 0.0:
                     squares[row, label] += slopes[label] * slopes[label]
-                    weights[row, label] += rate * slopes[label] / np.sqrt(squares[row, label])
+                    weights[row, label] += rate * slopes[label] / math.sqrt(squares[row, label])
     return total
 
 

@@ -25,12 +25,11 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.statistics import VerbOrder
-from dynet_vdgi.jit import announced
 from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.label_table import ROOT, LabelTable
 from dynet_vdgi.labels.whole_trees import bare_trees
-from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.machine_code import ALWAYS, ENOUGH, Kernel
 
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -53,6 +52,9 @@ FEW_TREES = 30
 SLOW, FAST = 0.1, 0.2
 
 _TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
+_BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
+_LEARN = Kernel(kernels.learn, "labelling", ENOUGH)
+_WORK, _LEARNING_WORK = 5, 20  # of a word whose label is chosen, or learnt, as `Kernel` counts it
 
 Word = tuple[str, ...]
 """Universal tag and FEATS, and if there are weights form, lemma and XPOS."""
@@ -115,8 +117,7 @@ class Labeller:
         self.inventory = inventory.with_labels(self.table.own_labels)
         number = self.inventory.numbers
         gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
-        with announced("labelling"):
-            buckets, ends = self._features(text)
+        buckets, ends = self._features(text)
         starts = np.concatenate([[0], ends[:-1]])
         used = np.concatenate([buckets[starts[w] : ends[w]] for w in words] or [buckets[:0]])
         self.buckets, rows = np.unique(used, return_inverse=True)
@@ -133,7 +134,8 @@ class Labeller:
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             order = rng.permutation(len(gold))
-            kernels.learn(*examples, order, self.trust, rate, weights, squares)
+            learnt = order, self.trust, rate, weights, squares, np.zeros(shape[1]), np.zeros(shape[1])
+            _LEARN(*examples, *learnt, work=_LEARNING_WORK * len(order))
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
@@ -262,11 +264,11 @@ class Labeller:
             self.table.arrays,
             bits,
             nothing,
-            work=PLENTY + 1,
+            work=ALWAYS,
         )
         if self.weights is not None:
             packed, _ = packed_rows(np.zeros((0, len(COLUMNS)), np.uint64), nothing, first)
-            self._chosen(_LabelledText(packed, nothing, first, bits, nothing), PLENTY + 1)
+            self._chosen(_LabelledText(packed, nothing, first, bits, nothing), ALWAYS)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -284,7 +286,7 @@ class Labeller:
         if self.weights is None:
             number = self.inventory.numbers
             return np.array([number[label] for label in self.table.names], np.int64)[text.tables]
-        return self._chosen(text, 10 * len(text.heads))
+        return self._chosen(text, _WORK * len(text.heads))
 
     def _chosen(self, text: _LabelledText, work: int) -> Ints:
         assert self.weights is not None
@@ -355,8 +357,8 @@ class Labeller:
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
         room = kernels.LabelRoom.of(text.first, len(self.names))
         for _ in range(2):  # once to count, once to fill in
-            found = kernels.all_buckets(*self._arcs(text), buckets, ends, room)
-            buckets = buckets if len(buckets) == found else np.zeros(found, np.int64)
+            _BUCKETS(*self._arcs(text), buckets, ends, room, work=_WORK * len(ends))
+            buckets = buckets if len(buckets) else np.zeros(ends.max(initial=0), np.int64)
         return buckets, ends
 
 

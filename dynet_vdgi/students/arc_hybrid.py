@@ -2,7 +2,7 @@
 
 Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based
 dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with
-non-deterministic oracles". Everything is compiled by numba and therefore in one module (see `compiled`).
+non-deterministic oracles".
 
 Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it takes the
 bottom of the stack when that is the only word left, so there is exactly one root. The 2n actions are:
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data.templates import random_words
 from dynet_vdgi.jit import compiled
 
 Ints = NDArray[np.int64]
@@ -56,37 +57,23 @@ COARSE_BITS = 12
 """With two levels a tag is coarse * 2 ** COARSE_BITS + fine, and every template is there twice: with whole
 tags, and with their coarse parts alone."""
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
-MOST_SMALL, WAYS = 256, 4  # see `Decisions`
 
-
-def _random_words(count: int) -> list[int]:
-    """64-bit numbers that are always the same (the generator splitmix64)."""
-    mask, state, words = (1 << 64) - 1, 0, []
-    for _ in range(count):
-        state = (state + 0x9E3779B97F4A7C15) & mask
-        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        words.append(z ^ (z >> 31))
-    return words
-
-
-_ADDENDS = np.array(_random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
+_ADDENDS = np.array(random_words(len(ATOMS) + 2 * len(TEMPLATES)), np.uint64)
 _OF_ATOM, _OF_TEMPLATE = _ADDENDS[: len(ATOMS)].copy(), _ADDENDS[len(ATOMS) :].copy()  # one of each level
 _FIRST_TAG, _LAST_TAG = ATOMS.index("s0"), ATOMS.index("b0_left")
 """Multiply-shift hashing (Dietzfelbinger 1996): the highest bits of a sum of random numbers, one of the
 template and, for each of its atoms, one times the atom."""
 
 
-TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN, SMALL = range(7)
-"""Rows of a state, an array (7, n + 4), which says where a derivation is, but for two numbers: the `size` of
+TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN = range(6)
+"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the `size` of
 the stack and the `front` of the buffer. One array, because numba pays for each that is handed on.
   TAGS       NONE, the words' tags, ROOT, NONE, NONE
   STACK      0, 0, 0 and the words on the stack
   HEADS      of the words, found so far
   LEFTMOST   dependent of each word and ROOT, so far; 0 is none
   RIGHTMOST  the same on the other side
-  N_CHILDREN how many dependents
-  SMALL      as TAGS, by the numbers that `Decisions` has for them"""
+  N_CHILDREN how many dependents"""
 
 
 @compiled
@@ -95,7 +82,7 @@ def new_state(first: Ints) -> Ints:
     longest = 0
     for k in range(len(first) - 1):
         longest = max(longest, first[k + 1] - first[k])
-    return np.zeros((7, longest + 4), np.int64)
+    return np.zeros((6, longest + 4), np.int64)
 
 
 @compiled
@@ -108,17 +95,10 @@ def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
         none = root + (1 << COARSE_BITS)
     for word in range(n + 2):
         state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
-    put_tags(state, TAGS, tags, root, none)
-
-
-@compiled
-def put_tags(state: Ints, row: int, tags: Ints, root: int, none: int) -> None:
-    """Puts the words' tags (n,) into a row of the state, that of ROOT, and `none` around them."""
-    n = len(tags)
     for word in range(1, n + 1):
-        state[row, word] = tags[word - 1]
-    state[row, n + 1] = root
-    state[row, 0] = state[row, n + 2] = state[row, n + 3] = none
+        state[TAGS, word] = tags[word - 1]
+    state[TAGS, n + 1] = root
+    state[TAGS, 0] = state[TAGS, n + 2] = state[TAGS, n + 3] = none
 
 
 # ------------------------------------------------------------------------------------------- transitions
@@ -305,7 +285,7 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 class Room(NamedTuple):
     """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
 
-    state: Ints  # (7, n + 4) for the longest sentence
+    state: Ints  # (6, n + 4) for the longest sentence
     atoms: Codes  # (atoms,)
     buckets: Codes  # (levels * templates,)
     scores: Floats  # (3,)
@@ -316,48 +296,12 @@ class Room(NamedTuple):
         """Enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
         longest = int(np.diff(first).max(initial=0))
         return cls(
-            np.zeros((7, longest + 4), np.int64),
+            np.zeros((6, longest + 4), np.int64),
             np.zeros(N_ATOMS, np.uint64),
             np.zeros(levels * N_TEMPLATES, np.uint64),
             np.zeros(N_ACTIONS),
             np.zeros(N_ACTIONS, np.int64),
         )
-
-
-class Decisions(NamedTuple):
-    """What was decided in states that look the same to every feature; text repeats itself.
-
-    Tags have numbers below `MOST_SMALL`, from 3 on: 1 is ROOT, 2 nothing.
-    """
-
-    states: Ints  # (rows, WAYS, 2), a power of two rows: see `seen_of`, and the action; no rows: none is kept
-    margins: Floats  # (rows, WAYS)
-    counts: Ints  # (2,): how often a state was looked for, and found
-
-
-@compiled
-def seen_of(state: Ints, size: int, front: int) -> tuple[int, int]:
-    """All that features see of a state, in two numbers; of the second, the lowest two bits are free."""
-    s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
-    one = (state[SMALL, s0] << 8 | state[SMALL, s1]) << 8 | state[SMALL, s2]
-    one = ((one << 8 | state[SMALL, front]) << 8 | state[SMALL, front + 1]) << 8 | state[SMALL, front + 2]
-    s0_children, s1_children, gap, span, depth = numbers_of(state, size, front)
-    one = one << 6 | s0_children << 4 | s1_children << 2 | depth
-    two = state[SMALL, state[LEFTMOST, s0]] << 8 | state[SMALL, state[RIGHTMOST, s0]]
-    two = (two << 8 | state[SMALL, state[LEFTMOST, s1]]) << 8 | state[SMALL, state[RIGHTMOST, s1]]
-    two = (two << 8 | state[SMALL, state[LEFTMOST, front]]) << 8 | state[SMALL, front - 1]
-    return one, (two << 6 | gap << 3 | span) << 2
-
-
-@compiled
-def place_of(states: Ints, one: int, two: int) -> tuple[int, int]:
-    """The row of a state and its place in it; -1: it is not there."""
-    code = np.uint64(one) * _OF_ATOM[1] + np.uint64(two) * _OF_ATOM[2]
-    row = np.int64(code >> np.uint64(32)) & (len(states) - 1)
-    for way in range(WAYS):
-        if states[row, way, 0] == one and states[row, way, 1] | 3 == two | 3:
-            return row, way
-    return row, -1
 
 
 @compiled
@@ -367,8 +311,6 @@ def parse_all(
     n_tags: int,
     weights: Weights,
     given: Ints,
-    small: Ints,
-    decisions: Decisions,
     heads: Ints,
     margins: Floats,
     levels: int,
@@ -379,45 +321,28 @@ def parse_all(
     And lowers margins (N,) to each word's least sure decision, a difference of scores; (0,): not asked for.
     Decisions about its head are the attachment, and every SHIFT while it was on top of the stack. `given`
     (N,) heads, FREE where there is none, are kept if they fit into a projective tree; (0,): there are none.
-    Only then `decisions` may have rows, and `small` (N,) the small numbers of the tags.
     """
     state, atoms, buckets, scores, costs = room
-    states, sure = decisions.states, decisions.margins
-    shift, turn, margin = shift_of(weights), 0, np.inf
+    shift = shift_of(weights)
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n = end - start
         begin(state, tags[start:end], n_tags, levels)
-        if len(states):
-            put_tags(state, SMALL, small[start:end], 1, 2)
         size, front = 0, 1
         for _ in range(2 * n):
             action = forced(size, front, n)
             if action >= 0:  # without an alternative there is no margin
                 size, front = advance(state, action, size, front, n)
                 continue
-            if len(states):
-                one, two = seen_of(state, size, front)
-                row, way = place_of(states, one, two)
-                decisions.counts[0] += 1
-                if way >= 0:
-                    action, margin = states[row, way, 1] & 3, sure[row, way]
-                    decisions.counts[1] += 1
-            if action < 0:
-                find_buckets(state, size, front, shift, atoms, buckets)
-                score(weights, buckets, scores)
-                if len(given):
-                    action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
-                else:
-                    action = best(scores, size, front, n)
-                margin = margin_of(scores, action, size, front, n)
-                if len(states):
-                    turn = (turn + 1) % WAYS
-                    states[row, turn, 0], states[row, turn, 1] = one, two | action
-                    sure[row, turn] = margin
+            find_buckets(state, size, front, shift, atoms, buckets)
+            score(weights, buckets, scores)
+            if len(given):
+                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+            else:
+                action = best(scores, size, front, n)
             if len(margins):
                 at = start + state[STACK, size + 2] - 1
-                margins[at] = min(margins[at], margin)
+                margins[at] = min(margins[at], margin_of(scores, action, size, front, n))
             size, front = advance(state, action, size, front, n)
         for word in range(n):
             heads[start + word] = state[HEADS, word + 1]

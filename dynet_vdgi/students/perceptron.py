@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import Annotated, Any
 
@@ -17,20 +16,19 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi import memory, side_by_side
+from dynet_vdgi import memory, side_by_side, sparse_weights
 from dynet_vdgi.config import Section
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.machine_code import ALWAYS, Kernel
+from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
-from dynet_vdgi.students.decision_memory import DecisionMemory
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""
 
 PREFIX = "linear/"
-LOG2_BUCKETS_AT_MOST = 26
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -120,38 +118,20 @@ class PerceptronModel:
         """The heads (N,); lowers the margins, if there are any."""
         _check_range(tags, self.n_tags, "tag")
         heads, room = np.zeros(len(tags), np.int64), arc_hybrid.Room.to_parse(first, self.levels)
-        kept = self._memories.pop() if self._memories else DecisionMemory(self.n_tags)
-        small, decisions = (_NOTHING, kept.none) if len(given) else kept.decisions_for(tags)
-        _PARSE(
-            *(tags, first, self.n_tags, self.weights, given, small, decisions, heads, margins),
-            *(self.levels, room),
-            work=max(work, (1 + self.levels) * len(tags)),
-        )
-        kept.judge(decisions)
-        self._memories.append(kept)
+        work = max(work, (1 + self.levels) * len(tags))
+        _PARSE(tags, first, self.n_tags, self.weights, given, heads, margins, self.levels, room, work=work)
         return heads
-
-    @cached_property
-    def _memories(self) -> list[DecisionMemory]:
-        """Of earlier calls; those that threads use at present are not in it."""
-        return []
 
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""
         nothing, first = _packed([])
-        self._parsed(nothing, first, nothing, _NO_MARGINS, work=PLENTY + 1)
+        self._parsed(nothing, first, nothing, _NO_MARGINS, work=ALWAYS)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back: the rows of weights that are not zero."""
-        buckets = np.flatnonzero(self.weights.any(axis=1))
-        return {
-            PREFIX + "shape": np.array(
-                [FORMAT, self.n_tags, len(self.weights), *([self.levels] if self.levels > 1 else [])],
-                np.int64,
-            ),
-            PREFIX + "buckets": buckets.astype(np.int32),  # (k,), ascending
-            PREFIX + "weights": self.weights[buckets],  # (k, 3)
-        }
+        levels = [self.levels] if self.levels > 1 else []
+        shape = [FORMAT, self.n_tags, len(self.weights), *levels]
+        return sparse_weights.with_rows(PREFIX, shape, self.weights)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PerceptronModel:
@@ -160,28 +140,16 @@ class PerceptronModel:
         Raises:
             ModelError: an array is missing, or they are not those of a perceptron of this version.
         """
-        try:
-            shape, buckets, rows = (arrays[PREFIX + name] for name in ("shape", "buckets", "weights"))
-        except KeyError as error:
-            raise ModelError(f"no perceptron: missing {error.args[0]}") from None
+        shape, buckets, rows = sparse_weights.stored(arrays, PREFIX, "perceptron")
         if shape.shape not in ((3,), (4,)) or shape.dtype.kind != "i":
             raise ModelError(f"no perceptron: {PREFIX}shape is not three or four whole numbers")
         version, n_tags, n_buckets = map(int, shape[:3])
         levels = int(shape[3]) if len(shape) > 3 else 1
-        if version != FORMAT:
-            raise ModelError(
-                f"the perceptron has format {version}, this program reads {FORMAT}; "
-                "train it again, or use the version of dynet_vdgi that made it"
-            )
+        sparse_weights.check_version("perceptron", version, FORMAT)
         is_power = n_buckets > 1 and n_buckets & (n_buckets - 1) == 0
-        if n_tags < 0 or not is_power or n_buckets > 1 << LOG2_BUCKETS_AT_MOST or levels not in (1, 2):
+        if n_tags < 0 or not is_power or n_buckets > 1 << MOST_LOG2_BUCKETS or levels not in (1, 2):
             raise ModelError(f"no perceptron: {n_tags} tags, {n_buckets} buckets, {levels} levels")
-        if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), N_ACTIONS):
-            raise ModelError(f"no perceptron: {rows.shape} weights in {buckets.shape} buckets")
-        if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:
-            raise ModelError(f"no perceptron: a bucket is outside 0..{n_buckets - 1}")
-        if rows.dtype != np.float32 or not np.isfinite(rows).all():
-            raise ModelError("no perceptron: weights are not finite float32 numbers")
+        sparse_weights.check_rows("perceptron", buckets, rows, n_buckets, (N_ACTIONS,))
         weights = np.zeros((n_buckets, N_ACTIONS), np.float32)
         weights[buckets] = rows
         return cls(n_tags, weights, levels)

@@ -1,8 +1,6 @@
 """Kernels of the linear parser that sees every column of `data.atoms`, through templates.
 
-The transitions, their oracle and the choice of actions are those of `arc_hybrid`, in another module, and
-numba does not notice when a function of another module changes: TRANSITIONS, which a test checks, is the
-digest of what is used from there, so that whoever changes it changes this file, which is then compiled anew.
+The transitions, their oracle and the choice of actions are those of `arc_hybrid`.
 
 In packed sentences word i is row i, nothing is 0, and ROOT is n + 1.
 
@@ -32,30 +30,12 @@ from dynet_vdgi.students.arc_hybrid import (
     advance,
     best,
     best_of_cheapest,
-    cost,
     forced,
-    is_legal,
     margin_of,
-    new_state,
     numbers_of,
     score,
     shift_of,
 )
-
-USED = (
-    advance,
-    best,
-    best_of_cheapest,
-    cost,
-    forced,
-    is_legal,
-    margin_of,
-    new_state,
-    numbers_of,
-    score,
-    shift_of,
-)
-TRANSITIONS = "8618d0c175e48a8f"
 
 N_PLACES = 13
 """What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
@@ -225,15 +205,13 @@ def learn_words(
     features: StateFeatures,
     weights: Weights,
     totals: Weights,
-    step: int,
+    step: Ints,
     exploring: bool,
-) -> int:
+    room: WordRoom,
+) -> None:
     """As `arc_hybrid.train_epoch`, for packed sentences; sentence k changes weights by amounts[k]."""
-    state, shift = new_state(first), shift_of(weights)
-    places, numbers = np.zeros(N_PLACES, np.int64), len(features.places) + 1
-    atoms = np.zeros(2 * len(features.templates.of_atom), np.uint64)
-    room = np.zeros(len(features.templates.parts), np.uint64)
-    scores, costs = np.zeros(N_ACTIONS), np.zeros(N_ACTIONS, np.int64)
+    state, places, atoms, all_buckets, scores, costs = room
+    shift, numbers, at = shift_of(weights), len(features.places) + 1, step[0]
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
         own = rows[first[k] + EXTRA_ROWS * k : first[k + 1] + EXTRA_ROWS * (k + 1)]
@@ -242,7 +220,7 @@ def learn_words(
         for _ in range(2 * n):
             look(state, size, front, places)
             fill_numbers(state, size, front, own, atoms[numbers:])
-            buckets = room[: find_features(own, features, shift, places, atoms, room)]
+            buckets = all_buckets[: find_features(own, features, shift, places, atoms, all_buckets)]
             score(weights, buckets, scores)
             action = best(scores, size, front, n)
             target = best_of_cheapest(scores, costs, state[STACK], size, front, n, heads)
@@ -250,10 +228,10 @@ def learn_words(
                 for bucket in buckets:
                     weights[bucket, target] += amounts[k]
                     weights[bucket, action] -= amounts[k]
-                    totals[bucket, target] += amounts[k] * step
-                    totals[bucket, action] -= amounts[k] * step
+                    totals[bucket, target] += amounts[k] * at
+                    totals[bucket, action] -= amounts[k] * at
                 if not exploring:
                     action = target
-            step += 1
+            at += 1
             size, front = advance(state, action, size, front, n)
-    return step
+    step[0] = at

@@ -8,9 +8,8 @@ Letters: n words, N words of all sentences, B buckets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -21,8 +20,7 @@ from dynet_vdgi import sparse_weights
 from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
-from dynet_vdgi.jit import announced
-from dynet_vdgi.machine_code import PLENTY, Kernel
+from dynet_vdgi.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
@@ -37,7 +35,11 @@ FORMAT = 2
 
 PREFIX = "words/"
 
+WORK = 4
+"""What parsing a word costs, or learning it, as `Kernel` counts it."""
+
 _PARSE = Kernel(word_kernels.parse_words, "the linear parser")
+_LEARN = Kernel(word_kernels.learn_words, "the linear parser", ENOUGH)
 
 
 @dataclass(eq=False)
@@ -81,6 +83,8 @@ class WordPerceptron:
             VdgiError: there are no words.
             ValueError: a sentence has no heads, or numbers of copies or amounts are not one a tree.
         """
+        if any(tree.heads is None for tree in trees):
+            raise ValueError("a sentence to learn from has no heads")
         packed, gold = self._atoms.pack(trees), _flat_heads(trees)
         if not len(gold):
             raise VdgiError("no trees to train the parser on")
@@ -96,21 +100,24 @@ class WordPerceptron:
         self, packed: PackedRows, gold: Ints, plan: Ints, sizes: Floats, seed: int, total: Floats
     ) -> None:
         """Trains a perceptron, and adds its average weights to the total (B, 3)."""
-        weights, totals, step = np.zeros_like(total), np.zeros_like(total), 0
-        kernel = _learn_kernel()
+        weights, totals, step = np.zeros_like(total), np.zeros_like(total), np.zeros(1, np.int64)
+        seen = self._features()
+        room = WordRoom.of(packed.first, seen)
         for epoch in range(1, self.epochs + 1):
             order = np.random.default_rng([seed, epoch]).permutation(plan)
-            step = kernel(
+            _LEARN(
                 packed.rows,
                 gold,
                 packed.first,
                 order,
                 sizes,
-                self._features(),
+                seen,
                 weights,
                 totals,
                 step,
                 epoch >= self.explore_from,
+                room,
+                work=WORK * len(gold) * len(order) // len(packed.first),
             )
         total += weights
         total -= totals / step
@@ -129,7 +136,7 @@ class WordPerceptron:
         was above its alternative, in units of scores; infinite where there was none."""
         text = list(sentences)
         packed = self._atoms.pack(text)
-        heads, margins = self.packed(packed, _given_heads(text) if keep_heads else None)
+        heads, margins = self.packed(packed, _flat_heads(text) if keep_heads else None)
         flat, ends = heads.tolist(), packed.first.tolist()
         return [
             (replace(sentence, heads=tuple(flat[start:end])), margins[start:end])
@@ -138,11 +145,11 @@ class WordPerceptron:
 
     def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
         """Heads (N,) of packed sentences, and margins (N,); of those `given` (N,) what is not FREE stays."""
-        return self._parse(words, given, int(words.first[-1]))
+        return self._parse(words, given, WORK * int(words.first[-1]))
 
     def make_ready(self) -> None:
         """Compiles what parsing needs, or loads it."""
-        self._parse(self._atoms.pack([]), None, PLENTY + 1)
+        self._parse(self._atoms.pack([]), None, ALWAYS)
 
     def _parse(self, words: PackedRows, given: Ints | None, work: int) -> tuple[Ints, Floats]:
         if self.weights is None:
@@ -188,13 +195,8 @@ GOLD_AMOUNT = 2.0
 """How much a gold tree changes weights by, where a silver one changes them by 1."""
 
 
-def _flat_heads(trees: Sequence[Sentence]) -> Ints:
-    if any(tree.heads is None for tree in trees):
-        raise ValueError("a sentence to learn from has no heads")
-    return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
-
-
-def _given_heads(sentences: Sequence[Sentence]) -> Ints:
+def _flat_heads(sentences: Sequence[Sentence]) -> Ints:
+    """The heads (N,) of all words; FREE in sentences without any."""
     heads = (sentence.heads or (FREE,) * len(sentence) for sentence in sentences)
     return np.array(list(chain.from_iterable(heads)), np.int64)
 
@@ -204,15 +206,3 @@ def _one_each(numbers: Sequence[float] | None, count: int, name: str) -> Floats:
     if array.shape != (count,):
         raise ValueError(f"{name} of {array.shape} for {count} trees")
     return array
-
-
-@cache
-def _learn_kernel() -> Callable[..., int]:
-    """`word_kernels.learn_words`, compiled."""
-    with announced("the linear parser"):
-        packed, nothing = Atoms().pack([]), np.zeros(0, np.int64)
-        weights = np.zeros((2, N_ACTIONS))
-        word_kernels.learn_words(
-            packed.rows, nothing, packed.first, nothing, np.zeros(0), features(), weights, weights, 0, False
-        )
-    return word_kernels.learn_words

@@ -1,12 +1,15 @@
 """Features of arcs, and the kernels that score arcs with their weights and learn these.
 
-Compiled by numba and therefore in one module (see `compiled`). Rows are those of one sentence as `data.atoms`
-packs them, (n + 4, c), with ROOT at n + 1. Arcs are [head, dependent], ROOT at 0.
+Rows are those of one sentence as `data.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs are
+[head, dependent], ROOT at 0.
 
 Letters: n words, c columns of atoms, t templates, a atoms, B buckets of weights.
 """
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
 from dynet_vdgi.data.templates import Templates, table_of, without
 from dynet_vdgi.jit import compiled
+from dynet_vdgi.machine_code import ENOUGH, Kernel
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
@@ -144,6 +148,18 @@ def find_buckets(
 
 
 # ------------------------------------------------------------------------------------------- kernels
+class ArcRoom(NamedTuple):
+    """What kernels work with."""
+
+    atoms: Codes  # (a,)
+    buckets: Codes  # of the features of an arc
+
+    @classmethod
+    def of(cls, rows: Codes, table: Templates) -> ArcRoom:
+        """Enough for the arcs of a sentence."""
+        return cls(np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + len(rows), np.uint64))
+
+
 @compiled
 def shift_of(n_buckets: int) -> int:
     """By how much to shift a 64-bit number so that the highest bits number a bucket; a power of two."""
@@ -155,10 +171,10 @@ def shift_of(n_buckets: int) -> int:
 
 
 @compiled
-def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -> None:
-    """Adds to the scores (n + 1, n + 1) of all arcs the weights (B,) of their features."""
+def score_arcs(rows: Codes, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
+    """What `add_scores` does."""
     n = len(rows) - 4
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + n, np.uint64)
+    atoms, buckets = room
     shift = shift_of(len(weights))
     for head in range(n + 1):
         for dependent in range(1, n + 1):
@@ -171,6 +187,41 @@ def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -
 
 
 @compiled
+def learn_arcs(
+    rows: Codes,
+    table: Templates,
+    slopes: Floats,
+    rate: float,
+    ridge: float,
+    weights: Floats,
+    squares: Floats,
+    room: ArcRoom,
+) -> None:
+    """What `learn` does."""
+    n = len(rows) - 4
+    atoms, buckets = room
+    shift = shift_of(len(weights))
+    for head in range(n + 1):
+        for dependent in range(1, n + 1):
+            slope = slopes[head, dependent - 1]
+            if head == dependent or abs(slope) < LEAST_SLOPE:
+                continue
+            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
+                bucket = buckets[k]
+                own = slope - ridge * weights[bucket]
+                squares[bucket] += own * own
+                weights[bucket] += rate * own / math.sqrt(squares[bucket])
+
+
+# ------------------------------------------------------------------------------------------- for Python
+_SCORE, _LEARN = Kernel(score_arcs, "the arc CRF", ENOUGH), Kernel(learn_arcs, "the arc CRF", ENOUGH)
+
+
+def add_scores(rows: Codes, table: Templates, weights: Floats, scores: Floats) -> None:
+    """Adds to the scores (n + 1, n + 1) of all arcs the weights (B,) of their features."""
+    _SCORE(rows, table, weights, scores, ArcRoom.of(rows, table), work=scores.size)
+
+
 def learn(
     rows: Codes,
     table: Templates,
@@ -184,16 +235,5 @@ def learn(
 
     Changes weights (B,) and squares (B,), the sums of squared slopes so far. The ridge draws weights to 0.
     """
-    n = len(rows) - 4
-    atoms, buckets = np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + n, np.uint64)
-    shift = shift_of(len(weights))
-    for head in range(n + 1):
-        for dependent in range(1, n + 1):
-            slope = slopes[head, dependent - 1]
-            if head == dependent or abs(slope) < LEAST_SLOPE:
-                continue
-            for k in range(find_buckets(rows, table, shift, head, dependent, atoms, buckets)):
-                bucket = buckets[k]
-                own = slope - ridge * weights[bucket]
-                squares[bucket] += own * own
-                weights[bucket] += rate * own / np.sqrt(squares[bucket])
+    room = ArcRoom.of(rows, table)
+    _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)

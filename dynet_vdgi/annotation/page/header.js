@@ -1,8 +1,38 @@
 // Progress, learning and faults, above the sentence.
 
-const at = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg";
+import { addSvg, at } from "./dom.js";
 
+/**
+ * @typedef {object} Progress
+ * @property {number} sentences
+ * @property {number} sentences_done
+ * @property {number} words
+ * @property {number} words_done
+ * @property {number | null} heads_right a share of the last sentences; null: nothing is done yet
+ * @property {number | null} labels_right
+ * @property {(number | null)[]} over_time the share of right heads by sentence; null: only punctuation
+ * @property {boolean} can_undo
+ * @property {boolean} can_redo
+ *
+ * @typedef {object} Learning
+ * @property {string} state off, nothing, starting, learning, ready or failed
+ * @property {number} lessons how often the text was parsed
+ * @property {string} [why] it failed
+ * @property {number} [trees] that were learnt from
+ * @property {number} [seconds] that took
+ *
+ * @typedef {object} State
+ * @property {string} id of the program's start
+ * @property {string} file
+ * @property {string} annotator
+ * @property {string} order
+ * @property {Learning} learning
+ * @property {Progress} progress
+ * @property {string} fault "": none
+ * @property {[number, number] | null} versions of the sentence that is shown: its edits and its version
+ */
+
+/** @param {State} state */
 export function showState(state) {
   document.title = `${state.file} – annotate`;
   set(at("file"), state.file);
@@ -14,20 +44,31 @@ export function showState(state) {
   at("undo").disabled = !p.can_undo;
   at("redo").disabled = !p.can_redo;
   set(at("learning"), learning(state.learning));
-  curve(p.over_time);
-  at("fault").hidden = !state.fault;
-  set(at("fault"), state.fault);
+  curve(means(p.over_time));
+  showFault(state.fault);
 }
 
+/** @param {string} text "": none */
+export function showFault(text) {
+  at("fault").hidden = !text;
+  set(at("fault"), text);
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text; // else screen readers repeat it
 }
 
-function percent(share) {
+/** @param {number | null} share */
+export function percent(share) {
   return share === null ? "–" : `${Math.round(100 * share)} %`;
 }
 
-function learning(found) {
+/** @param {Learning} found */
+export function learning(found) {
   const trees = found.trees === 1 ? "1 sentence" : `${found.trees ?? 0} sentences`;
   switch (found.state) {
     case "off": return "Nothing is learnt.";
@@ -43,25 +84,36 @@ function learning(found) {
   }
 }
 
-// The share of right heads over time, as a running mean of ten sentences.
-function curve(shares) {
-  if (shares.length < 2 || at("curve").dataset.shares === String(shares)) {
-    if (shares.length < 2) at("curve").replaceChildren();
-    return;
-  }
-  at("curve").dataset.shares = String(shares);
-  const means = shares.map((_, k) => {
-    const part = shares.slice(Math.max(0, k - 9), k + 1);
+/**
+ * The running mean of ten sentences; those of punctuation alone do not count.
+ * @param {(number | null)[]} shares
+ */
+export function means(shares) {
+  const known = shares.filter((share) => share !== null);
+  return known.map((_, k) => {
+    const part = known.slice(Math.max(0, k - 9), k + 1);
     return part.reduce((a, b) => a + b, 0) / part.length;
   });
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("width", 80);
-  picture.setAttribute("height", 20);
-  picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", `over time: from ${percent(means[0])} to ${percent(means.at(-1))}`);
-  const line = document.createElementNS(SVG, "path");
-  const points = means.map((mean, k) => `${2 + (76 * k) / (means.length - 1)} ${18 - 32 * (Math.max(mean, 0.5) - 0.5)}`); // from 50 % up
-  line.setAttribute("d", `M${points.join("L")}`);
-  picture.append(line);
-  at("curve").replaceChildren(picture);
+}
+
+/**
+ * The line of a picture of 80 by 20 pixels, from 50 % up.
+ * @param {number[]} shares two or more
+ */
+export function line(shares) {
+  const points = shares.map((share, k) => `${2 + (76 * k) / (shares.length - 1)} ${18 - 32 * (Math.max(share, 0.5) - 0.5)}`);
+  return `M${points.join("L")}`;
+}
+
+/** @param {number[]} shares over time */
+function curve(shares) {
+  const place = at("curve");
+  const drawn = shares.length < 2 ? "" : String(shares);
+  if ((place.dataset.shares ?? "") === drawn) return;
+  place.dataset.shares = drawn;
+  place.replaceChildren();
+  if (!drawn) return;
+  const label = `over time: from ${percent(shares[0])} to ${percent(shares[shares.length - 1])}`;
+  const picture = addSvg(place, "svg", { width: 80, height: 20, role: "img", "aria-label": label });
+  addSvg(picture, "path", { d: line(shares) });
 }

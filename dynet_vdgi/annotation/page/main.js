@@ -1,30 +1,47 @@
 // The page: shows one sentence, takes what a person does with keys, mouse and forms, and tells the program.
 
-import { Fault, get, post, queued } from "./server.js";
-import { draw, drawArcs, kind, rubber, spoken, stage, words } from "./tree.js";
-import { showState } from "./header.js";
+import { Fault, get, post, queued } from "./client.js";
+import { at, near, placeOf } from "./dom.js";
+import { showFault, showState } from "./header.js";
+import { afterDigits, backKey, sentenceNumber } from "./keys.js";
+import { facts, firstDoubtful, heading, NONE, spoken } from "./sentence.js";
+import { openSearch, searchWith } from "./search.js";
+import { draw, drawArcs, endRubber, items, rubber, stage, words } from "./tree.js";
 
-const at = (id) => document.getElementById(id);
+/** @typedef {import("./sentence.js").Sentence} Sentence */
+
 const EVERY = 1000; // milliseconds between two looks at the state
 
-let sentence = null;
+let sentence = NONE;
 let chosen = 0; // the selected word, from 1; 0: none
 let typed = ""; // digits of a head
 let picks = false; // the next tap on a word is the head of the selected one
 let program = ""; // the program's start, to notice another one
 let total = 0; // sentences
 let typing = false; // whether the relation in the field differs from the word's, and is to be stored
-let storing = null; // while it is: { word, text, ends }; ends tells whether it went well
+/**
+ * The relation that is being stored; `ends` tells whether it went well.
+ * @typedef {{ word: number, text: string, ends: Promise<boolean> }} Storing
+ */
+let storing = /** @type {Storing | null} */ (null);
 let unknown = ""; // word and relation that nobody has used yet: Enter once more stores it
-const visited = [];
+const visited = /** @type {number[]} */ ([]); // numbers of sentences
 
 // ------------------------------------------------------------------------------------------ messages
+/**
+ * @param {string} text
+ * @param {boolean} isBad
+ */
 function say(text, isBad = false) {
   at("notice").classList.toggle("bad", isBad);
   at("notice").textContent = text;
 }
 
-// Tells the fault of a task, if there is one; says whether there is none.
+/**
+ * Tells the fault of a task, if there is one; says whether there is none.
+ * @param {() => Promise<unknown>} task
+ * @returns {Promise<boolean>}
+ */
 async function trying(task) {
   try {
     await task();
@@ -32,26 +49,26 @@ async function trying(task) {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     say(error.message, true);
-    if (error.status === 409 && sentence) await trying(() => load(sentence.number, true));
+    if (error.status === 409 && sentence !== NONE) await trying(() => load(sentence.number, true));
     return false;
   }
 }
 
 // ------------------------------------------------------------------------------------------ showing
+/** @param {Sentence} found */
 function show(found) {
-  const isOther = !sentence || sentence.number !== found.number;
+  const isOther = sentence.number !== found.number;
   sentence = found;
   if (isOther) {
-    chosen = firstDoubtful() || 1;
+    chosen = firstDoubtful(sentence) || 1;
     typed = "";
     typing = false;
     setPicks(false);
   }
-  const id = found.comments.map((line) => /^#\s*sent_?id\s*[=:]?\s*(.+)$/.exec(line)?.[1]).find(Boolean);
-  at("heading").textContent = `Sentence ${found.number + 1}${id ? ` (${id})` : ""}${found.done ? " ✓ done" : ""}`;
+  at("heading").textContent = heading(found);
   at("text").textContent = found.words.map((word) => word.form).join(" ");
   at("text").dir = "auto";
-  at("number").value = found.number + 1;
+  at("number").value = String(found.number + 1);
   refresh();
   if (isOther) reveal();
 }
@@ -59,49 +76,46 @@ function show(found) {
 function refresh() {
   const hadFocus = words.contains(document.activeElement);
   draw(sentence, chosen);
-  if (hadFocus) words.children[chosen - 1]?.focus({ preventScroll: true });
+  if (hadFocus) items[chosen - 1]?.focus({ preventScroll: true });
   panel();
 }
 
+/** @param {ScrollLogicalPosition} inline */
 function reveal(inline = "center") {
-  words.children[chosen - 1]?.scrollIntoView({ block: "nearest", inline });
+  items[chosen - 1]?.scrollIntoView({ block: "nearest", inline });
 }
 
 function panel() {
   const word = sentence.words[chosen - 1];
   if (!word) return;
   at("word-heading").textContent = `Word ${chosen}: ${word.form}`;
-  const sure = word.sure === null || word.head_by ? "" : `head ${Math.round(100 * word.sure)} % sure`;
-  const by = word.head_by ? `head confirmed by ${word.head_by}` : "";
-  const label = word.label_by ? `relation confirmed by ${word.label_by}` : "";
-  at("word-facts").textContent = [word.tag, word.feats === "_" ? "" : word.feats.replaceAll("|", " | "),
-    word.lemma === "_" ? "" : `lemma ${word.lemma}`, sure, by, label].filter(Boolean).join(" · ");
-  const options = [[0, "0 ROOT"], ...sentence.words.map((other, k) => [k + 1, `${k + 1} ${other.form}`])];
-  if (word.head < 0) options.unshift([-1, "–"]);
-  at("head").replaceChildren(...options.filter(([place]) => place !== chosen).map(([place, text]) => {
-    const option = new Option(text, place, place === word.head, place === word.head);
-    return option;
+  at("word-facts").textContent = facts(word);
+  const heads = sentence.words.map((other, k) => ({ place: k + 1, text: `${k + 1} ${other.form}` }));
+  heads.unshift({ place: 0, text: "0 ROOT" });
+  if (word.head < 0) heads.unshift({ place: -1, text: "–" });
+  at("head").replaceChildren(...heads.filter(({ place }) => place !== chosen).map(({ place, text }) => {
+    const isHead = place === word.head;
+    return new Option(text, String(place), isHead, isHead);
   }));
   const relation = storing?.word === chosen ? storing.text : word.label;
   if (!typing) at("label").value = relation === "_" ? "" : relation;
   at("open").disabled = !word.head_by && !word.label_by;
 }
 
-function firstDoubtful(after = 0) {
-  const order = sentence.words.map((_, k) => ((k + after) % sentence.words.length) + 1);
-  return order.find((place) => ["doubtful", "middling"].includes(kind(sentence.words[place - 1])));
-}
-
+/** @param {number} place */
 function select(place) {
   stored(); // what cannot be stored comes back
   chosen = Math.max(1, Math.min(sentence.words.length, place));
   typed = "";
   refresh();
-  words.children[chosen - 1].focus({ preventScroll: true });
+  items[chosen - 1].focus({ preventScroll: true });
   reveal("nearest");
 }
 
-// What is on the screen of a word, or of all words (0): who says that it is right means this.
+/**
+ * What is on the screen of a word, or of all words (0): who says that it is right means this.
+ * @param {number} place
+ */
 function onScreen(place = 0) {
   const shown = sentence.words.map((word, k) => {
     const label = storing?.word === k + 1 ? storing.text
@@ -112,9 +126,13 @@ function onScreen(place = 0) {
 }
 
 // ------------------------------------------------------------------------------------------ requests
+/**
+ * @param {number} number of a sentence
+ * @param {boolean} keepsNotice
+ */
 async function load(number, keepsNotice = false) {
-  if (number !== sentence?.number && !(await stored())) {
-    at("number").value = sentence.number + 1;
+  if (number !== sentence.number && !(await stored())) {
+    at("number").value = String(sentence.number + 1);
     return;
   }
   await queued(async () => {
@@ -125,13 +143,22 @@ async function load(number, keepsNotice = false) {
   });
 }
 
-// Says whether the change was made. Who says that something is right means what was on the screen then.
+/**
+ * Says whether the change was made. Who says that something is right means what was on the screen then.
+ * @param {string} what
+ * @param {number} value
+ * @param {number} word
+ */
 async function change(what, value = 0, word = chosen) {
   const meant = ["right", "done"].includes(what) ? onScreen(word) : "";
   if (what !== "head" && !(await stored())) return false;
   return trying(() => make({ what, value, word }, meant));
 }
 
+/**
+ * @param {{ what: string, value: number | string, word: number, anyway?: boolean }} order
+ * @param {string} meant what is to be on the screen still; "": anything
+ */
 function make(order, meant = "") {
   const number = sentence.number;
   const { what, word } = order;
@@ -161,18 +188,24 @@ async function stored() {
   return (await storing.ends) && !typing;
 }
 
+/**
+ * @param {string} text
+ * @param {boolean} isTwice whether Enter was pressed, once more perhaps
+ */
 function store(text, isTwice = false) {
   const { number } = sentence;
   const word = chosen;
   const key = `${number} ${word} ${text}`;
   const anyway = isTwice && unknown === key;
   typing = false;
-  const mine = { word, text };
+  /** @type {Storing} */
+  const mine = { word, text, ends: Promise.resolve(false) };
   storing = mine;
   mine.ends = trying(async () => {
     try {
       await make({ what: "label", value: text, word, anyway });
     } catch (error) {
+      if (!(error instanceof Fault)) throw error;
       if (error.content?.unknown) unknown = key;
       if (error.content) error.message += `. ${error.content.unknown ? "Enter once more stores it; " : ""}Esc takes it back.`;
       throw error;
@@ -184,7 +217,11 @@ function store(text, isTwice = false) {
   });
 }
 
-// Shows a relation again that could not be stored.
+/**
+ * Shows a relation again that could not be stored.
+ * @param {number} word
+ * @param {string} text
+ */
 function giveBack(word, text) {
   chosen = word;
   typing = true;
@@ -199,6 +236,7 @@ function leaveRelation() {
   panel();
 }
 
+/** @param {"undo" | "redo"} what */
 async function back(what) {
   if (!(await stored())) return;
   await trying(() => queued(async () => {
@@ -212,7 +250,7 @@ async function back(what) {
 async function next() {
   if (!(await stored())) return;
   await trying(async () => {
-    const found = await get("next", { after: sentence ? sentence.number : "", order: at("order").value });
+    const found = await get("next", { after: sentence === NONE ? "" : String(sentence.number), order: at("order").value });
     if (found.next === null) say("No other sentence is left to do.");
     else await load(found.next, true);
   });
@@ -220,7 +258,7 @@ async function next() {
 
 async function previous() {
   visited.pop();
-  const number = visited.length ? visited.at(-1) : Math.max(0, sentence.number - 1);
+  const number = visited.at(-1) ?? Math.max(0, sentence.number - 1);
   await trying(() => load(number));
 }
 
@@ -232,8 +270,9 @@ async function done() {
 
 async function update() {
   try {
-    const state = await get("state", sentence ? { shown: sentence.number } : {});
-    if (program && program !== state.id && sentence) {
+    const isShown = sentence !== NONE;
+    const state = await get("state", isShown ? { shown: String(sentence.number) } : {});
+    if (program && program !== state.id && isShown) {
       program = state.id;
       await trying(() => load(sentence.number));
     }
@@ -244,7 +283,7 @@ async function update() {
     total = state.progress.sentences;
     at("of").textContent = `of ${total}`;
     showState(state);
-    const isOld = sentence && state.versions && String(state.versions) !== String([sentence.edits, sentence.version]);
+    const isOld = isShown && state.versions && String(state.versions) !== String([sentence.edits, sentence.version]);
     if (isOld && !typed) {
       await queued(async (othersWait) => {
         if (!othersWait()) show(await get(`sentence/${sentence.number}`));
@@ -252,12 +291,12 @@ async function update() {
     }
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    at("fault").hidden = false;
-    if (at("fault").textContent !== error.message) at("fault").textContent = error.message;
+    showFault(error.message);
   }
 }
 
 // ------------------------------------------------------------------------------------------ keys
+/** @type {Record<string, () => unknown>} */
 const KEYS = {
   c: () => change("right"),
   " ": () => change("right"),
@@ -269,7 +308,7 @@ const KEYS = {
   r: () => back("redo"),
   l: () => { at("label").focus(); at("label").select(); },
   d: () => {
-    const place = firstDoubtful(chosen);
+    const place = firstDoubtful(sentence, chosen);
     if (place) select(place);
     else say("No word is doubtful.");
   },
@@ -292,18 +331,12 @@ words.addEventListener("keydown", (event) => {
   else KEYS[event.key]();
 });
 
+/** @param {string} digits */
 function type(digits) {
-  typed = digits;
-  if (!typed) {
-    say("");
-  } else if (Number(typed) > sentence.words.length) {
-    say(`There is no word ${typed}.`, true);
-    typed = "";
-  } else if (typed === "0" || Number(typed) * 10 > sentence.words.length) {
-    setTyped();
-  } else {
-    say(`Head ${typed}: Enter, or more digits`);
-  }
+  const found = afterDigits(digits, sentence.words.length);
+  typed = found.typed;
+  if (found.head === null) say(found.text, found.isBad);
+  else change("head", found.head);
 }
 
 function setTyped() {
@@ -314,10 +347,7 @@ function setTyped() {
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") endDrag();
-  const isText = /^(input|select|textarea)$/i.test(event.target.tagName);
-  if (!(event.ctrlKey || event.metaKey) || isText) return;
-  const letter = event.key.toLowerCase();
-  const what = letter === "y" || (letter === "z" && event.shiftKey) ? "redo" : letter === "z" ? "undo" : "";
+  const what = near(event, "input, select, textarea") ? null : backKey(event);
   if (what) {
     event.preventDefault();
     back(what);
@@ -325,16 +355,17 @@ document.addEventListener("keydown", (event) => {
 });
 
 // ------------------------------------------------------------------------------------------ mouse
-let drag = null; // { place, x, y, moves }
+let drag = /** @type {{ place: number, x: number, y: number, moves: boolean } | null} */ (null);
 
+/** @param {PointerEvent} event */
 function under(event) {
   const element = document.elementFromPoint(event.clientX, event.clientY);
   if (element?.closest("#root")) return 0;
-  return Number(element?.closest("#words li")?.dataset.place ?? -1);
+  return placeOf(element?.closest("#words li"), -1);
 }
 
 words.addEventListener("pointerdown", (event) => {
-  const place = Number(event.target.closest("li")?.dataset.place ?? 0);
+  const place = placeOf(near(event, "li"), 0);
   if (!place || event.button) return;
   if (picks && place !== chosen) {
     event.preventDefault();
@@ -356,9 +387,10 @@ document.addEventListener("pointermove", (event) => {
   mark(under(event));
 });
 
+/** @param {number} place of the word that the pointer is over; 0: ROOT, -1: none */
 function mark(place) {
   at("root").classList.toggle("target", place === 0);
-  [...words.children].forEach((element, k) => element.classList.toggle("target", k + 1 === place));
+  for (const element of items) element.classList.toggle("target", placeOf(element, -1) === place);
 }
 
 document.addEventListener("pointerup", (event) => {
@@ -366,7 +398,7 @@ document.addEventListener("pointerup", (event) => {
   const { place, moves } = drag;
   endDrag();
   if (!moves) {
-    if (event.target.closest("#words li")) select(place);
+    if (near(event, "#words li")) select(place);
     return;
   }
   const head = under(event);
@@ -378,12 +410,12 @@ document.addEventListener("pointercancel", endDrag);
 function endDrag() {
   if (!drag) return;
   drag = null;
-  rubber();
+  endRubber();
   mark(-1);
 }
 
 at("arcs").addEventListener("click", (event) => {
-  const place = Number(event.target.closest(".arc")?.dataset.place ?? 0);
+  const place = placeOf(near(event, ".arc"), 0);
   if (place) select(place);
 });
 at("root").addEventListener("click", () => {
@@ -393,6 +425,7 @@ at("root").addEventListener("click", () => {
   }
 });
 
+/** @param {boolean} isOn */
 function setPicks(isOn) {
   picks = isOn;
   at("pick").setAttribute("aria-pressed", String(isOn));
@@ -413,22 +446,23 @@ at("pick").addEventListener("click", () => {
 at("head").addEventListener("change", () => change("head", Number(at("head").value)));
 at("number").addEventListener("change", () => {
   const text = at("number").value.trim();
-  if (/^[0-9]{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= total) {
-    trying(() => load(Number(text) - 1));
+  const number = sentenceNumber(text, total);
+  if (number !== null) {
+    trying(() => load(number));
   } else {
     say(`There is no sentence ${text}: they are numbered from 1 to ${total}.`, true);
-    at("number").value = sentence.number + 1;
+    at("number").value = String(sentence.number + 1);
   }
 });
 at("panel").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = at("label").value.trim();
   if (storing?.word !== chosen || storing.text !== text) store(text, true);
-  words.children[chosen - 1].focus();
+  items[chosen - 1].focus();
 });
 at("label").addEventListener("input", () => { typing = true; });
 at("label").addEventListener("focus", () => trying(async () => {
-  const { relations } = await get(`relations/${sentence.number}`, { word: chosen });
+  const { relations } = await get(`relations/${sentence.number}`, { word: String(chosen) });
   at("labels").replaceChildren(...relations.map((relation) => new Option(relation)));
 }));
 at("label").addEventListener("blur", () => {
@@ -438,48 +472,15 @@ at("label").addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     leaveRelation();
     say("");
-    words.children[chosen - 1].focus();
+    items[chosen - 1].focus();
   }
 });
 at("set-label").addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the focus
 
-function openSearch() {
-  at("search").showModal();
-  at("wanted").focus();
-  search();
-}
 at("find").addEventListener("click", openSearch);
-at("wanted").addEventListener("input", search);
-at("wanted").addEventListener("keydown", (event) => {
-  if (event.key === "Enter") {
-    event.preventDefault();
-    at("found").querySelector("button")?.focus();
-  }
-});
+searchWith(trying, (number) => trying(() => load(number)).then(() => select(chosen)));
 
-async function search() {
-  const wanted = at("wanted").value;
-  await trying(async () => {
-    const { found, more } = await get("find", { text: wanted });
-    if (at("wanted").value !== wanted) return;
-    at("found-count").textContent = `${found.length}${more ? " or more" : ""} sentences`;
-    at("found").replaceChildren(...found.map(({ number, text, done: isDone }) => {
-      const line = document.createElement("li");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = `${number + 1}${isDone ? " ✓" : ""} ${text}`;
-      button.dir = "auto";
-      button.addEventListener("click", () => {
-        at("search").close();
-        trying(() => load(number)).then(() => select(chosen));
-      });
-      line.append(button);
-      return line;
-    }));
-  });
-}
-
-new ResizeObserver(() => { if (sentence) drawArcs(sentence, chosen); }).observe(at("scroll"));
+new ResizeObserver(() => { drawArcs(sentence, chosen); }).observe(at("scroll"));
 
 // ------------------------------------------------------------------------------------------ beginning
 await update();

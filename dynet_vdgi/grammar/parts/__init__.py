@@ -1,32 +1,34 @@
 """The parts of a rule table that look at whole sentences, one small module a subject.
 
 To add one: write its functions in a module here, its `Kind` into the module's `KINDS`, and the module into
-the list below.
+the list below. Parts for one annotation scheme alone have a package of their own, such as `penn2malt`.
 """
 
 from __future__ import annotations
 
 from dynet_vdgi.grammar.parts import (
     agreement,
-    base_phrases,
-    called,
-    clause_frames,
-    clause_words,
     clauses,
     coordination,
     distinguish,
     gaps,
-    joined_phrases,
     main_verbs,
     markers,
     nominal_runs,
     order,
     phrases,
     predicates,
-    verb_groups,
     words,
 )
 from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.penn2malt import (
+    base_phrases,
+    called,
+    clause_frames,
+    clause_words,
+    joined_phrases,
+    verb_groups,
+)
 
 _MODULES = (
     predicates,

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.base_phrases import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind, Marks
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import AnyView, Floats, View
+
+QUOTES = frozenset({"``", "''", '"', "`", "'", "“", "”", "‘", "’"})
+
+
+def is_cut(view: View, word: int) -> bool:
+    """Whether punctuation other than quotation marks was removed before a word."""
+    mark = view.marks[word]
+    return bool(mark) and not QUOTES.issuperset(mark.split())
 
 
 def _add(view: View, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:

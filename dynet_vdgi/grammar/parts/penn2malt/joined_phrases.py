@@ -38,11 +38,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.base_phrases import has_colon, has_comma
-from dynet_vdgi.grammar.parts.called import are, verbs
-from dynet_vdgi.grammar.parts.clause_words import last_of, next_of
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.verb_groups import has_verb_before, instead, main_verbs, over_adverbs
+from dynet_vdgi.grammar.parts.penn2malt.base_phrases import has_colon, has_comma
+from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
+from dynet_vdgi.grammar.parts.penn2malt.clause_words import last_of, next_of
+from dynet_vdgi.grammar.parts.penn2malt.verb_groups import has_verb_before, instead, main_verbs, over_adverbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View

@@ -14,24 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dynet_vdgi.grammar.parts.called import are
+from dynet_vdgi.grammar.parts.gaps import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.penn2malt.called import are
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, Phrase, View
 
-QUOTES = frozenset({"``", "''", '"', "`", "'", "“", "”", "‘", "’"})
 COLONS = frozenset({":", ";", "--", "-", "...", "–", "—", "…"})
 
 
-def is_cut(view: View, word: int) -> bool:
-    """Whether punctuation other than quotation marks was removed before a word."""
-    mark = view.marks[word]
-    return bool(mark) and not QUOTES.issuperset(mark.split())
-
-
 def has_comma(view: View, word: int) -> bool:
-    """Whether a comma was among it."""
+    """Whether a comma was removed before a word."""
     return "," in view.marks[word].split()
 
 

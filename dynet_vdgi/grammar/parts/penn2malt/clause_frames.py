@@ -40,11 +40,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.base_phrases import is_cut
-from dynet_vdgi.grammar.parts.called import are, verbs
-from dynet_vdgi.grammar.parts.clause_words import infinitives, next_of
+from dynet_vdgi.grammar.parts.gaps import is_cut
 from dynet_vdgi.grammar.parts.kinds import Kind
-from dynet_vdgi.grammar.parts.verb_groups import main_verbs, over_adverbs
+from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
+from dynet_vdgi.grammar.parts.penn2malt.clause_words import infinitives, next_of
+from dynet_vdgi.grammar.parts.penn2malt.verb_groups import main_verbs, over_adverbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View

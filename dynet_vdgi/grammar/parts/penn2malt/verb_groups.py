@@ -38,9 +38,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.called import are, verbs
-from dynet_vdgi.grammar.parts.clause_words import infinitives, last_of, next_of
 from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
+from dynet_vdgi.grammar.parts.penn2malt.clause_words import infinitives, last_of, next_of
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, Phrase, View

@@ -1,9 +1,37 @@
 // Requests to the program, one after the other, so that each one knows what the last one brought.
 
+/**
+ * What the program answers to a path.
+ * @typedef {import("./sentence.js").Sentence} Sentence
+ *
+ * @typedef {object} Hit a sentence that contains a text
+ * @property {number} number
+ * @property {string} text its beginning
+ * @property {boolean} done
+ *
+ * @typedef {object} Answers
+ * @property {import("./header.js").State} state
+ * @property {{ next: number | null }} next
+ * @property {{ found: Hit[], more: boolean }} find
+ */
+
+/**
+ * @template {string} Path
+ * @typedef {Path extends keyof Answers ? Answers[Path]
+ *   : Path extends `relations/${number}` ? { relations: string[] } : Sentence} Answer
+ */
+
+/** @type {Promise<unknown>} */
 let last = Promise.resolve();
 let waiting = 0;
 
+/** Why a request has failed, in words for the person. */
 export class Fault extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status of HTTP; 0: no answer came
+   * @param {{ fault?: string, unknown?: boolean } | null} content
+   */
   constructor(message, status, content = null) {
     super(message);
     this.status = status;
@@ -11,7 +39,12 @@ export class Fault extends Error {
   }
 }
 
+/**
+ * @param {Response} response
+ * @returns {Promise<any>}
+ */
 async function answer(response) {
+  /** @type {{ fault?: string, unknown?: boolean }} */
   let content = {};
   try {
     content = await response.json();
@@ -22,6 +55,12 @@ async function answer(response) {
   return content;
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {Record<string, string>} parameters
+ * @returns {Promise<Answer<Path>>}
+ */
 export async function get(path, parameters = {}) {
   let response;
   try {
@@ -32,6 +71,12 @@ export async function get(path, parameters = {}) {
   return answer(response);
 }
 
+/**
+ * Asks for a change.
+ * @param {"change" | "undo" | "redo"} path
+ * @param {object} content
+ * @returns {Promise<Sentence>} as it is then
+ */
 export async function post(path, content = {}) {
   let response;
   try {
@@ -46,7 +91,12 @@ export async function post(path, content = {}) {
   return answer(response);
 }
 
-// Runs a task after those before it. Tells it whether others wait behind it.
+/**
+ * Runs a task after those before it. Tells it whether others wait behind it.
+ * @template Result
+ * @param {(othersWait: () => boolean) => Promise<Result>} task
+ * @returns {Promise<Result>}
+ */
 export function queued(task) {
   waiting += 1;
   const run = last.then(() => task(() => waiting > 1)).finally(() => { waiting -= 1; });

@@ -43,8 +43,8 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.grammar.parts.called import are, verbs
 from dynet_vdgi.grammar.parts.kinds import Kind
+from dynet_vdgi.grammar.parts.penn2malt.called import are, verbs
 from dynet_vdgi.grammar.settings import Setting, Syntax
 from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View

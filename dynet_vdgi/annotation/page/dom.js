@@ -1,0 +1,56 @@
+// The elements of index.html, found by their names.
+
+/**
+ * @typedef {object} Elements which are more than an HTMLElement
+ * @property {HTMLInputElement} number
+ * @property {HTMLInputElement} label
+ * @property {HTMLInputElement} wanted
+ * @property {HTMLSelectElement} head
+ * @property {HTMLSelectElement} order
+ * @property {HTMLButtonElement} open
+ * @property {HTMLButtonElement} undo
+ * @property {HTMLButtonElement} redo
+ * @property {HTMLDialogElement} search
+ */
+
+/**
+ * The element of a name.
+ * @template {string} Name
+ * @param {Name} name
+ * @returns {Name extends keyof Elements ? Elements[Name] : HTMLElement}
+ */
+export function at(name) {
+  const found = document.getElementById(name);
+  if (!found) throw new Error(`index.html has no element ${name}`);
+  return /** @type {any} */ (found);
+}
+
+/**
+ * The element that an event is about, or the nearest one around it, that a selector fits.
+ * @param {Event} event
+ * @param {string} selector
+ */
+export function near(event, selector) {
+  return /** @type {Element} */ (event.target).closest(selector);
+}
+
+/**
+ * The number of the word that an element stands for; `none` if there is no element.
+ * @param {Element | null | undefined} element
+ * @param {number} none
+ */
+export function placeOf(element, none) {
+  return Number(/** @type {HTMLElement | null | undefined} */ (element)?.dataset.place ?? none);
+}
+
+/**
+ * @param {Element} parent
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ */
+export function addSvg(parent, name, attributes) {
+  const part = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, String(value));
+  parent.append(part);
+  return part;
+}

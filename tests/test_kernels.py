@@ -1,0 +1,68 @@
+"""What kernels compute does not depend on whether they run as Python or as machine code."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from few import RandomBase
+
+from dynet_vdgi.bundled import resources
+from dynet_vdgi.data.conllu import read
+from dynet_vdgi.data.punctuation import without_punctuation
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.labels import label_table
+from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.machine_code import ALWAYS, Kernel
+from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+
+
+def of_charts(trees):
+    rng, found = np.random.default_rng(1), []
+    for n in (1, 2, 9):
+        scores = rng.normal(size=(n + 1, n + 1))
+        found += [chart.marginals(scores), chart.log_partition(scores), *chart.k_best(scores, 4)]
+        found += [chart.best(scores), chart.expected_best_of_all([chart.marginals(scores)] * 2)]
+    huge = 1e4 * rng.normal(size=(8, 8))  # sums must be scaled
+    return [*found, chart.marginals(huge)]
+
+
+def of_the_word_perceptron(trees):
+    parser = WordPerceptron(log2_buckets=12, seeds=(1,)).fit(trees)
+    return [parser.weights, *(part for pair in parser.predict_with_margins(trees) for part in pair)]
+
+
+def of_the_crf(trees):
+    crf = ArcCrf(log2_buckets=12, epochs=2).fit(trees, RandomBase())
+    return [crf.weights, crf.scores(trees[0]), crf.scores_after(trees[1], 0.5)]
+
+
+def of_the_labeller(trees):
+    labeller = Labeller(label_table.load(), epochs=2).fit(trees)
+    return [labeller.buckets, labeller.weights, *labeller.predict(trees)]
+
+
+@pytest.mark.parametrize("work", [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller])
+def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
+    path = resources() / "demo" / "demo-ud-dev.conllu"
+    trees = [without_punctuation(tree)[0] for tree in islice(read(path), 6)]
+    bound, natives = Kernel.bound, []
+
+    def always(kernel, *arguments, work):
+        call = bound(kernel, *arguments, work=ALWAYS)
+        natives.append(call)
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Kernel, "bound", lambda *_, **__: None)
+        by_python = work(trees)
+    monkeypatch.setattr(Kernel, "bound", always)
+    monkeypatch.delattr(Kernel, "_by_numba")  # a kernel needs nothing but itself
+    by_machine_code = work(trees)
+    assert natives
+    assert None not in natives
+    assert len(by_python) == len(by_machine_code)
+    for one, other in zip(by_python, by_machine_code):
+        assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
