@@ -95,7 +95,10 @@ class ModelLabeller:
         """As `Labeller.labels`, of words as the model may see them, by their numbers in a source."""
         kinds = self._labeller.kinds_of(source, word_of, self.sees_forms)
         return self._labeller.labels(
-            *(kinds, ids, heads, first),
+            kinds,
+            ids,
+            heads,
+            first,
             sees_punctuation="punctuation" not in self._ignored,
             verb_order=self.verb_order if verb_order is None else verb_order,
         )
