@@ -41,7 +41,7 @@ Numbers = TypeVar("Numbers", bound=Section)
 
 
 # ------------------------------------------------------------------------------------------- what there is
-class Place(NamedTuple):
+class SettingPlace(NamedTuple):
     """Where a setting stands; the section of `seed` and `rules` is empty."""
 
     recipes: tuple[str, ...]
@@ -51,18 +51,18 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in `--set`."""
+        """The name that `--set` takes: section and key with a dot between them."""
         return f"{self.section}.{self.key}".lstrip(".")
 
 
-def every_setting() -> Iterator[Place]:
+def every_setting() -> Iterator[SettingPlace]:
     """Every setting of every recipe and teacher."""
     found: dict[tuple[str, str, type[Section]], list[str]] = {}
     for recipe in RECIPES.names():
         for section, key, kind in _settings_of(RECIPES.named(recipe).settings):
             found.setdefault((section, key, kind), []).append(recipe)
     for (section, key, kind), recipes in found.items():
-        yield Place(tuple(recipes), section, key, kind)
+        yield SettingPlace(tuple(recipes), section, key, kind)
 
 
 def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Section]]]:

@@ -118,7 +118,7 @@ RUNS = {
     ),
     "few_trees": (
         [
-            *DEMO_LISTED,
+            *LISTED,
             "--rows",
             "rows.jsonl",
             "--trees",

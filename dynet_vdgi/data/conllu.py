@@ -122,7 +122,7 @@ def read_windows(
     tags: str = "upos",
     on_error: OnFault | None = None,
 ) -> Iterator[Window | Sentence]:
-    """As `read`, but where `quick` makes something of a whole passage, other than None, that is given."""
+    """What `quick` makes of each passage of a file, or its sentences, as `read` gives them, for None."""
     told: set[str] = set()
     for item in raw_items(path, TEXT):
         if isinstance(item, Passage) and (window := quick(item)) is not None:

@@ -148,7 +148,7 @@ class Prior:
         return self.potentials_of(self.view(sentence))
 
     def potentials_of(self, view: View) -> Floats:
-        """The same, of a view. Where the text is a mirror image, in the order of the sentence nonetheless."""
+        """The log-potentials of `potentials` for a view, in the order of the sentence even if mirrored."""
         potentials = self._potentials(view.read)
         if view.n:
             roots, arcs = potentials[0, 1:], potentials[1:, 1:]
@@ -219,7 +219,7 @@ class Prior:
         return view.symbols[::-1] if self.statistics.is_mirrored else view.symbols
 
     def _potentials(self, tags: Sequence[str]) -> Floats:
-        """The same, for the order that the statistics are about."""
+        """Log-potentials (n + 1, n + 1) by tags alone; tags and arcs are in the order that was measured."""
         ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
         side, skipped = _geometry(len(ids))
         potentials = np.zeros((len(ids) + 1, len(ids) + 1))

@@ -41,9 +41,9 @@ class Engine(Protocol):
         """Projective trees with one root."""
 
     def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        """The same, each with how sure every head is (n,), in units that a calibration knows.
+        """The trees of `parse`, each with the margins (n,) of its heads, in units that a calibration knows.
 
-        With `keep_heads` heads that are there, not FREE, stay; they must fit into a projective tree.
+        With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
 
         Raises:
             UsageError: this kind of parser cannot.
