@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
             server.serve(live, listener, lambda address: _announce(address, not arguments.no_browser))
         finally:
             session.close()
-    logger.info("%s: %s", path, "all that was confirmed is saved" if not session.fault else session.fault)
+    logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
 
 
 def _announce(address: str, opens_browser: bool) -> None:

@@ -164,7 +164,7 @@ def run(arguments: argparse.Namespace) -> None:
     for line in unknown_to_model(stream.unknown_tags):
         logger.warning("%s", line)
     if stream.n_unfilled:
-        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left as they were, the others are filled in")
+        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, the others are filled in")
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
@@ -193,7 +193,7 @@ def _check_trees(arguments: argparse.Namespace) -> None:
     if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
         raise UsageError("--samples and --nbest must be at least 1")
     if arguments.seed is not None and arguments.seed < 0:
-        raise UsageError(f"--seed {arguments.seed}: from 0 upwards")
+        raise UsageError(f"--seed {arguments.seed}: must be 0 or more")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
     several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]

@@ -159,10 +159,10 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
-        return "rules alone: not scored, as the text has no trees to compare with"
+        return "rules alone: not scored, because the text has no trees to compare with"
     found = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
-    where = f"the trees of {count(len(gold), 'sentence')}, which were not learnt from"
-    return f"rules alone: {100 * found:.1f} % of heads as in {where} (DDA, punctuation removed)"
+    where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
+    return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
 
 
 def _drawn(item: Numbered, heads: Sequence[int], width: int) -> str:

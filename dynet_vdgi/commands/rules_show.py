@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(plain(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told))
         return
     if arguments.language_facts:
-        raise UsageError("--language-facts needs a text beside which the facts count: add --text FILE")
+        raise UsageError("--language-facts has no effect without a text: add --text FILE")
     if arguments.tags != "upos":
         raise UsageError(f"--tags {arguments.tags} has no effect without a text: add --text FILE")
     print(plain(rules.text.rstrip("\n")))

@@ -176,6 +176,6 @@ def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str
         if not names:
             raise UsageError(f"{option} {label}: name the files of its text after the label")
         if label in by_label:
-            raise UsageError(f"{option} {label}: it is there twice; name all of its files after one")
+            raise UsageError(f"{option} {label}: given twice; name all of its files after one")
         by_label[label] = names
     return by_label

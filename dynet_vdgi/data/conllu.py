@@ -85,7 +85,7 @@ def read(
 def _told(
     items: Iterable[Sentence | DataError], on_error: OnFault | None, on_repair: OnFault
 ) -> Iterator[Sentence]:
-    """The sentences; repairs and faults are told, or faults raised."""
+    """The sentences; reports repairs and faults, or raises faults."""
     for item in items:
         if isinstance(item, Sentence):
             yield item

@@ -89,7 +89,7 @@ class NeuralEngine:
 
 
 class SymbolEngine:
-    """A perceptron that is told of tags, or of what a rule table makes of words."""
+    """A perceptron that sees tags, or the symbols that a rule table gives to words."""
 
     def __init__(self, model: ModelFile) -> None:
         self.model = PerceptronModel.from_arrays(model.parameters)
@@ -178,4 +178,4 @@ class Engines:
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
-        raise UsageError(f"this model cannot say how sure it is, since it {why}")
+        raise UsageError(f"this model has no confidence values, because it {why}")
