@@ -65,7 +65,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
 
 
 def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
-    """The values that the recipe of a layer has as well: sections that mean something else there are dropped."""
+    """The values without the sections that mean something else, or nothing, in the recipe of a layer."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)

@@ -69,7 +69,7 @@ class RunLog:
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows. A last row cut short by a crash is left out; other damaged rows are, with a warning."""
+        """All complete rows. Leaves out a last row cut short by a crash, and with a warning other damaged rows."""
         if self.path is None:
             return list(self._rows)
         if not self.path.is_file():

@@ -368,8 +368,8 @@ class Session:
         """Sets `fault` if another program has changed the file; the caller has the guard."""
         if not self.fault and self._file.is_changed_by_others():
             self.fault = (
-                f"{self.path.name} was changed by another program and is no longer saved. Your work is safe in "
-                f"{self.journal.path.name}. Quit and restart vdgi annotate."
+                f"{self.path.name} was changed by another program and is no longer saved. Your work is safe "
+                f"in {self.journal.path.name}. Quit and restart vdgi annotate."
             )
 
     def close(self) -> None:
