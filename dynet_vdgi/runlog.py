@@ -69,7 +69,7 @@ class RunLog:
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows. Leaves out a last row cut short by a crash, and with a warning other damaged rows."""
+        """All complete rows, without a last one that a crash cut short; warns of other damaged rows."""
         if self.path is None:
             return list(self._rows)
         if not self.path.is_file():
