@@ -495,7 +495,7 @@ def udpipe_heads_and_labels(
 
 
 def ufal_sentences(sentences: Sequence[Sentence]) -> Any:
-    """The same sentences as UDPipe has them."""
+    """The sentences as objects of UDPipe."""
     from ufal import udpipe as ufal
 
     reader, found = ufal.InputFormat.newConlluInputFormat(), ufal.Sentences()

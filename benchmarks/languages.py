@@ -59,7 +59,7 @@ def file_list_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def list_parser(description: str | None) -> argparse.ArgumentParser:
-    """The same, with how much is taken of these files."""
+    """Arguments that name a list of files, and say how much of these files is used."""
     parser = file_list_parser(description)
     parser.add_argument("--max-text", type=int, default=450, help="EM on so many short sentences")
     parser.add_argument("--max-test", type=int, default=350, help="score on so many, drawn at random")

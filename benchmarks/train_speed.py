@@ -111,7 +111,7 @@ class Bench:
         }
 
     def _one_by_one(self, batch: Sequence[Encoded], autobatch: bool) -> None:
-        """As `per_sentence.accumulate`, which always batches automatically."""
+        """Adds up gradients sentence by sentence; `per_sentence.accumulate` always batches automatically."""
         choose = sampling(self.rng)
         for sentence in batch:
             new_graph(autobatch)

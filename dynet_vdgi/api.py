@@ -22,7 +22,7 @@ from dynet_vdgi.recipes.run import run
 from dynet_vdgi.run_folder import model_path
 
 _ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
-"""Arguments of `train` that are not called like the option of `vdgi train`."""
+"""Arguments of `train` whose names differ from the option of `vdgi train`."""
 
 Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
 """A file, several files, or sentences in memory."""
@@ -117,7 +117,7 @@ def train(
 
 
 def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:
-    """By the label of a language; what is not has the empty one."""
+    """Values by the label of a language; a bare value gets the label ""."""
     return what if isinstance(what, Mapping) else {"": nothing if what is None else what}
 
 

@@ -244,7 +244,7 @@ def _give_up_output() -> None:
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
-    """What the user is told about an error, and the exit status."""
+    """The message about an error, and the exit status."""
     if isinstance(error, VdgiError):
         return str(error), error.exit_status
     if isinstance(error, KeyboardInterrupt):

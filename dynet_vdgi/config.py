@@ -64,7 +64,7 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
 
     @property
     def reads_forms(self) -> bool:
-        """If the teacher looks at forms itself, besides what the rule table makes of them."""
+        """If the teacher itself looks at forms, not only the rule table."""
         return False
 
 
@@ -111,7 +111,7 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         return False
 
     def check_together(self) -> None:
-        """Raises: ConfigError, settings are fine by themselves and impossible together."""
+        """Raises: ConfigError, settings that are valid one by one do not go together."""
 
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
@@ -140,7 +140,7 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
 
 def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str = "") -> dict[str, Any]:
-    """Without what is idle, sections that it leaves empty, and kinds inside a section, which never change."""
+    """The values without idle ones, empty sections, and kinds inside a section, which never change."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         name = prefix + key

@@ -52,7 +52,7 @@ class SettingPlace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in `--set`."""
+        """The name that `--set` takes: section and key with a dot between them."""
         return f"{self.section}.{self.key}".lstrip(".")
 
 

@@ -48,8 +48,8 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def lost_or_failed(error: Exception) -> VdgiError:
-    """What a user is told of an error that is the cluster's."""
+    """The error as a message about the cluster, for users."""
     if isinstance(error, (CancelledError, OSError)):  # futures are cancelled when the client gives up
-        return VdgiError("the cluster is lost: its scheduler does not answer any more")
+        return VdgiError("the cluster is lost: its scheduler no longer answers")
     said = " ".join(str(error).split())
     return VdgiError(f"the cluster failed: {type(error).__name__}: {said}")

@@ -175,7 +175,7 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
                 "learn from its trees; set teacher.kind=none"
             )
         if self.train.select == "teacher" and not self.teacher.teaches:
-            raise ConfigError("config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv")
+            raise ConfigError("config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv")
         if self.posterior.features == "potentials":
             for key, value, other in (("dynamics", "released", "fixed"), ("expectations", "trees", "rules")):
                 if getattr(self.posterior, key) == value:

@@ -65,7 +65,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
 
 
 def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
-    """Of the values those that a layer's recipe can take over: of `parser`, for instance, nothing."""
+    """The values without the sections that mean something else, or nothing, in the recipe of a layer."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)
@@ -98,7 +98,7 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
-    """The settings of these values, of which those of the last layer must have an effect."""
+    """The settings with these values. Raises: ConfigError, a value of the last layer has no effect."""
     settings = from_dict(values)
     refuse(said(layer), settings.without_effect())
     return settings
@@ -110,7 +110,7 @@ def said(layer: Mapping[str, Any]) -> list[str]:
 
 
 def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
-    """Raises: ConfigError where somebody said something that is idle, see `Settings.without_effect`."""
+    """Raises: ConfigError, a setting of these names has no effect, see `Settings.without_effect`."""
     for name in names:
         reason = idle.get(name) or idle.get(name.partition(".")[0])
         if reason:

@@ -13,7 +13,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 
 DEFAULT_RULES = "best"
-"""The rule table that `vdgi train` uses unless it is told otherwise."""
+"""The rule table that `vdgi train` uses by default."""
 
 
 def model_path(path: str | Path) -> Path:

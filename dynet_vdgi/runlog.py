@@ -69,7 +69,7 @@ class RunLog:
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows. A last one cut short by a crash is left out; so are others, which is told."""
+        """All complete rows, without a last one that a crash cut short; warns of other damaged rows."""
         if self.path is None:
             return list(self._rows)
         if not self.path.is_file():

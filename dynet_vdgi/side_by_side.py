@@ -72,9 +72,9 @@ def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) 
 
 
 def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-    """The same by processes, one after the other; a few are under way at a time.
+    """The results of calls with these arguments, in their order, by processes; a few run ahead.
 
-    The function, of a module, and its arguments and results are copied.
+    The function must be one of a module; its arguments and results are copied.
     """
     if _processes is None:
         for one in arguments:

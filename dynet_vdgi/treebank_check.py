@@ -252,7 +252,7 @@ def check(
     tags: str = "upos",
     on_fault: OnFault | None = None,
 ) -> Summary:
-    """What is in a file; `on_fault` is told each fault, and sentences with one are left out.
+    """What is in a file; calls `on_fault` with each fault and leaves out sentences with one.
 
     Heads may be there in part; those that are there are checked.
 

@@ -42,7 +42,7 @@ class Vdgi:
         return Result(status, captured.out, captured.err)
 
     def good(self, *arguments: str | Path) -> Result:
-        """The same, of what must succeed."""
+        """Runs the command, which must succeed."""
         result = self(*arguments)
         assert result.status == 0, result.err
         return result

@@ -398,7 +398,7 @@ def test_another_program_that_changes_the_file_is_told(path: Path, tab: Callable
     with served(path) as address:
         page = tab(address)
         path.write_text(ROWS.replace("sent_id = one", "sent_id = other"), encoding="utf-8")
-        expect(page.locator("#fault")).to_contain_text("Another program has changed a.conllu")
+        expect(page.locator("#fault")).to_contain_text("a.conllu was changed by another program")
 
 
 # ------------------------------------------------------------------------------------------- scripts, sizes

@@ -276,7 +276,7 @@ def test_the_file_follows_and_a_change_by_others_is_told(tmp_path: Path) -> None
         wait_until(lambda: b"HeadBy=anna" in path.read_bytes())
         assert client.get("state")["fault"] == ""
         path.write_bytes(path.read_bytes() + b"# more\n")
-        assert "Another program has changed a.conllu" in client.get("state")["fault"]
+        assert "a.conllu was changed by another program" in client.get("state")["fault"]
 
 
 def wait_until(condition) -> None:

@@ -331,7 +331,7 @@ def test_an_edit_that_keeps_size_and_time_is_noticed_and_a_new_time_alone_is_non
     assert path.stat().st_size == before.st_size
     change(session, 0, "head", 2, 4)
     assert not session.save()
-    assert "Another program has changed a.conllu" in session.fault
+    assert "a.conllu was changed by another program" in session.fault
 
 
 def test_a_journal_that_grows_by_others_is_noticed(session: Session) -> None:
@@ -348,7 +348,7 @@ def test_a_file_that_others_change_is_not_overwritten(session: Session) -> None:
     written(Path("a.conllu"), other)
     change(session, 1, "head", 1, 0)
     assert not session.save()
-    assert "Another program has changed a.conllu" in session.fault
+    assert "a.conllu was changed by another program" in session.fault
     assert Path("a.conllu").read_text(encoding="utf-8") == other
     found = again(session)
     assert found.sentences[0].arcs[1].head == 4

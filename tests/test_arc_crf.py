@@ -18,12 +18,12 @@ from dynet_vdgi.teachers import arc_features
 from dynet_vdgi.teachers.arc_crf import (
     LEAST_SHARE,
     ArcCrf,
+    gradients_of,
     mixed,
     moved,
     n_known_heads,
     share_of_base,
     share_of_unsupervised,
-    slopes_of,
 )
 
 SMALL = {"log2_buckets": 12}
@@ -79,7 +79,7 @@ def test_slopes_are_those_of_the_likelihood(words):
         whole = chart.log_partition(changed)
         return chart.log_partition(chart.constrained(changed, partial.heads)) - whole
 
-    slopes = slopes_of(scores, partial.heads)
+    gradients = gradients_of(scores, partial.heads)
     for head in range(6):
         for dependent in range(1, 6):
             if head == dependent:
@@ -88,16 +88,16 @@ def test_slopes_are_those_of_the_likelihood(words):
             up[head, dependent] += step
             down[head, dependent] -= step
             expected = (likelihood(up) - likelihood(down)) / (2 * step)
-            assert slopes[head, dependent - 1] == pytest.approx(expected, abs=1e-8)
+            assert gradients[head, dependent - 1] == pytest.approx(expected, abs=1e-8)
 
 
 def test_crossing_arcs_are_learnt_from_one_by_one():
     scores = np.zeros((5, 5))
-    slopes = slopes_of(scores, (3, 4, FREE, 0))  # 3 -> 1 and 4 -> 2 cross
+    gradients = gradients_of(scores, (3, 4, FREE, 0))  # 3 -> 1 and 4 -> 2 cross
     expected = chart.marginals(scores)
-    assert slopes[3, 0] == pytest.approx(1 - expected[3, 0])
-    assert slopes[0, 3] == pytest.approx(1 - expected[0, 3])
-    assert not slopes[:, 2].any()
+    assert gradients[3, 0] == pytest.approx(1 - expected[3, 0])
+    assert gradients[0, 3] == pytest.approx(1 - expected[0, 3])
+    assert not gradients[:, 2].any()
 
 
 # ------------------------------------------------------------------------------------------- features
@@ -175,9 +175,9 @@ def test_half_the_heads_teach_nearly_as_much():
 def test_a_step_goes_where_the_slopes_are():
     sentence, crf = trees(1)[0], ArcCrf(**SMALL).fit([], RandomBase(0.0))
     rows, table, weights = Atoms().pack([sentence]).rows, arc_features.templates(), crf.weights
-    slopes = np.zeros((6, 5))
-    slopes[3, 1] = 0.5
-    arc_features.learn(rows, table, slopes, 0.1, 0.0, weights, squares := np.ones_like(weights))
+    gradients = np.zeros((6, 5))
+    gradients[3, 1] = 0.5
+    arc_features.learn(rows, table, gradients, 0.1, 0.0, weights, squares := np.ones_like(weights))
     changed = np.flatnonzero(weights)
     assert weights[changed] == pytest.approx(0.1 * 0.5 / math.sqrt(1.25))
     assert squares[changed] == pytest.approx(1.25)
@@ -192,10 +192,10 @@ def test_a_step_that_is_not_kept_favours_what_the_partial_tree_says():
     free = replace(sentence, heads=(FREE,) * len(sentence))
     assert crf.scores_after(free, 0.1) == pytest.approx(crf.scores(free))
     unlikely = replace(free, heads=(5, *free.heads[1:]))
-    slopes = slopes_of(crf.scores(unlikely), unlikely.heads)
+    gradients = gradients_of(crf.scores(unlikely), unlikely.heads)
     gained = crf.scores_after(unlikely, 0.1) - crf.scores(unlikely)
     assert gained[5, 1] == gained.max() > 0.5
-    assert (gained[:, 1:] * slopes).sum() > 0
+    assert (gained[:, 1:] * gradients).sum() > 0
     assert (crf.weights == before).all()
 
 

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"
 DEV = str(DEMO / "demo-ud-dev.conllu")
 
-LISTED = ["--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO), "--scored", "test"]
+DEMO_LISTED = ["--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)]
+LISTED = [*DEMO_LISTED, "--scored", "test"]
 
 RUNS = {
     "parse_speed": (
@@ -31,20 +32,48 @@ RUNS = {
     "brown_clusters": ([DEV, "-c", "8"], ["| clusters of | types | tokens |", "| dynet_vdgi |"]),
     "knowledge": (
         [
-            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
-            *("--systems", "best", "best-tags-only", "best-tags", "strict-rules-only"),
-            *("delexicalised", "--seeds", "1"),
-            *("--max-text", "40", "--max-test", "20", "--out", "rows.csv"),
+            *DEMO_LISTED,
+            "--systems",
+            "best",
+            "best-tags-only",
+            "best-tags",
+            "strict-rules-only",
+            "delexicalised",
+            "--seeds",
+            "1",
+            "--max-text",
+            "40",
+            "--max-test",
+            "20",
+            "--out",
+            "rows.csv",
         ],
         [
-            *("| demo | mean | xx | yy |", "| best (test 20) |", "| best-tags-only (test 20) |"),
-            *("| strict-rules-only", "| delexicalised (test 20) (gold trees of other languages) |"),
+            "| demo | mean | xx | yy |",
+            "| best (test 20) |",
+            "| best-tags-only (test 20) |",
+            "| strict-rules-only",
+            "| delexicalised (test 20) (gold trees of other languages) |",
         ],
     ),
     "teacher_accuracy": (
         [
-            *("--language", "xx", DEV, DEV, "--max-len", "6", "--iterations", "2", "--tables", "best"),
-            *("--teachers", "dmv", "convex-mst", "ensemble", "--ablate", "strict"),
+            "--language",
+            "xx",
+            DEV,
+            DEV,
+            "--max-len",
+            "6",
+            "--iterations",
+            "2",
+            "--tables",
+            "best",
+            "--teachers",
+            "dmv",
+            "convex-mst",
+            "ensemble",
+            "--ablate",
+            "strict",
         ],
         [
             "| system | avg | xx |",
@@ -69,15 +98,17 @@ RUNS = {
     ),
     "validate": (
         [
-            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
-            *("--out", "parses"),
+            *DEMO_LISTED,
+            "--out",
+            "parses",
         ],
         ["| xx |", "Level 3 by kind"],
     ),
     "punctuation": (
         [
-            *("--list", str(ROOT / "benchmarks" / "lists" / "demo.csv"), "--data", str(DEMO)),
-            *("--out", "rows.csv"),
+            *DEMO_LISTED,
+            "--out",
+            "rows.csv",
         ],
         ["| treebank | punctuation | gold heads |", "| xx | ", "| **all** (2) | "],
     ),
@@ -87,8 +118,22 @@ RUNS = {
     ),
     "few_trees": (
         [
-            *(*LISTED, "--rows", "rows.jsonl", "--trees", "0", "3", "--shuffles", "1", "--exact"),
-            *("--systems", "this", "partial", "trees only", "transfer", "--picture", "curves.svg"),
+            *LISTED,
+            "--rows",
+            "rows.jsonl",
+            "--trees",
+            "0",
+            "3",
+            "--shuffles",
+            "1",
+            "--exact",
+            "--systems",
+            "this",
+            "partial",
+            "trees only",
+            "transfer",
+            "--picture",
+            "curves.svg",
         ],
         ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
     ),

@@ -79,7 +79,7 @@ streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
 
 
 def as_one_text(stream: Sequence[str]) -> list[list[str]]:
-    """The same words as two sentences."""
+    """The words of a stream as two sentences."""
     return [list(stream[:3]), list(stream[3:])]
 
 

@@ -29,7 +29,7 @@ def random_pool(seed, count=12):
 
 
 def slowly(pool, count, confidences, corrected):
-    """The same, looking at every sentence each time."""
+    """What `choose` must give, by looking at every sentence each time."""
     frequency = Counter(pair for s in pool for pair in pairs_of(s))
     seen = Counter(pair for s in corrected for pair in pairs_of(s))
     left, chosen = list(range(len(pool))), []

@@ -230,14 +230,16 @@ def test_heads_of_any_length_are_written():
 @pytest.mark.parametrize(
     ("misc", "expected"),
     [
-        *(("_", False), ("SpaceAfter=No", False), ("__", False), ("A=_|B=1", False), ("XHeadConf=1", False)),
-        *(
-            ("_|A=1", True),
-            ("A=1|_", True),
-            ("A=1|_|B=2", True),
-            ("HeadConf=0.5", True),
-            ("A=1|HeadConf=", True),
-        ),
+        ("_", False),
+        ("SpaceAfter=No", False),
+        ("__", False),
+        ("A=_|B=1", False),
+        ("XHeadConf=1", False),
+        ("_|A=1", True),
+        ("A=1|_", True),
+        ("A=1|_|B=2", True),
+        ("HeadConf=0.5", True),
+        ("A=1|HeadConf=", True),
     ],
 )
 def test_notes_that_replace_something_are_found(sentences, misc, expected):

@@ -74,7 +74,7 @@ def test_a_student_must_learn_from_its_teacher() -> None:
 
 
 def test_only_a_teacher_can_be_asked() -> None:
-    message = "config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv"
+    message = "config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv"
     assert message_of("train.select=teacher") == message
 
 

@@ -165,11 +165,11 @@ def test_the_gradient_agrees_with_finite_differences(seed):
     problem, definition = Problem.of(*text, N_TAGS, SETTINGS), Definition(*text, SETTINGS)
     state, _ = problem.step(problem.start())
     y, step = state.arcs[definition.cells], 1e-4
-    slopes = [
+    gradients = [
         (definition.objective(y + step * unit) - definition.objective(y - step * unit)) / (2 * step)
         for unit in np.eye(len(y))
     ]
-    assert -problem.descent(state)[definition.cells] / problem.n_words == pytest.approx(slopes, abs=1e-8)
+    assert -problem.descent(state)[definition.cells] / problem.n_words == pytest.approx(gradients, abs=1e-8)
 
 
 @given(seed=seeds)
@@ -199,10 +199,10 @@ def test_the_gap_is_that_of_all_trees(seed):
     problem = Problem.of(*text, N_TAGS, SETTINGS)
     state, _ = problem.step(problem.start())
     best = 0.0
-    for slopes, y in zip(problem.matrices(problem.descent(state)), problem.matrices(state.arcs)):
+    for gradients, y in zip(problem.matrices(problem.descent(state)), problem.matrices(state.arcs)):
         words = range(1, len(y))
         trees = brute_force.projective_trees(len(y) - 1)
-        best += max(slopes[tree, words].sum() for tree in trees) - (slopes * y).sum()
+        best += max(gradients[tree, words].sum() for tree in trees) - (gradients * y).sum()
     assert problem.step(state)[1].gap == pytest.approx(best / problem.n_words)
 
 

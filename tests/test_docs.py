@@ -52,7 +52,7 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_every_setting_has_a_description() -> None:
     rows = re.findall(r"^\| (`[^|]+?`) \|(.*)\|$", page("settings.md"), re.MULTILINE)
-    names = {f"`{section}.{key}`".replace("`.", "`") for _, section, key, _ in config_checks.every_setting()}
+    names = {f"`{place.name}`" for place in config_checks.every_setting()}
     told = {name.replace(".…", "") for name, _ in rows}
     assert names <= told
     assert [name for name, cells in rows if not cells.split(" | ")[-1].strip()] == []

@@ -63,8 +63,8 @@ def test_shares_of_sampled_trees_are_listed_too(vdgi: Vdgi) -> None:
             2,
             "no word has HeadConf= or HeadProb= in MISC: parse with",
         ),
-        (["HeadConf=2", "_", "_"], 3, "c.conllu:2: HeadConf=2 is no number from 0 to 1"),
-        (["HeadConf=nan", "_", "_"], 3, "is no number from 0 to 1"),
+        (["HeadConf=2", "_", "_"], 3, "c.conllu:2: HeadConf=2 is not a number from 0 to 1"),
+        (["HeadConf=nan", "_", "_"], 3, "is not a number from 0 to 1"),
         (["HeadConf=0.1", "HeadProb=0.2", "_"], 2, "c.conllu:2 has HeadConf= and c.conllu:3 has HeadProb="),
     ],
 )

@@ -79,7 +79,7 @@ def test_what_a_killed_worker_did_is_done_again_once(
     pool = WorkerPool(1, _nothing, ())
     try:
         assert pool.submit(_die, str(tmp_path), 1).result() == "done"
-        assert caplog.messages == ["a worker process died; what it was doing is done again"]
+        assert caplog.messages == ["a worker process died; its work is repeated"]
         with pytest.raises(VdgiError, match="a worker process died twice"):
             pool.submit(_die, str(tmp_path), 9).result()
     finally:

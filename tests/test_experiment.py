@@ -102,8 +102,8 @@ def table_in(out: str | bytes | None) -> str:
         ("seeds = [1, 2]", "", "a plan needs seeds"),
         ("seeds = [1, 2]", "seeds = []", "a plan needs seeds"),
         ("seeds = [1, 2]", f"seeds = {list(range(100_000))}", "a plan of 400,000 runs, seeds times"),
-        ("seeds = [1, 2]", "seeds = [1, 1]", "'seeds' must be whole numbers from 0 upwards, each once, "),
-        ("seeds = [1, 2]", "seeds = [true]", "'seeds' must be whole numbers from 0 upwards, each once, "),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "'seeds' must be different whole numbers, 0 or more, "),
+        ("seeds = [1, 2]", "seeds = [true]", "'seeds' must be different whole numbers, 0 or more, "),
         ("seeds = [1, 2]", "sedes = [1]", "no key 'sedes'; did you mean 'seeds'?"),
         ("seeds = [1, 2]", "seeds = [1", "not a TOML file: "),
         ("[[treebank]]", "[treebank]", "not a TOML file: "),
@@ -164,7 +164,7 @@ def test_faults_in_what_a_plan_names(
         (["nix.toml"], 4, "nix.toml: cannot read the plan: No such file or directory"),
         (["plan.toml", "--only", "frist"], 2, "--only frist: the plan has no such name; did "),
         (["plan.toml", "--jobs", "0"], 2, "--jobs 0: at least 1"),
-        (["plan.toml", "--seeds", "1", "-1"], 2, "--seeds -1: from 0 upwards"),
+        (["plan.toml", "--seeds", "1", "-1"], 2, "--seeds -1: must be 0 or more"),
         (["plan.toml", "--data", "nix"], 2, "--data nix: no such folder"),
         (["plan.toml", "--out", "plan.toml"], 2, "cannot make the folder 'plan.toml': File exists"),
     ],
@@ -598,7 +598,7 @@ def test_a_failure_stops_only_what_starts_from_it(
         "2 of 5 tasks failed; the same command tries them again",
     ]
     assert "| first | 50.0 n=1 | – | – |" in out
-    assert "n=: over so many seeds only; the others are not done." in out
+    assert "n=: over this many seeds only; the others are not finished." in out
     pretended()
     assert "| first | 41.7 (50.0) ± 11.8 |" in vdgi.good("experiment", "plan.toml", "--out", "out").out
 
@@ -659,9 +659,7 @@ def test_a_cluster_that_is_lost_ends_the_experiment(
     monkeypatch.setattr(runner, "ThreadPoolExecutor", lambda jobs: Lost())
     status, _, err = vdgi("experiment", "plan.toml", "--out", "out", "--only", "first")
     assert status == 1
-    said = (
-        "the cluster is lost: its scheduler does not answer any more; 0 of 3 tasks are done; the same command"
-    )
+    said = "the cluster is lost: its scheduler no longer answers; 0 of 3 tasks are done; the same command"
     assert last_line(err) == f"{said} goes on"
 
 

@@ -190,7 +190,7 @@ def test_show_tells_what_is_measured_in_a_text(vdgi, tmp_path: Path):
 def test_explain_tells_measures_score_tree_and_parts(vdgi):
     whole = vdgi.good("rules", "explain", DEMO).out
     assert re.search(
-        r"^rules alone: \d\d\.\d % of heads as in the trees of 200 sentences, which were not", whole, re.M
+        r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for", whole, re.M
     )
     assert whole.count("by the rules alone\n") == 3
     one = vdgi.good("rules", "explain", DEMO, "--sentence", "demo-test-0002").out
@@ -219,7 +219,7 @@ def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
         + "\n\n"
     )
     out = vdgi.good("rules", "explain", text, "--rules", "ud", "--sentence", "2").out
-    assert "rules alone: not scored, as the text has no trees to compare with" in out
+    assert "rules alone: not scored, because the text has no trees to compare with" in out
     assert "the rules have no parts: nothing is measured" in out
     assert re.search(r"^1 a NOUN\n  head +2 b VERB +ROOT\n", out, re.M)
     assert "Traceback" not in out
@@ -233,7 +233,7 @@ def test_text_without_trees_is_not_scored(vdgi, tmp_path: Path):
         ("rules show bets", 4, "no rules 'bets'; did you mean 'best'?"),
         ("rules show best --without agreemnt", 4, "no part 'agreemnt'; did you mean 'agreement'?"),
         ("rules show best --without measures", 4, "another part cannot do without what was left out"),
-        ("rules show best --language-facts x", 2, "--language-facts needs a text"),
+        ("rules show best --language-facts x", 2, "--language-facts has no effect without a text"),
         ("rules show best --tags xpos", 2, "--tags xpos has no effect without a text"),
         ("rules explain DEMO --sentence dem-test-0002", 2, "did you mean 'demo-test-0002'?"),
         ("rules explain DEMO --sentence 201", 2, "--sentence 201: no sentence with words has this number"),

@@ -48,7 +48,7 @@ def test_facts_are_read_with_their_worth():
         ("late = perhaps", r"<facts>:1: 'perhaps' is not a number \(or yes, no\)"),
         ("late = before", r"<facts>:1: 'before' is not a number \(or yes, no\)"),
         ("late = 2", "<facts>:1: 2 is not from 0 to 1"),
-        ("late = -1", "<facts>:1: -1 is not a number from 0"),
+        ("late = -1", "<facts>:1: -1 is not a finite number that is 0 or more"),
         ("late = yes ; times 3", "<facts>:1: expected 'cases NUMBER'"),
         ("objects = before", r"no part that 'objects' could change; leave it out, .*\(there are: late\)"),
         ("# nothing", "<facts>: no facts"),
@@ -161,7 +161,7 @@ def test_adjectives_before_nouns_move_the_nominal_predicate():
 
 def test_a_text_in_mirror_image_takes_no_facts():
     text = text_of("NOUN VERB CONJ", times=30)
-    with pytest.raises(ConfigError, match="read from its end, where facts about the order of words do not"):
+    with pytest.raises(ConfigError, match="word-order facts cannot be used with a text that is read back"):
         Prior.of_text(BEST, text, parse_facts("objects = before", BEST))
 
 
@@ -273,7 +273,7 @@ def test_facts_without_effect_are_told(vdgi, folder):
             "--language aa a.conllu --language bb b.conllu --preset best-variational --language-facts "
             "aa=facts.txt",
             2,
-            "under one prior, so there can be no facts about one of the languages",
+            "one prior serves all texts, so there can be no facts about a single language",
         ),
     ],
 )  # fmt: skip

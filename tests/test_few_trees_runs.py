@@ -173,7 +173,7 @@ def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
     assert np.mean(right) > 0.9
     status, _, err = vdgi("parse", "run", "gold.conllu", "--confidence")
     assert status == 2
-    assert "cannot say how sure it is, since it was trained without text" in err
+    assert "has no confidence values, because it was trained without text" in err
     assert "train it again, with --train TEXT" in err
     with_rules = learnt(GOLD, (), "rules=strict")
     assert not tiny.same_arrays(with_rules.parameters, parser.model.parameters)
@@ -305,7 +305,7 @@ def test_other_treebanks_are_a_start_and_named(vdgi: Vdgi, languages: list[str])
         (["--preset", "transfer"], "name each with --treebank LABEL FILE"),
         (
             ["--preset", "paper", "--treebank", "fr", "like.conllu"],
-            "--treebank starts a perceptron with a DMV as its teacher",
+            "--treebank is for a perceptron with a DMV as its teacher",
         ),
         (["--preset", "transfer", "--treebank", "like.conllu"], "a label comes before the files"),
         (["--preset", "transfer", "--treebank", "fr"], "name the files of its text after the label"),

@@ -143,7 +143,7 @@ def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dic
     model_file.save("old.vdgi", replace(model, parameters=kept))
     status, _, err = vdgi("parse", "old.vdgi", new_file(), "--confidence")
     assert status == 2
-    assert err.startswith("this model cannot say how sure it is, since it was trained without text")
+    assert err.startswith("this model has no confidence values, because it was trained without text")
 
 
 def test_neural_models_are_told_what_to_do_instead(vdgi: Vdgi, folder: Path, model: Path) -> None:
@@ -268,7 +268,7 @@ def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
             "part.conllu:13: left as it is, since its heads cannot be kept: the arcs 3 -> 1 and 4 -> 2 cross "
             "(put _ into one of them, or leave out --keep-heads)"
         )
-        assert err.splitlines()[-1] == "3 sentences left as they were, the others are filled in"
+        assert err.splitlines()[-1] == "3 sentences left unchanged, the others are filled in"
         assert Path("o.conllu").read_text(encoding="utf-8") == bad + filled + bad + bad + filled
     parser, sentences = dynet_vdgi.load(models["words"]), list(read("part.conllu", heads="partial"))
     with pytest.raises(KeepError, match="the arcs 3 -> 1 and 4 -> 2 cross"):

@@ -234,7 +234,7 @@ def test_without_labelled_trees_it_is_the_table():
 
 
 def other_labels(one):
-    """The same tree in another convention, with a subtype."""
+    """The tree with its subjects labelled by a subtype, as in another convention."""
     return replace(one, deprels=tuple("obl:x" if r == "nsubj" else r for r in one.deprels))
 
 

@@ -67,7 +67,7 @@ def stack_depth(tree):
 
 
 def levels(tree, chunk):
-    """The same, where embedded chunks of so many words count for nothing, by recursion over the tree."""
+    """The depth of embedding by recursion over the tree, where chunks of so many words count for nothing."""
 
     def whole(word):
         return max(left(word, False), right(word, False, children(tree, word)))

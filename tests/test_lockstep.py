@@ -32,7 +32,7 @@ def reference(net, texts, actions, w, v, training=False):
 
 
 def in_lockstep(net, texts, actions, w, v, training=False, merge=True):
-    """The same three by the lockstep engine."""
+    """Loss, scores and gradients by the lockstep engine."""
     drawn = lockstep.draw(
         net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge
     )

@@ -131,8 +131,18 @@ def copy_number(number, out):
 @pytest.mark.parametrize(
     "number",
     [
-        *(0.5, np.float16(0.5), np.float32(0.5), np.float64(0.5), True, np.True_, np.False_),
-        *(-3, np.int8(-3), np.uint32(7), np.int64(-(1 << 62)), np.uint64(1 << 63)),
+        0.5,
+        np.float16(0.5),
+        np.float32(0.5),
+        np.float64(0.5),
+        True,
+        np.True_,
+        np.False_,
+        -3,
+        np.int8(-3),
+        np.uint32(7),
+        np.int64(-(1 << 62)),
+        np.uint64(1 << 63),
     ],
 )
 def test_numbers_of_all_types_arrive_as_they_are(number, folder):
@@ -155,8 +165,18 @@ def test_a_number_is_not_taken_for_a_truth_value_that_came_before(folder):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *("1", None, 1j, [1], (1, 2), 1 << 63, np.array([None]), np.array(1.0), np.ones(2, np.float16)),
-        *(np.ones((2, 2))[:, 0], np.ones(2, ">f8"), np.zeros(9, np.uint8)[1:].view(np.int64)),
+        "1",
+        None,
+        1j,
+        [1],
+        (1, 2),
+        1 << 63,
+        np.array([None]),
+        np.array(1.0),
+        np.ones(2, np.float16),
+        np.ones((2, 2))[:, 0],
+        np.ones(2, ">f8"),
+        np.zeros(9, np.uint8)[1:].view(np.int64),
     ],
     ids=repr,
 )

@@ -102,7 +102,7 @@ def old_settings(**changes: Any) -> str:
 
 
 def of_format_1(path: Path, settings: str, kind: str | None) -> Path:
-    """The same model as version 0.1 would have written it."""
+    """A model file rewritten as version 0.1 would have written it."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     new = json.loads(members["meta.json"])

@@ -15,7 +15,7 @@ SHARED = {
     "clusters",
     "doubts",
     "rules",
-    # The same thing of different rooms, which its folder tells apart.
+    # One thing seen from several packages, whose names tell the modules apart.
     "files",
     "neural",
     "relations",

@@ -356,7 +356,7 @@ def test_a_folder_that_is_gone_is_told_with_what_was_kept(tmp_path: Path) -> Non
 
 def test_a_seed_below_zero_is_refused(vdgi: Vdgi, model: Path, tree: Path) -> None:
     result = vdgi("parse", model, tree, "--probs", "--seed", "-1")
-    assert result == (2, "", "--seed -1: from 0 upwards\n")
+    assert result == (2, "", "--seed -1: must be 0 or more\n")
 
 
 @pytest.mark.parametrize(

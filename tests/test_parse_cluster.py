@@ -259,7 +259,7 @@ def test_a_scheduler_that_is_killed_is_told_in_one_line(
             err = running.stderr.read()
     assert (running.returncode, err) == (
         1,
-        b"the cluster is lost: its scheduler does not answer any more\n",
+        b"the cluster is lost: its scheduler no longer answers\n",
     )
     assert names_in(folder) == ["in.conllu"]
 

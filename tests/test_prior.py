@@ -67,8 +67,14 @@ def test_rules_may_hold_on_one_side():
 
 def test_exceptions_come_before_rules_and_later_ones_win():
     prior = table(
-        *("rule strength = 2", "NOUN = NOUN PROPN", "NOUN NOUN 1", "VERB NOUN 1"),
-        *("except PROPN PROPN 0 left", "except VERB NOUN 0", "except VERB PROPN -3 right", "except ROOT X 1"),
+        "rule strength = 2",
+        "NOUN = NOUN PROPN",
+        "NOUN NOUN 1",
+        "VERB NOUN 1",
+        "except PROPN PROPN 0 left",
+        "except VERB NOUN 0",
+        "except VERB PROPN -3 right",
+        "except ROOT X 1",
     )
     assert arcs(prior, "PROPN PROPN") == {(1, 2): 2.0}
     assert arcs(prior, "NOUN PROPN") == {(1, 2): 2.0, (2, 1): 2.0}
@@ -78,8 +84,12 @@ def test_exceptions_come_before_rules_and_later_ones_win():
 
 def test_classes_may_depend_on_the_role():
     prior = table(
-        *("rule strength = 1", "ROOT NOUN 1", "NOUN NOUN 1", "NOUN += PROPN"),
-        *("NOUN += PRON as dependent", "NOUN += NUM as head"),
+        "rule strength = 1",
+        "ROOT NOUN 1",
+        "NOUN NOUN 1",
+        "NOUN += PROPN",
+        "NOUN += PRON as dependent",
+        "NOUN += NUM as head",
     )
     assert arcs(prior, "PRON PROPN") == {(0, 1): 1.0, (0, 2): 1.0, (2, 1): 1.0}
     assert arcs(prior, "NUM NOUN") == {(0, 2): 1.0, (1, 2): 1.0}

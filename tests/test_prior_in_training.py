@@ -402,7 +402,7 @@ def test_what_the_teacher_expects_is_asked_of_the_text(tmp_path: Path) -> None:
         ),
         (
             {"train": {"select": "teacher"}},
-            "config: 'train.select' = teacher asks a teacher; set teacher.kind=dmv",
+            "config: 'train.select' = teacher needs a teacher; set teacher.kind=dmv",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_treebank_that_is_not_there(environment):
 # ------------------------------------------------------------------------------------------- the WSJ
 @pytest.fixture
 def wsj(noted, tmp_path):
-    """The same for train_wsj.sh, with a treebank of empty files."""
+    """A function that runs train_wsj.sh on a treebank of empty files, as `noted` does."""
     (tmp_path / "ptb" / "02").mkdir(parents=True)
     for number in range(25):
         (tmp_path / "ptb" / "02" / f"wsj_02{number:02}.mrg").write_text("")

@@ -15,7 +15,13 @@ PACKAGE = {
 """Syntax trees of the package's modules by path."""
 
 
-def test_no_function_is_longer_than_sixty_lines() -> None:
+# The limits say when to look again, not how to write. They leave room because, at 60 and 500 lines,
+# arguments were squeezed into groups of stars, and functions cut in two, only to stay below them.
+MOST_LINES_OF_A_FUNCTION = 90
+MOST_LINES_OF_A_MODULE = 600
+
+
+def test_no_function_is_longer_than_ninety_lines() -> None:
     functions = [
         (path, node.name, (node.end_lineno or 0) - node.lineno + 1)
         for path, tree in PACKAGE.items()
@@ -23,12 +29,37 @@ def test_no_function_is_longer_than_sixty_lines() -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
     assert len(functions) > 500
-    assert [function for function in functions if function[2] > 60] == []
+    assert [function for function in functions if function[2] > MOST_LINES_OF_A_FUNCTION] == []
 
 
-def test_no_module_is_longer_than_five_hundred_lines() -> None:
+def test_no_module_is_longer_than_six_hundred_lines() -> None:
     sizes = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in PACKAGE}
-    assert {path: size for path, size in sizes.items() if size > 500} == {}
+    assert {path: size for path, size in sizes.items() if size > MOST_LINES_OF_A_MODULE} == {}
+
+
+STARRED = {
+    "dynet_vdgi/data/columns.py",
+    "dynet_vdgi/grammar/parts/called.py",
+    "dynet_vdgi/labels/kernels.py",
+    "dynet_vdgi/students/arc_hybrid.py",
+    "dynet_vdgi/students/linear_student.py",
+    "dynet_vdgi/students/perceptron.py",
+    "dynet_vdgi/students/word_features.py",
+    "dynet_vdgi/teachers/arc_features.py",
+}
+"""Modules that still have such groups; take a module out when they are gone, and add none."""
+
+
+def test_no_group_of_stars_saves_lines() -> None:
+    """`f(*(a, b), c)` hides from readers and tools which argument is which; `f(a, b, c)` says the same."""
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("dynet_vdgi", "benchmarks", "tests", "docs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Starred) and isinstance(node.value, (ast.Tuple, ast.List))
+    }
+    assert found - STARRED == set()
 
 
 def test_every_class_has_a_name_of_its_own() -> None:

@@ -542,8 +542,15 @@ def test_init_and_then_fine_tuning_is_two_stages(vdgi: Vdgi, folder: Path) -> No
     vdgi.good("train", *options, "--out", "a")
     vdgi.good("train", *options, "--out", "b", *second)
     vdgi.good(
-        *("train", *options, "--out", "c", "--init", "a/model.vdgi"),
-        *("--set", "train.updates=0", *second),
+        "train",
+        *options,
+        "--out",
+        "c",
+        "--init",
+        "a/model.vdgi",
+        "--set",
+        "train.updates=0",
+        *second,
     )
     one, two, three = (model_file.load(f"{out}/model.vdgi").parameters for out in "abc")
     for name in one:  # steps of no length: all three have the weights of the first stage

@@ -316,7 +316,7 @@ def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
 
 @pytest.mark.parametrize("options", [[], ["--set", "finetune.updates=3"]], ids=["default", "two stages"])
 def test_heads_of_the_training_text_are_not_used(vdgi: Vdgi, folder: Path, options: list[str]) -> None:
-    """The same text with heads, with other heads, and with none gives the same numbers, bit by bit."""
+    """A text with heads, with other heads, and with none gives the same numbers, bit by bit."""
     for name in ("gold", "other", "none"):
         Path(name).mkdir()
     text = tiny.treebank(12) + tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [3, 0, 2, 1])

@@ -48,7 +48,7 @@ SMALL_OPTIONS = ["--preset", "paper"] + [
     for name, value in values.items()
     for option in ("--set", f"{section}.{name}={value}")
 ]
-"""The same for the command line."""
+"""`SMALL` as options of the command line."""
 
 
 def block(number: int, tags: Sequence[str], heads: Sequence[int] | None) -> str:

@@ -155,7 +155,7 @@ class Journal:
             there = self.path.lstat()
             mine = os.fstat(self._file)
             if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self._size:
-                raise JournalError(f"{self.path.name} was changed by another program; start anew")
+                raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
             written = os.write(self._file, line)
             if written < len(line):
                 raise OSError(28, "the disk is full")

@@ -239,7 +239,7 @@ def _comments(marked: MarkedSentence) -> list[str]:
 
 
 def shown_sentence(number: int, marked: MarkedSentence) -> dict[str, Any]:
-    """What the page is told of a sentence; an arc is [head, relation, head confirmed, relation confirmed]."""
+    """A sentence for the page; an arc is [head, relation, head confirmed, relation confirmed]."""
     sentence = marked.sentence
     nothing = ("_",) * len(sentence)
     sure = marked.sure or (None,) * len(sentence)

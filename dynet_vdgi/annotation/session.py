@@ -84,7 +84,7 @@ class Session:
         except BaseException:
             self._file.close()
             raise
-        self.fault = ""  # why the file is not written any more
+        self.fault = ""  # why the file is no longer saved
         self.finished: dict[int, Finished] = {}  # by sentence, in the order in which they were done
         self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and of which arcs
         self.is_unsaved = False  # whether the file is to be written
@@ -368,8 +368,8 @@ class Session:
         """Sets `fault` if another program has changed the file; the caller has the guard."""
         if not self.fault and self._file.is_changed_by_others():
             self.fault = (
-                f"Another program has changed {self.path.name}. It is not written any more; what you confirm "
-                f"is safe in {self.journal.path.name}. End this program and start it again."
+                f"{self.path.name} was changed by another program and is no longer saved. Your work is safe "
+                f"in {self.journal.path.name}. Quit and restart vdgi annotate."
             )
 
     def close(self) -> None:

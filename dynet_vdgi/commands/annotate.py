@@ -1,18 +1,18 @@
 """Correct trees in a page of your browser while the parser learns from it.
 
 Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their doubtful arcs
-marked. What you correct and confirm is learnt from: after every ten sentences the rest is parsed anew, and
-in a sentence that you correct the remaining arcs follow at once. Needs the extra `annotate`.
+marked. The parser learns from the arcs that you confirm: after every ten sentences it parses the rest again,
+and when you correct an arc it parses the rest of the sentence at once. Needs the extra `annotate`.
 
   vdgi annotate my.conllu
   vdgi annotate my.conllu --rules my-rules.txt --language-facts facts.txt
   vdgi annotate my.conllu --export trees.conllu
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
-CoNLL-U, with HeadBy= and LabelBy= in MISC of what is confirmed. End the program with Ctrl-C; started again,
-it goes on where it was. --export writes the file without these marks: sentences that are done with their
-trees, others without. A file that has trees already, without marks, needs --given: `right` trees are kept
-and learnt from, `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
+CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
+next start continues where you were. --export writes the file without these marks: finished sentences with
+their trees, others without. A file that has trees but no marks needs --given: `right` trees are kept and
+learnt from; `guessed` ones, such as those of `vdgi parse`, are replaced by better ones.
 """
 
 from __future__ import annotations
@@ -47,16 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--every",
         type=int,
         metavar="N",
-        help="sentences after which the parser learns anew (default: 10)",
+        help="sentences after which the parser learns again (default: 10)",
     )
     parser.add_argument(
         "--order",
         choices=("choose", "document"),
-        help="which sentence is next: the one that teaches most (default), or that of the file",
+        help="which sentence is next: the most useful one (default), or the next one of the file",
     )
-    parser.add_argument(
-        "--port", type=int, metavar="N", help="port of the page (default: 0, one that is free)"
-    )
+    parser.add_argument("--port", type=int, metavar="N", help="port of the page (default: 0, any free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     parser.add_argument(
         "--preset",
@@ -67,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rules", metavar="FILE", help="rule table: a file, or a name such as best")
     parser.add_argument(
-        "--language-facts", metavar="FILE", help="what is known of the language, such as `objects = before`"
+        "--language-facts", metavar="FILE", help="facts about the language, such as `objects = before`"
     )
     parser.add_argument("--export", metavar="OUT", help="write FILE without marks to OUT, and open no page")
 
@@ -105,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
             server.serve(live, listener, lambda address: _announce(address, not arguments.no_browser))
         finally:
             session.close()
-    logger.info("%s: %s", path, "all that was confirmed is saved" if not session.fault else session.fault)
+    logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
 
 
 def _announce(address: str, opens_browser: bool) -> None:

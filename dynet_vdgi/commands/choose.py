@@ -1,11 +1,10 @@
 """Choose the sentences of a text that are worth correcting next.
 
-A sentence is worth the more, the more of its pairs of neighbouring tags are frequent in the text, have not
-been seen in what is chosen or corrected already, and are parsed with doubt. The sentences are written in the
-order of choosing, each with the model's tree, its relations, and HeadConf= in MISC: how probable it is that
-the head is right, from 0 to 1. Correct HEAD and DEPREL, train with --trees, and choose again with the better
-model: ten or twenty sentences at a time are more useful than many at once. Only sentences of 4 to 25 words
-without punctuation are chosen.
+Prefers sentences whose pairs of neighbouring tags are frequent in the text, not yet in chosen or corrected
+sentences, and uncertain for the parser. Writes the best sentence first, each with the model's tree, its
+relations, and HeadConf= in MISC: how probable each head is to be right, from 0 to 1. Correct HEAD and DEPREL,
+train with --trees, and choose again with the better model: ten or twenty sentences at a time are more useful
+than many at once. Chooses only sentences of 4 to 25 words, not counting punctuation.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
@@ -27,7 +26,7 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi choose`."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="CoNLL-U; heads in it are not read")
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="CoNLL-U; its heads are ignored")
     parser.add_argument(
         "-n", "--number", type=int, default=20, metavar="N", help="sentences (default: %(default)s)"
     )
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="CoNLL-U of sentences that were corrected before: not chosen again",
+        help="CoNLL-U of corrected sentences, which are not chosen again",
     )
     parser.add_argument(
         "--labels",

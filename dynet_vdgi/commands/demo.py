@@ -1,10 +1,10 @@
 """Train, parse and score on the demo treebank, or on one of UD.
 
-Trains the paper's neural parser and the recommended one. Without arguments, on the demo treebank of the
-package, whose language is invented; this takes about a minute. With LANG and folders it uses a UD
-treebank: it looks for LANG-ud-train*.conllu and LANG-ud-test*.conllu in the folders, or LANG_NAME-ud-...
-Prints accuracy beside parsers that learn nothing and, if there are any, the published figures of the
-treebank. An interrupted demo continues when you run it again.
+Trains the paper's neural parser and the recommended one. Without arguments it uses the demo treebank of the
+package, whose language is invented, and takes about a minute. With LANG and folders it uses a UD treebank:
+it looks for LANG-ud-train*.conllu and LANG-ud-test*.conllu in the folders, or LANG_NAME-ud-... Prints the
+accuracy beside that of parsers that learn nothing and published figures, if there are any. An interrupted
+demo continues when you run it again.
 
   vdgi demo
   vdgi demo eu UD_Basque --seed 2

@@ -1,9 +1,9 @@
 """List the words of a parsed file whose heads are most doubtful.
 
-The file comes from vdgi parse --confidence, which writes HeadConf= to MISC, or, of a neural model, from vdgi
-parse --probs, which writes HeadProb=. A line names the place of the word in the file, its sentence (sent_id),
-number, form and tag, its head (number and form), its relation, and the value. The least sure head comes
-first; of equally sure heads the one that comes first in the text. Punctuation is not listed.
+The file comes from vdgi parse --confidence, which writes HeadConf= to MISC, or, for a neural model, from vdgi
+parse --probs, which writes HeadProb=. A line gives the word's place in the file, its sentence (sent_id),
+number, form and tag, its head (number and form), its relation, and the value. The least certain head comes
+first; among equal values, the first in the text. Punctuation is not listed.
 
   vdgi parse runs/my new.conllu --confidence -o sure.conllu
   vdgi doubts sure.conllu -n 20

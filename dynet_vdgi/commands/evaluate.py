@@ -1,17 +1,17 @@
 """Score parses against gold trees.
 
-The first line says what was scored: figures under different protocols cannot be compared. Then come
+The first line says what was scored, because figures under different protocols cannot be compared. Then come
 directed (DDA), undirected (UDA) and root accuracy by sentence length. Each DDA has a 95 % interval; each
-parse after the first has its difference from the first, with a p value. Both are bootstraps over the test
-sentences and do not cover the variation between training runs.
+parse after the first has its difference from the first, with a p value. Both come from a bootstrap over the
+test sentences and do not cover the variation between training runs.
 
-Where both files have relations (DEPREL, not only root and dep), LAS follows, the share of words whose head
-and relation are right, and the share of words whose relation is. Subtypes of relations do not count.
+If both files have relations (DEPREL, not only root and dep), LAS follows, the share of words whose head and
+relation are right, and the share of words whose relation is right. Subtypes of relations are ignored.
 
 --baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
-name it with --rules. Under --protocol every_word, DDA and LAS are UAS and LAS of the official UD scorer
-(CoNLL 2018).
+name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
+scorer (CoNLL 2018).
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown

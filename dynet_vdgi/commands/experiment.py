@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     content = plan.load(path)
     if arguments.seeds:
         if min(arguments.seeds) < 0:
-            raise UsageError(f"--seeds {min(arguments.seeds)}: from 0 upwards")
+            raise UsageError(f"--seeds {min(arguments.seeds)}: must be 0 or more")
         content = replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
     folders = plan_files.folders(path, arguments.data)
     found = expansion.expand(content, plan.select(content, arguments.only), folders, arguments.out)

@@ -1,39 +1,38 @@
 """Parse CoNLL-U files with a trained model.
 
 Fills HEAD and DEPREL and keeps every other byte: comments, multiword tokens, empty nodes, MISC. Relations are
-those of UD 2, by rules over tags, FEATS and word order that you can edit (copy the table ud2 and name your
-copy with --labels), and by what the model has learnt from labelled trees, if it was given any.
-Heads in the input are optional and replaced, unless --keep-heads is there. If an input is malformed, its
+those of UD 2: a table of rules over tags, FEATS and word order gives them, which you can copy, edit and name
+with --labels (see vdgi rules show ud2). A model that has learnt from trees with relations corrects the table.
+Heads in the input are optional and are replaced, unless you say --keep-heads. If an input is malformed, its
 output is not written. A parser of several languages warns if it was not trained on the language of the input,
-which is read from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
+which it takes from --language or from a file name like UD's (fr_gsd-ud-test.conllu: French).
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
---keep-heads fills in heads that are _ and leaves the others. A sentence whose heads are in no projective tree
-stays as it is and is named with its line; the others are written, and the exit status is 3.
+--keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
+a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
-To find attachments worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right. Where the parser learnt without trees of the language, trust the order of these values more than their
-level: on new languages all of them may be ten points too high or too low, or more. Punctuation, which the
-parser does not decide about, has none. For a neural model there is --probs instead: HeadProb= is the share of
-sampled trees that agree with the head; it, too, only says which heads are surer than others.
+To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is right.
+If the parser learnt without trees of the language, trust the order of these values more than their level: on
+new languages all of them may be ten points too high or too low, or more. Punctuation has none, because the
+parser does not decide about it. Neural models have --probs instead: HeadProb= is the share of sampled trees
+that agree with the head. Use it only to rank heads.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact takes the tree of the most probable heads under what the parser learnt from: the CRF where there were
-gold trees, the rule table itself, with the word order it measured in the text, where there were none. With
-gold trees it is a little more accurate, and slower the longer the sentences.
+--exact finds the best tree under the teacher's model: a CRF if the parser was trained with gold trees, else
+the rule table with its measures of the text. With gold trees it is slightly more accurate; its time is cubic
+in the length of a sentence.
 
---nbest N writes the N most probable trees of a sentence under the same distribution, or the most frequent
-ones among the samples of a neural model; the second with `-tree2` added to its sent_id, and so on.
+--nbest N writes the N most probable trees of a sentence under the model of --exact or, with a neural model,
+the most frequent ones among its samples. The second has `-tree2` added to its sent_id, and so on.
 
 With --scheduler, the workers of a Dask cluster parse. They receive the model and the text and need no files,
 but they and the scheduler must run this version of dynet_vdgi. The output is identical to a local parse; the
-work of a failed worker is retried. Memory does not grow with the text: a few megabytes are under way for each
-thread.
+work of a failed worker is repeated. Memory does not grow with the text; each thread needs a few megabytes.
 
   dask scheduler --port 8786 &  dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8 &
   vdgi parse runs/my large.conllu.gz -o large.parsed.conllu --scheduler tcp://HOST:8786
@@ -71,29 +70,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confidence",
         action="store_true",
-        help="write HeadConf= to MISC: how probable it is that the head is right; not of neural models",
+        help="write HeadConf= to MISC: how probable each head is to be right; not for neural models",
     )
     parser.add_argument(
         "--keep-heads",
         action="store_true",
-        help="fill in only heads that are _, with a projective tree around those that are there",
+        help="fill in only heads that are _, by a projective tree that contains the given ones",
     )
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="cubic instead of linear time: the tree of the most probable heads under what the parser learnt "
-        "from; not of neural models",
+        help="find the best tree under the teacher's model, in cubic instead of linear time; not for neural "
+        "models",
     )
     parser.add_argument(
         "--probs",
         action="store_true",
-        help="write HeadProb= to MISC: the share of sampled trees with this head, which is not calibrated; "
-        "of neural models only",
+        help="write HeadProb= to MISC: the share of sampled trees with this head, not calibrated; for neural "
+        "models only",
     )
     parser.add_argument(
         "--mbr",
         action="store_true",
-        help="output the tree of the most probable heads; implies --probs; of neural models only",
+        help="output the tree of the most probable heads; implies --probs; for neural models only",
     )
     parser.add_argument(
         "--nbest",
@@ -107,11 +106,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
     parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
-    _add_others(parser)
-
-
-def _add_others(parser: argparse.ArgumentParser) -> None:
-    """Options that are not about which trees are wanted."""
     parser.add_argument(
         "--labels",
         default="ud2",
@@ -172,7 +166,7 @@ def run(arguments: argparse.Namespace) -> None:
     for line in unknown_to_model(stream.unknown_tags):
         logger.warning("%s", line)
     if stream.n_unfilled:
-        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left as they were, the others are filled in")
+        raise KeepError(f"{count(stream.n_unfilled, 'sentence')} left unchanged, the others are filled in")
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
@@ -201,7 +195,7 @@ def _check_trees(arguments: argparse.Namespace) -> None:
     if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
         raise UsageError("--samples and --nbest must be at least 1")
     if arguments.seed is not None and arguments.seed < 0:
-        raise UsageError(f"--seed {arguments.seed}: from 0 upwards")
+        raise UsageError(f"--seed {arguments.seed}: must be 0 or more")
     if arguments.nbest and arguments.mbr:
         raise UsageError("--nbest and --mbr select trees in different ways: use one of them")
     several = [f"--{name}" for name in ("probs", "mbr", "nbest") if getattr(arguments, name)]

@@ -1,7 +1,7 @@
 """Read, explain and estimate rule tables.
 
-A rule table says what is known of trees before anything is learnt. `estimate` needs gold trees, the other
-tasks do not.
+A rule table holds knowledge about trees before anything is learnt. `estimate` and `learn` need gold trees,
+the other tasks do not.
 
   vdgi rules list
   vdgi rules show best --text my.conllu

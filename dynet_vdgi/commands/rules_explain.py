@@ -1,9 +1,9 @@
 """Explain what a rule table makes of a text.
 
-Prints what was measured in the text, and the trees that the rules alone would give its first sentences, with
-nothing learnt. Trees in the file are only compared with, never learnt from. With --sentence, tells for each
-word of one sentence what every part of the table gives to the arc from its head, and to the arc that would
-take its place in the best tree without it. Numbers are in nats; their sum is the potential.
+Prints the measures of the text, and the trees that the rules alone, without learning, give to its first
+sentences. Trees in the file serve for comparison only. With --sentence, shows for each word of one sentence
+what every part of the table adds to the arc from its head, and to the arc that would replace it in the best
+tree without it. Numbers are in nats; their sum is the potential.
 
   vdgi rules explain my.conllu
   vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dynet_vdgi")
 
 SHOWN = 3
-"""Trees that are drawn where no sentence is asked for."""
+"""Trees that are drawn without --sentence."""
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
         "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
     )
     parser.add_argument(
-        "--language-facts", metavar="FILE", help="what is known of the language, beside what the text shows"
+        "--language-facts", metavar="FILE", help="facts about the language, added to the evidence of the text"
     )
     parser.add_argument(
         "--tags",
@@ -159,10 +159,10 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
 
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
-        return "rules alone: not scored, as the text has no trees to compare with"
+        return "rules alone: not scored, because the text has no trees to compare with"
     found = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
-    where = f"the trees of {count(len(gold), 'sentence')}, which were not learnt from"
-    return f"rules alone: {100 * found:.1f} % of heads as in {where} (DDA, punctuation removed)"
+    where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
+    return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
 
 
 def _drawn(item: Numbered, heads: Sequence[int], width: int) -> str:

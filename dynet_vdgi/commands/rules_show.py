@@ -1,8 +1,8 @@
 """Show a rule table, what it measures in a text, or a table of labels.
 
-The table is printed as it stands in its file. With --text, what it measures in a text is printed instead: on
-which sides of their heads words stand, measures, and what its parts find, such as copulas and markers. ud2 is
-the table of labels, by which vdgi parse writes relations: change a copy, and name that with --labels.
+Prints the table as it is in its file. With --text, prints its measures of a text instead: on which side of
+their heads words stand, the measures, and the findings of its parts, such as copulas and markers. ud2 is the
+table of labels by which vdgi parse writes relations: edit a copy and name it with --labels.
 
   vdgi rules show best
   vdgi rules show my-rules.txt --without "following conjunct"
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="print what is measured in this text instead; its trees are not read",
+        help="print the measures of this text instead; its trees are ignored",
     )
     add_text_options(parser)
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(plain(prior_of(rules, sentences_of(arguments.text, arguments.tags, "ignored"), arguments).told))
         return
     if arguments.language_facts:
-        raise UsageError("--language-facts needs a text beside which the facts count: add --text FILE")
+        raise UsageError("--language-facts has no effect without a text: add --text FILE")
     if arguments.tags != "upos":
         raise UsageError(f"--tags {arguments.tags} has no effect without a text: add --text FILE")
     print(plain(rules.text.rstrip("\n")))

@@ -1,7 +1,7 @@
 """Print the tables of vdgi experiment.
 
 Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
-table for each protocol and length. Systems and treebanks of which nothing was run are left out. Notes below
+table for each protocol and length. Systems and treebanks without any run are left out. Notes below the table
 name every use of gold trees and the reason for each missing figure. With --like, a system stands below the
 published row that its plan names with `published`.
 

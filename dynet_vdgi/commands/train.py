@@ -2,14 +2,14 @@
 
 Needs CoNLL-U files with UPOS tags. Heads in the files of --train are ignored, unless the protocol, the
 choice of the model or the expectations of the rules use them; the model file records every use of gold
-trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. Name several files, or a
-quoted pattern; their order decides which sentences are learnt first, as the seed does, so another order
-gives another parser, about as good. Equal commands give equal model files but for the time in them, which
-the environment variable SOURCE_DATE_EPOCH sets.
+trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. You can name several files, or a
+quoted pattern. Like the seed, their order decides which sentences come first, so another order gives another
+parser, about as good. Equal commands give equal model files, except for the time in them; the environment
+variable SOURCE_DATE_EPOCH sets that time.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
-  vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # what you know of the language
+  vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # facts about the language
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
   vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[LABEL=]FILE",
-        help="what is known of the language, such as `objects = before`, as evidence beside the text's; with "
-        "several languages, of the one with this label",
+        help="facts about the language, such as `objects = before`, added to the evidence of the text; with "
+        "several languages, about the one with this label",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting; repeat for others"
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="processors for the teacher and the perceptron (default: 1); the model is the same",
+        help="processors for the teacher and the perceptron (default: 1); they do not change the model",
     )
     parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
 
@@ -96,7 +96,7 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="gold trees to learn from, with or without text; a word whose HEAD is _ has not got one yet",
+        help="gold trees to learn from, with or without text; HEAD may be _ for words without a head so far",
     )
     parser.add_argument(
         "--treebank",
@@ -176,6 +176,6 @@ def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str
         if not names:
             raise UsageError(f"{option} {label}: name the files of its text after the label")
         if label in by_label:
-            raise UsageError(f"{option} {label}: it is there twice; name all of its files after one")
+            raise UsageError(f"{option} {label}: given twice; name all of its files after one")
         by_label[label] = names
     return by_label

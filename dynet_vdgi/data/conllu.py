@@ -85,7 +85,7 @@ def read(
 def _told(
     items: Iterable[Sentence | DataError], on_error: OnFault | None, on_repair: OnFault
 ) -> Iterator[Sentence]:
-    """The sentences; repairs and faults are told, or faults raised."""
+    """The sentences; reports repairs and faults, or raises faults."""
     for item in items:
         if isinstance(item, Sentence):
             yield item
@@ -122,7 +122,7 @@ def read_windows(
     tags: str = "upos",
     on_error: OnFault | None = None,
 ) -> Iterator[Window | Sentence]:
-    """As `read`, but where `quick` makes something of a whole passage, other than None, that is given."""
+    """What `quick` makes of each passage of a file, or its sentences, as `read` gives them, for None."""
     told: set[str] = set()
     for item in raw_items(path, TEXT):
         if isinstance(item, Passage) and (window := quick(item)) is not None:

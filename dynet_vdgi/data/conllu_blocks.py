@@ -70,7 +70,9 @@ def blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[Block]:
 
 
 def passages(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) -> Iterator[Passage | Block]:
-    """The same, as long as no line is odd as texts, each of so many bytes at least but for the last.
+    """The sentences of a file, in passages of at least `size` bytes (the last may be smaller).
+
+    A sentence with an odd line comes as a block of its own.
 
     Raises: as `blocks`.
     """

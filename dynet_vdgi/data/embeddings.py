@@ -148,7 +148,7 @@ def _nothing_found(path: str, words: Sequence[str], more: str = "") -> DataError
 
 
 def _from_fasttext(path: str, words: Sequence[str], stream: io.BufferedReader) -> Embeddings:
-    """As `load`; words without a row, even in lower case, get the mean vector of their character n-grams."""
+    """The vectors of words; one without a row, even in lower case, gets the mean vector of its n-grams."""
     _check_fasttext(path, stream.peek(BUFFER))
     from gensim.models.fasttext import load_facebook_vectors
 

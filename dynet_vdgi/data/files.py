@@ -167,7 +167,7 @@ def open_text(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextIO]:
 
 @contextmanager
 def open_source(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextSource]:
-    """The same, before it is text; raises as `open_text`."""
+    """The bytes of a file for reading, decompressed if need be; raises as `open_text`."""
     with ExitStack() as stack:
         longest = limit("line") if has_lines else None
         source = TextSource(_open_binary(path, stack), shown(path), longest)

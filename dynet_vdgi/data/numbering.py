@@ -42,7 +42,7 @@ class Known(Generic[T]):
 
 
 class Numbering(Known[T]):
-    """The same, where values are numbered one by one."""
+    """Numbers of values, given to one value at a time when it first comes."""
 
     def forget(self) -> None:
         super().forget()

@@ -385,7 +385,7 @@ class GoldTrees:
 
     @property
     def policy(self) -> str:
-        """As `Evaluation.policy`."""
+        """What is scored, in a line for people: sentences, words and the rules of the protocol."""
         n_words = sum(map(len, self.sentences))
         return _policy(self.protocol, len(self.sentences), self.all_sentences, n_words)
 

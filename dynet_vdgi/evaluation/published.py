@@ -104,5 +104,5 @@ def _number(name: str, text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise ValueError(f"column {name}: {text!r} is not a number from 0 upwards")
+        raise ValueError(f"column {name}: {text!r} is not a number that is 0 or more")
     return value

@@ -171,7 +171,7 @@ def from_dict(content: Mapping[str, Any]) -> Plan:
         raise ConfigError(f"a plan of {n_runs:,} {what} (at most {MOST_RUNS:,})")
     seeds = content["seeds"]
     if not all(type(seed) is int and seed >= 0 for seed in seeds) or len(set(seeds)) < len(seeds):
-        raise ConfigError(f"'seeds' must be whole numbers from 0 upwards, each once, not {seeds}")
+        raise ConfigError(f"'seeds' must be different whole numbers, 0 or more, not {seeds}")
     plan = Plan(
         tuple(seeds),
         tuple(_part(Treebank, "treebank", values) for values in content["treebank"]),
@@ -206,7 +206,7 @@ def _value(where: str, default: Any, value: Any) -> Any:
         return value
     if where.endswith("'lengths'"):
         if not isinstance(value, list) or not all(type(limit) is int and limit > 0 for limit in value):
-            raise ConfigError(f"{where} must be a list of whole numbers from 1 upwards, not {value!r}")
+            raise ConfigError(f"{where} must be a list of whole numbers, 1 or more, not {value!r}")
         return tuple(sorted(set(value)))
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise ConfigError(f"{where} must be a list of texts, not {value!r}")

@@ -64,14 +64,14 @@ def inside(factors: Floats, chart: Floats) -> float:
 
 
 @compiled
-def outside(factors: Floats, chart: Floats, z: float, slopes: Floats, marginals: Floats) -> None:
+def outside(factors: Floats, chart: Floats, z: float, gradients: Floats, marginals: Floats) -> None:
     """The probability (n + 1, n) of every arc, from a filled chart.
 
-    `slopes` receives the derivatives of log Z by the chart; its entries, as the marginals', must be zero.
+    `gradients` receives the derivatives of log Z by the chart; its entries, as the marginals', must be zero.
     """
     n = factors.shape[1]
     link, closed = chart[LINK], chart[CLOSED]
-    d_link, d_closed = slopes[LINK], slopes[CLOSED]
+    d_link, d_closed = gradients[LINK], gradients[CLOSED]
     for root in range(n):
         weight = factors[0, root] / z
         d_closed[root, 0] += weight * closed[root, n - 1]
@@ -191,7 +191,8 @@ def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
 def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints) -> bool:
     """Fills in the heads (n,) of the best tree; whether there is one.
 
-    Room: a chart and splits (2, n, n), all zero on the diagonal, and an agenda (2 * n + 2, 3), or more.
+    Works in arrays of the caller, which may be larger: a chart and splits (2, n, n), both zero on the
+    diagonal, and an agenda (2 * n + 2, 3).
     """
     root = best_chart(n, scores, chart, split)
     if root < 0:
@@ -428,7 +429,7 @@ def expected_best(arc_marginals: Floats) -> Heads:
 
 
 def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
-    """The same trees of many sentences."""
+    """The trees of `expected_best`, for the marginals of many sentences."""
     lengths = np.array([matrix.shape[1] for matrix in arc_marginals], np.int64)
     n = int(lengths.max(initial=0))
     flat = np.concatenate([*(matrix.ravel() for matrix in arc_marginals), np.zeros(0)])

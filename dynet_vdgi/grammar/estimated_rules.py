@@ -33,7 +33,12 @@ def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: st
 def estimated_in(
     sentences: Iterable[Sentence], rules: RuleSet, max_len: int, names: Sequence[str], where: str
 ) -> RuleSet:
-    """The same, of sentences; `names` are for the rule file's comment, `where` for a fault."""
+    """The rules with the expectations that these trees give.
+
+    `names`: of the files, for the comment in the rule file; `where`: what a fault names.
+
+    Raises: DataError, no sentence is left to count in.
+    """
     prepared = expectations.sentences_for_estimate(sentences, max_len)
     n_sentences, n_words = count(len(prepared.sentences), "sentence"), count(prepared.n_words, "word")
     logger.info("counted in: %s, %s", n_sentences, n_words)
@@ -44,8 +49,8 @@ def estimated_in(
         raise DataError(where, None, "no sentence is left to count in", hint)
     if len(prepared.sentences) < FEW:
         logger.warning(
-            "counted in %s of at most %d words, which says little; give more trees, or a higher --max-len "
-            "(in training: data.max_len)",
+            "counted in %s of at most %d words, too few to be reliable: give more trees, or a higher "
+            "--max-len (in training: data.max_len)",
             count(len(prepared.sentences), "sentence"),
             max_len,
         )

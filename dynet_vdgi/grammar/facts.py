@@ -117,7 +117,7 @@ def _number(column: str, place: str, otherwise: str = "") -> float:
     except ValueError:
         raise ConfigError(f"{place}: '{column}' is not a number{otherwise}") from None
     if not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{place}: {column} is not a number from 0 upwards{otherwise}")
+        raise ConfigError(f"{place}: {column} is not a finite number that is 0 or more{otherwise}")
     return value
 
 

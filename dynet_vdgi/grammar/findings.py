@@ -12,7 +12,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.text_tables import aligned
 
 MOST = 8
-"""So many of a part's findings are told, from either end of their order."""
+"""How many of a part's findings are shown from each end of their order."""
 
 MEANINGS = {
     "nominal predicate": "adjectives stand before nouns",
@@ -37,7 +37,7 @@ def purpose(rules: RuleSet) -> str:
 
 
 def found_in(prior: Prior, without: Prior | None = None) -> str:
-    """What was measured in the text of a prior; `without`: the same without facts, which is told beside."""
+    """What was measured in the text of a prior, beside the measures of `without`, a prior without facts."""
     text, rules = prior.text, prior.rules
     lines = [f"{_has('FEATS', text.has_feats)}; {_has('traces of removed punctuation', text.has_gaps)}"]
     if prior.statistics.is_mirrored:
@@ -47,7 +47,7 @@ def found_in(prior: Prior, without: Prior | None = None) -> str:
     if rules.table.verb_final:
         lines.append(f"verbs {'' if prior.statistics.is_verb_final else 'do not '}end its sentences")
     if text.told:
-        lines += ["", "facts, beside what the text shows:"]
+        lines += ["", "facts, added to the evidence of the text:"]
         lines += [f"  {name} = {fact}" for name, fact in text.told.items()]
     sides = {tag: prior.statistics.asymmetry(tag) for tag in rules.table.edge_statistics}
     bare = {tag: without.statistics.asymmetry(tag) for tag in sides} if without else None
@@ -86,7 +86,7 @@ def _of_parts(prior: Prior) -> Iterator[str]:
         elif setting.conditions:
             lines.append(f"  [{part}] counts {prior.text.factor(setting.conditions, setting.negated):.2f}")
     yield from ["", "found by parts:", *lines] if lines else []
-    yield from ["", "parts that say nothing here:", *silent] if silent else []
+    yield from ["", "parts without effect here:", *silent] if silent else []
 
 
 def _told(found: Any) -> Iterator[str]:

@@ -29,7 +29,7 @@ class Fact:
         return (value * cases + self.value * self.cases) / total if total else value
 
     def rest(self) -> Fact:
-        """The same, of the opposite."""
+        """The fact about the opposite order: the rest of the share, worth as many cases."""
         return Fact(1.0 - self.value, self.cases)
 
     def __str__(self) -> str:

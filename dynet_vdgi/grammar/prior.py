@@ -148,7 +148,7 @@ class Prior:
         return self.potentials_of(self.view(sentence))
 
     def potentials_of(self, view: View) -> Floats:
-        """The same, of a view. Where the text is a mirror image, in the order of the sentence nonetheless."""
+        """The log-potentials of `potentials` for a view, in the order of the sentence even if mirrored."""
         potentials = self._potentials(view.read)
         if view.n:
             roots, arcs = potentials[0, 1:], potentials[1:, 1:]
@@ -177,7 +177,7 @@ class Prior:
         return potentials
 
     def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
-        """The model's symbol of each word, and the finer one that a student is told, in order."""
+        """The model's symbol of each word, and the finer symbol that a student sees, in order."""
         view = self.view(sentence)
         symbols = view.symbols
         marked = list(symbols)
@@ -188,7 +188,7 @@ class Prior:
         return symbols[::step], marked[::step]
 
     def marks(self, view: AnyView) -> Iterator[tuple[Flags, str]]:
-        """What a student is told of words besides their symbols: which words (n,) have which mark."""
+        """The marks that a student sees besides the symbols: which words (n,) have it, and the mark."""
         for setting, kind in self._settings:
             if kind.mark is not None:
                 yield from kind.mark(view, setting, self.text)
@@ -199,7 +199,7 @@ class Prior:
         return all(kind.joins or (kind.read is None and kind.mark is None) for _, kind in self._settings)
 
     def silence(self, setting: Setting) -> str:
-        """Why a setting of the table says nothing in this text; "" if it says something."""
+        """Why a setting of the table has no effect in this text; "" if it has one."""
         return _silence(setting, self.text)
 
     @property
@@ -219,7 +219,7 @@ class Prior:
         return view.symbols[::-1] if self.statistics.is_mirrored else view.symbols
 
     def _potentials(self, tags: Sequence[str]) -> Floats:
-        """The same, for the order that the statistics are about."""
+        """Log-potentials (n + 1, n + 1) by tags alone; tags and arcs are in the order that was measured."""
         ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
         side, skipped = _geometry(len(ids))
         potentials = np.zeros((len(ids) + 1, len(ids) + 1))

@@ -65,7 +65,7 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
 
 
 def _in_small_letters(tags: list[str], counts: Mapping[str, int]) -> str:
-    """What is told of several tags in lower case."""
+    """The message about several tags in lower case."""
     tags = sorted(tags, key=lambda tag: (-counts[tag], tag))
     of_all = count(sum(counts[tag] for tag in tags), "word")
     meant = f"write {tags[0].upper()} for {tags[0]}, and so on"
@@ -93,7 +93,7 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
 
 
 def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
-    """What is told of tags that a model has not met, words by tag: a line each for the first ones.
+    """Messages about tags that are unknown to a model, given words by tag: a line each for the first ones.
 
     >>> unknown_to_model({"X": 1})
     ['tag X (1 word) is unknown to the model; these words are parsed without tag information']

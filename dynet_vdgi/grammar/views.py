@@ -91,7 +91,7 @@ class AnyView(ABC):
         """Has a word read as another tag, with a symbol of its own."""
 
     def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
-        """The same for several words."""
+        """Has several words read as another tag, with one symbol."""
         for word in words:
             self.rename(word, tag, symbol)
 

@@ -72,8 +72,8 @@ class Statistics:
         is_mirrored = _is_mirrored(text, table.reading_order if table else ())
         if is_mirrored and facts:
             raise ConfigError(
-                "facts: the text's sentences end with conjunctions, so it is read from its end, where facts "
-                "about the order of words do not hold; leave them out, or the table's 'reading order'"
+                "facts: word-order facts cannot be used with a text that is read backwards (its sentences "
+                "end with conjunctions); leave them out, or leave out the table's 'reading order'"
             )
         if is_mirrored:
             text = [tags[::-1] for tags in text]
@@ -113,7 +113,7 @@ def _is_mirrored(text: Sequence[Sequence[str]], conjunctions: Collection[str]) -
 
 
 def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], told: Fact) -> float:
-    """The share of sentences with a verb that end with one, beside what is told of it."""
+    """The share of sentences with a verb that end with one, with facts about it added."""
     with_verb = [tags for tags in text if not set(verbs).isdisjoint(tags)]
     share = sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
     return told.beside(share, len(with_verb))

@@ -113,7 +113,7 @@ class Inventory:
         return Family(group.astype(np.int64), plain, n_subtypes)
 
     def with_labels(self, labels: Iterable[str]) -> Inventory:
-        """The same, with the labels of a table that are not there yet."""
+        """This inventory and the labels of a table that it lacks."""
         new = [label for label in dict.fromkeys(labels) if label not in self.numbers]
         parts = [relation_of(label) for label in new]
         names = [*self.names, *(p for p in dict.fromkeys(parts) if p not in self.numbers and p not in new)]

@@ -238,9 +238,10 @@ class Labeller:
         verb_order: int | None = None,
         sees_punctuation: bool = True,
     ) -> Ints:
-        """The same, as numbers (N,) in `names`, -1 without a head, of sentences that begin at first (S + 1,).
+        """The relations (N,) of words, by number in `names`; -1 without a head.
 
-        ids (N,): of which kind each word is.
+        ids (N,): the row of each word in `kinds`; heads (N,); first (S + 1,): where sentences begin. The
+        other arguments are those of `relations`.
         """
         bare = bare_trees(kinds.is_punctuation[ids], heads, first)
         gaps = bare.gaps if sees_punctuation else np.zeros_like(bare.gaps)

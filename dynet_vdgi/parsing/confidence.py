@@ -123,9 +123,9 @@ class Calibration:
         probabilities: Floats,
         weights: Weights,
     ) -> Calibration:
-        """The same before its scale is set, given the teacher's probabilities (N,) of the trees' arcs.
+        """The calibration that `fit` makes, before its scale is set. Its tables are linear in the weights.
 
-        Its tables are linear in the weights.
+        probabilities (N,): how probable the teacher finds the arcs of the trees.
         """
         counts = Counter(chain.from_iterable(tags))
         names = tuple(sorted(sorted(counts), key=lambda tag: -counts[tag])[:MOST_TAGS])
@@ -172,7 +172,7 @@ class Calibration:
         return np.clip(parts, 1, STEPS - 1)
 
     def __call__(self, arcs: Arcs) -> Floats:
-        """The same, as probabilities (N,)."""
+        """How probable it is that heads (N,) are right, from 0 to 1."""
         return self.steps(arcs) / STEPS
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -32,7 +32,7 @@ def in_short(model: ModelFile) -> str:
 
 
 def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
-    """The same for people, in pairs of a name and a text, without the settings."""
+    """What the model file says of its making, in pairs of a name and a text, without the settings."""
     for key, value in model.meta.items():
         if key == "data":
             yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)

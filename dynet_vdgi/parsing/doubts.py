@@ -38,7 +38,7 @@ def doubts(sentences: Iterable[Sentence], count: int) -> list[Doubt]:
     The sentences were read from files and have heads. Punctuation and words without a value are left out.
 
     Raises:
-        DataError: a value is no number from 0 to 1.
+        DataError: a value is not a number from 0 to 1.
         UsageError: no word has a value, or words have values of both keys, which cannot be compared.
     """
     met: dict[str, Doubt] = {}
@@ -77,7 +77,7 @@ def _in_sentence(sentence: Sentence) -> Iterator[Doubt]:
         line, head = source.line + row, sentence.heads[k]
         value = _number(notes[key])
         if value is None:
-            raise DataError(source.path, line, f"{key}={notes[key]} is no number from 0 to 1")
+            raise DataError(source.path, line, f"{key}={notes[key]} is not a number from 0 to 1")
         head_form = sentence.forms[head - 1] if head else "ROOT"
         word = k + 1, sentence.forms[k], sentence.tags[k]
         yield Doubt(value, key, source.path, line, source.sent_id, *word, head, head_form, columns[7])

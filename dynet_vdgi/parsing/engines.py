@@ -41,9 +41,9 @@ class Engine(Protocol):
         """Projective trees with one root."""
 
     def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        """The same, each with how sure every head is (n,), in units that a calibration knows.
+        """The trees of `parse`, each with the margins (n,) of its heads, in units that a calibration knows.
 
-        With `keep_heads` heads that are there, not FREE, stay; they must fit into a projective tree.
+        With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
 
         Raises:
             UsageError: this kind of parser cannot.
@@ -89,7 +89,7 @@ class NeuralEngine:
 
 
 class SymbolEngine:
-    """A perceptron that is told of tags, or of what a rule table makes of words."""
+    """A perceptron that sees tags, or the symbols that a rule table gives to words."""
 
     def __init__(self, model: ModelFile) -> None:
         self.model = PerceptronModel.from_arrays(model.parameters)
@@ -178,4 +178,4 @@ class Engines:
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
-        raise UsageError(f"this model cannot say how sure it is, since it {why}")
+        raise UsageError(f"this model has no confidence values, because it {why}")

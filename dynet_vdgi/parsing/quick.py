@@ -155,7 +155,7 @@ class QuickParser:
         return row.upos, self._seen(row.feats)
 
     def _word(self, text: str) -> tuple[str, ...]:
-        """The same, and form, lemma and XPOS."""
+        """UPOS, FEATS, form, lemma and XPOS, as a labeller knows them."""
         form, lemma, upos, xpos, feats = text.split("\t")
         if "forms" in self._ignored:
             form = lemma = "_"

@@ -92,10 +92,16 @@ class ModelLabeller:
         first: Ints,
         verb_order: int | None,
     ) -> Ints:
-        """As `Labeller.labels`, of words as the model may see them, by their numbers in a source."""
+        """The relations (N,) by number, see `Labeller.labels`, of words as the model may see them.
+
+        ids (N,): their numbers in the source.
+        """
         kinds = self._labeller.kinds_of(source, word_of, self.sees_forms)
         return self._labeller.labels(
-            *(kinds, ids, heads, first),
+            kinds,
+            ids,
+            heads,
+            first,
             sees_punctuation="punctuation" not in self._ignored,
             verb_order=self.verb_order if verb_order is None else verb_order,
         )

@@ -40,7 +40,7 @@ class WorkerPool:
         try:
             return self._executor.submit(function, *arguments)
         except BrokenProcessPool:
-            logger.warning("a worker process died; what it was doing is done again")
+            logger.warning("a worker process died; its work is repeated")
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = self._make()
             return self._executor.submit(function, *arguments)

@@ -36,7 +36,7 @@ CALIBRATION_SENTENCES = 500
 
 @dataclass
 class Preparation(Generic[SomeSettings, SomeMaterial]):
-    """What comes of inputs: the material, the settings with what follows from files, and what was done."""
+    """Prepared inputs: the material, the settings completed from the files, and a record of what was done."""
 
     settings: SomeSettings
     material: SomeMaterial
@@ -44,7 +44,7 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
     files: Mapping[str, str]  # that settings name, by their role
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
-        """How the model is made, as far as it is known before learning."""
+        """How the model is made, as far as this is known before learning."""
         material, settings = self.material, self.settings
         protocol = protocol_named(settings.data.protocol)
         return Provenance.now(
@@ -141,7 +141,7 @@ def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
 
 
 def check_ignored(settings: Settings, *, has_effect: bool) -> None:
-    """Raises: ConfigError, something is to be hidden and nobody looks at it, or it holds the tags."""
+    """Raises: ConfigError, `data.ignore` has no effect, or would hide the column of the tags."""
     ignored = settings.data.ignore
     if "xpos" in ignored and settings.data.tags == "xpos":
         raise ConfigError("config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there")

@@ -177,8 +177,8 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
             if inputs.treebanks:
                 raise UsageError("--treebank starts a parser of one language: name its text with --train")
             raise UsageError(
-                "--trees are of one language, and which of several would not be known: "
-                "name its text with --train, and train a parser for each language that has trees"
+                "--trees needs a single language: name its text with --train, and train one parser for each "
+                "language that has trees"
             )
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings, has_text=True).get("rules"))

@@ -48,7 +48,7 @@ class Given:
 
 
 def _in_memory(sentence: Sentence, tags: str) -> Sentence:
-    """With tags of this column. Raises: DataError, it has none."""
+    """The sentence with the tags of this column. Raises: DataError, it has none."""
     if tags == "upos" or sentence.upos:
         return sentence
     if not sentence.xpos:
@@ -94,12 +94,12 @@ class Inputs:
                 logger.warning("%s is text of %d languages: its sentences count for each", name, times)
 
     def warn_of_trees_that_count_twice(self) -> None:
-        """For recipes that learn the trees besides those of the text."""
+        """Warns of files that are both text and trees, for recipes that learn from both."""
         for name in set(self.text_names) & set(self.trees.names):
-            logger.warning("%s is named after --train and after --trees: its sentences count twice", name)
+            logger.warning("%s is given to both --train and --trees: its sentences count twice", name)
 
     def check_facts(self, idle: str | None) -> None:
-        """Raises: UsageError, facts or parts of rules are for nothing (`idle`: why), or of no text."""
+        """Raises: UsageError, facts or --without have no effect (`idle` says why), or name no text."""
         for option, given in (("--without", self.without), ("--language-facts", self.facts)):
             if given and idle:
                 raise UsageError(f"{option} would have no effect: {idle}")

@@ -41,7 +41,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
         inputs.warn_of_trees_that_count_twice()
         if inputs.treebanks:
             raise UsageError(
-                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+                "--treebank is for a perceptron with a DMV as its teacher: use --preset transfer"
             )
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError(
@@ -57,8 +57,8 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
             return
         if settings.sums_potentials and len([given for given in inputs.texts.values() if given]) > 1:
             raise UsageError(
-                "--language-facts: with posterior.features=potentials all texts are learnt from under one "
-                "prior, so there can be no facts about one of the languages"
+                "--language-facts: with posterior.features=potentials one prior serves all texts, so there "
+                "can be no facts about a single language"
             )
         if not settings.teacher.teaches and not settings.sums_potentials:
             raise UsageError(

@@ -58,7 +58,7 @@ class RunReader:
         return part.sentences
 
     def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
-        """The trees, of which heads may be FREE, and the sentences that have no head at all; says how many.
+        """The trees, whose heads may be FREE, and the sentences without any head; logs how many.
 
         Raises: DataError, no sentence has a head.
         """
@@ -103,7 +103,7 @@ class RunReader:
         is_lean: bool = False,
         marks: tree_checks.Punctuation | None = None,
     ) -> treebank.Prepared:
-        """What protocol and lengths leave of the sentences; says what was dropped.
+        """The sentences that protocol and lengths keep; logs what was dropped.
 
         `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts what is removed.
         """

@@ -28,7 +28,7 @@ from dynet_vdgi.runlog import RunLog
 logger = logging.getLogger("dynet_vdgi")
 
 FEW = 50
-"""Training on fewer sentences is warned of."""
+"""Fewer training sentences lead to a warning."""
 
 AnyRecipe = Recipe[Any, Any]
 AnyPrepared = Preparation[Any, Any]
@@ -96,7 +96,7 @@ def run(
 
 @contextmanager
 def _at_work(jobs: int) -> Iterator[None]:
-    """A block in which so many processors work."""
+    """A block in which up to so many processors work."""
     if jobs == 1:
         yield
         return

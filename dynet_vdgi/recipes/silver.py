@@ -26,7 +26,7 @@ from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, shar
 Floats = NDArray[np.float64]
 
 SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
-"""Words of sentences that are learnt from: of text, unless somebody says otherwise, and of gold trees."""
+"""The longest sentences to learn from, in words: of text, by default, and of gold trees."""
 
 CALIBRATION_SENTENCES = 500
 

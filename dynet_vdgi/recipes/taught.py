@@ -74,7 +74,7 @@ class Taught(Recipe[TaughtSettings, Material]):
             )
         if inputs.treebanks:
             raise UsageError(
-                "--treebank starts a perceptron with a DMV as its teacher: use --preset transfer"
+                "--treebank is for a perceptron with a DMV as its teacher: use --preset transfer"
             )
         if not settings.teacher.teaches and not inputs.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")

@@ -284,13 +284,13 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
         own = _broken(logits)
         prior = CONCENTRATION * own
         value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(own)
-        slopes = (
+        gradients = (
             CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own
         )  # d / d log beta
         breaks = 1 / (1 + np.exp(-logits))
-        later = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1][:, 1:]
+        later = np.cumsum(gradients[:, ::-1], axis=1)[:, ::-1][:, 1:]
         by_density = breaks * (np.arange(n_subs - 2, -1, -1) + 1 - STICK)
-        return -value, -((1 - breaks) * slopes[:, :-1] - breaks * later + by_density).ravel()
+        return -value, -((1 - breaks) * gradients[:, :-1] - breaks * later + by_density).ravel()
 
     logits = np.log(betas[:, :-1]) - np.log(_rest(betas)[:, 1:])
     bounds = [(-FARTHEST, FARTHEST)] * logits.size

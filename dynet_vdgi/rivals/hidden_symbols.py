@@ -122,7 +122,7 @@ def hidden_inside(factors: Factors, halves: Halves) -> float:
 
 @compiled
 def outside_half(
-    factors: Factors, halves: Halves, slopes: Halves, posterior: Factors, head: int, far: int
+    factors: Factors, halves: Halves, gradients: Halves, posterior: Factors, head: int, far: int
 ) -> None:
     """Hands the derivatives of a half-tree on to what it is made of."""
     arcs, _, stops = factors
@@ -133,37 +133,37 @@ def outside_half(
     n_sub = arcs.shape[3]
     for a in range(n_sub):
         for later in range(2):
-            slope = slopes.closed[side, head, far, a] * stops[side, later + 1, head, a]
-            posterior.stops[side, later + 1, head, a] += slope * opened[later, head, far, a]
-            slope += slopes.opened[later, head, far, a]
+            gradient = gradients.closed[side, head, far, a] * stops[side, later + 1, head, a]
+            posterior.stops[side, later + 1, head, a] += gradient * opened[later, head, far, a]
+            gradient += gradients.opened[later, head, far, a]
             child = head
             while child != far:
                 child += step
                 for b in range(n_sub):
-                    slopes.link[later, head, child, a, b] += slope * closed[side, child, far, b]
-                    slopes.closed[side, child, far, b] += slope * link[later, head, child, a, b]
+                    gradients.link[later, head, child, a, b] += gradient * closed[side, child, far, b]
+                    gradients.closed[side, child, far, b] += gradient * link[later, head, child, a, b]
     for a in range(n_sub):
         for b in range(n_sub):
-            first = slopes.link[0, head, far, a, b] * arcs[0, head, far, a, b]
+            first = gradients.link[0, head, far, a, b] * arcs[0, head, far, a, b]
             posterior.arcs[0, head, far, a, b] = first * closed[inner, far, head + step, b]
-            slopes.closed[inner, far, head + step, b] += first
-            second = slopes.link[1, head, far, a, b] * arcs[1, head, far, a, b]
-            third = slopes.link[1, head, far, a, b] * arcs[2, head, far, a, b]
+            gradients.closed[inner, far, head + step, b] += first
+            second = gradients.link[1, head, far, a, b] * arcs[1, head, far, a, b]
+            third = gradients.link[1, head, far, a, b] * arcs[2, head, far, a, b]
             m = head + step
             while m != far:
                 beyond = closed[inner, far, m + step, b]
                 posterior.arcs[1, head, far, a, b] += second * opened[0, head, m, a] * beyond
                 posterior.arcs[2, head, far, a, b] += third * opened[1, head, m, a] * beyond
-                slopes.opened[0, head, m, a] += second * beyond
-                slopes.opened[1, head, m, a] += third * beyond
+                gradients.opened[0, head, m, a] += second * beyond
+                gradients.opened[1, head, m, a] += third * beyond
                 both = second * opened[0, head, m, a] + third * opened[1, head, m, a]
-                slopes.closed[inner, far, m + step, b] += both
+                gradients.closed[inner, far, m + step, b] += both
                 m += step
 
 
 @compiled
-def hidden_outside(factors: Factors, halves: Halves, z: float, slopes: Halves, posterior: Factors) -> None:
-    """How probable each factor is in a tree: fills the posterior. It and the slopes begin with zeros."""
+def hidden_outside(factors: Factors, halves: Halves, z: float, gradients: Halves, posterior: Factors) -> None:
+    """How probable each factor is in a tree: fills the posterior. It and the gradients begin with zeros."""
     _, roots, stops = factors
     closed = halves.closed
     n, n_sub = roots.shape
@@ -171,17 +171,17 @@ def hidden_outside(factors: Factors, halves: Halves, z: float, slopes: Halves, p
         for a in range(n_sub):
             left, right = closed[LEFT, root, 0, a], closed[RIGHT, root, n - 1, a]
             weight = roots[root, a] / z
-            slopes.closed[LEFT, root, 0, a] += weight * right
-            slopes.closed[RIGHT, root, n - 1, a] += weight * left
+            gradients.closed[LEFT, root, 0, a] += weight * right
+            gradients.closed[RIGHT, root, n - 1, a] += weight * left
             posterior.roots[root, a] = weight * left * right
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
-            outside_half(factors, halves, slopes, posterior, i, i + width)
-            outside_half(factors, halves, slopes, posterior, i + width, i)
+            outside_half(factors, halves, gradients, posterior, i, i + width)
+            outside_half(factors, halves, gradients, posterior, i + width, i)
     for i in range(n):
         for a in range(n_sub):
             for side in range(2):
-                posterior.stops[side, 0, i, a] = slopes.closed[side, i, i, a] * stops[side, 0, i, a]
+                posterior.stops[side, 0, i, a] = gradients.closed[side, i, i, a] * stops[side, 0, i, a]
 
 
 @compiled

@@ -162,28 +162,28 @@ def inside_right(scores: Scores, chart: BoundedChart, chunk: int, d: int, i: int
 # ---------------------------------------------------------------------------------------------- outside
 @compiled
 def bounded_outside(
-    scores: Scores, chart: BoundedChart, chunk: int, z: float, slopes: BoundedChart, posterior: Scores
+    scores: Scores, chart: BoundedChart, chunk: int, z: float, gradients: BoundedChart, posterior: Scores
 ) -> None:
     """How probable each factor is in a tree: fills the posterior.
 
-    `slopes` receives the derivatives of log Z by the entries of the chart. Entries of both must be zero.
+    `gradients` receives the derivatives of log Z by the entries of the chart. Entries of both must be zero.
     """
     depth, n = chart.left.shape[0], len(scores.roots)
     for root in range(n):
         weight = scores.roots[root] / z
         left, right = chart.closed_left[0, root, 0], chart.closed_right[0, root, n - 1]
-        slopes.closed_left[0, root, 0] += weight * right
-        slopes.closed_right[0, root, n - 1] += weight * left
+        gradients.closed_left[0, root, 0] += weight * right
+        gradients.closed_right[0, root, n - 1] += weight * left
         posterior.roots[root] = weight * left * right
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
             for d in range(depth):
-                outside_right(scores, chart, chunk, d, i, i + width, slopes, posterior)
-                outside_left(scores, chart, chunk, d, i, i + width, slopes, posterior)
+                outside_right(scores, chart, chunk, d, i, i + width, gradients, posterior)
+                outside_left(scores, chart, chunk, d, i, i + width, gradients, posterior)
     for d in range(depth):
         for i in range(n):
-            left = slopes.closed_left[d, i, i] + slopes.closed_embedded[d, i, i]
-            right = slopes.closed_right[d, i, i] + slopes.closed_tail[d, i, i]
+            left = gradients.closed_left[d, i, i] + gradients.closed_embedded[d, i, i]
+            right = gradients.closed_right[d, i, i] + gradients.closed_tail[d, i, i]
             posterior.stops[LEFT, 0, i] += left * scores.stops[LEFT, 0, i]
             posterior.stops[RIGHT, 0, i] += right * scores.stops[RIGHT, 0, i]
 
@@ -196,16 +196,16 @@ def outside_left(
     d: int,
     i: int,
     j: int,
-    slopes: BoundedChart,
+    gradients: BoundedChart,
     posterior: Scores,
 ) -> None:
     """The steps of `inside_left` backwards."""
     arcs, stop, depth = scores.arcs, scores.stops[LEFT, 1, j], chart.left.shape[0]
-    by_left, by_embedded = slopes.closed_left[d, j, i], slopes.closed_embedded[d, j, i]
+    by_left, by_embedded = gradients.closed_left[d, j, i], gradients.closed_embedded[d, j, i]
     posterior.stops[LEFT, 1, j] += by_left * chart.closed_left[d, j, i]
     posterior.stops[LEFT, 1, j] += by_embedded * chart.closed_embedded[d, j, i]
-    by_left = slopes.left[d, j, i] + by_left * stop
-    by_embedded = slopes.embedded_left[d, j, i] + by_embedded * stop
+    by_left = gradients.left[d, j, i] + by_left * stop
+    by_embedded = gradients.embedded_left[d, j, i] + by_embedded * stop
     for e in range(i, j):
         level = d if e - i < chunk else d + 1
         if level == depth:
@@ -215,20 +215,20 @@ def outside_left(
         for child in range(i, e + 1):
             left, right = chart.closed_left[level, child, i], chart.closed_right[level, child, e]
             factor = by_embedded * arcs[valence, j, child]
-            slopes.closed_left[level, child, i] += factor * right * rest
-            slopes.closed_right[level, child, e] += factor * left * rest
-            slopes.embedded_left[d, j, e + 1] += factor * left * right
+            gradients.closed_left[level, child, i] += factor * right * rest
+            gradients.closed_right[level, child, e] += factor * left * rest
+            gradients.embedded_left[d, j, e + 1] += factor * left * right
             posterior.arcs[valence, j, child] += factor * left * right * rest
     for child in range(i, j):
-        slopes.left_links[d, j, child] += by_left * chart.closed_left[d, child, i]
-        slopes.closed_left[d, child, i] += by_left * chart.left_links[d, j, child]
-    by_link = slopes.left_links[d, j, i]
+        gradients.left_links[d, j, child] += by_left * chart.closed_left[d, child, i]
+        gradients.closed_left[d, child, i] += by_left * chart.left_links[d, j, child]
+    by_link = gradients.left_links[d, j, i]
     for e in range(i, j):
         valence = 0 if e + 1 == j else 1
         right, rest = chart.closed_right[d, i, e], chart.embedded_left[d, j, e + 1]
         factor = by_link * arcs[valence, j, i]
-        slopes.closed_right[d, i, e] += factor * rest
-        slopes.embedded_left[d, j, e + 1] += factor * right
+        gradients.closed_right[d, i, e] += factor * rest
+        gradients.embedded_left[d, j, e + 1] += factor * right
         posterior.arcs[valence, j, i] += factor * right * rest
 
 
@@ -240,33 +240,33 @@ def outside_right(
     d: int,
     i: int,
     j: int,
-    slopes: BoundedChart,
+    gradients: BoundedChart,
     posterior: Scores,
 ) -> None:
     """The steps of `inside_right` backwards."""
     arcs, stop, depth = scores.arcs, scores.stops[RIGHT, 1, i], chart.left.shape[0]
-    by_right, by_tail = slopes.closed_right[d, i, j], slopes.closed_tail[d, i, j]
+    by_right, by_tail = gradients.closed_right[d, i, j], gradients.closed_tail[d, i, j]
     posterior.stops[RIGHT, 1, i] += by_right * chart.closed_right[d, i, j]
     posterior.stops[RIGHT, 1, i] += by_tail * chart.closed_tail[d, i, j]
-    by_right = slopes.right[d, i, j] + by_right * stop
-    by_tail = slopes.tail[d, i, j] + by_tail * stop
+    by_right = gradients.right[d, i, j] + by_right * stop
+    by_tail = gradients.tail[d, i, j] + by_tail * stop
     for child in range(i + 1, j + 1):
         closed = chart.closed_tail[d, child, j]
-        slopes.right_links[d, i, child] += by_right * closed
-        slopes.tail_links[d, i, child] += by_tail * closed
-        slopes.closed_tail[d, child, j] += by_right * chart.right_links[d, i, child]
-        slopes.closed_tail[d, child, j] += by_tail * chart.tail_links[d, i, child]
-    by_link, by_tail_link = slopes.right_links[d, i, j], slopes.tail_links[d, i, j]
+        gradients.right_links[d, i, child] += by_right * closed
+        gradients.tail_links[d, i, child] += by_tail * closed
+        gradients.closed_tail[d, child, j] += by_right * chart.right_links[d, i, child]
+        gradients.closed_tail[d, child, j] += by_tail * chart.tail_links[d, i, child]
+    by_link, by_tail_link = gradients.right_links[d, i, j], gradients.tail_links[d, i, j]
     for e in range(i, j):
         valence = 0 if e == i else 1
         own, rest = arcs[valence, i, j], chart.closed_embedded[d, j, e + 1]
         total = by_link * chart.right[d, i, e]
-        slopes.right[d, i, e] += by_link * own * rest
+        gradients.right[d, i, e] += by_link * own * rest
         level = d if e - i < chunk else d + 1
         if level < depth:
             total += by_tail_link * chart.right[level, i, e]
-            slopes.right[level, i, e] += by_tail_link * own * rest
-        slopes.closed_embedded[d, j, e + 1] += total * own
+            gradients.right[level, i, e] += by_tail_link * own * rest
+        gradients.closed_embedded[d, j, e + 1] += total * own
         posterior.arcs[valence, i, j] += total * own * rest
 
 

@@ -111,7 +111,7 @@ def outside_side(
     words: WeighedArcs,
     tables: SiblingTables,
     chart: SiblingChart,
-    slopes: SiblingChart,
+    gradients: SiblingChart,
     counts: SiblingTables,
     posterior: Floats,
     head: int,
@@ -123,26 +123,26 @@ def outside_side(
     step = 1 if far > head else -1
     side = RIGHT if far > head else LEFT
     none, own = tables.choose.shape[3], tags[head]
-    slope, child = slopes.closed[side, head, far], head
+    gradient, child = gradients.closed[side, head, far], head
     while child != far:
         child += step
         stop = tables.stop[own, side, tags[child]]
-        slopes.link[head, child] += slope * stop * closed[side, child, far]
-        slopes.closed[side, child, far] += slope * stop * link[head, child]
-        counts.stop[own, side, tags[child]] += slope * stop * link[head, child] * closed[side, child, far]
-    slope = slopes.link[head, far] * arcs[head + 1, far]
-    first = slope * tables.choose[own, side, none, tags[far]]
-    slopes.closed[1 - side, far, head + step] += first
+        gradients.link[head, child] += gradient * stop * closed[side, child, far]
+        gradients.closed[side, child, far] += gradient * stop * link[head, child]
+        counts.stop[own, side, tags[child]] += gradient * stop * link[head, child] * closed[side, child, far]
+    gradient = gradients.link[head, far] * arcs[head + 1, far]
+    first = gradient * tables.choose[own, side, none, tags[far]]
+    gradients.closed[1 - side, far, head + step] += first
     counts.choose[own, side, none, tags[far]] += first * closed[1 - side, far, head + step]
     before = head + step
     while before != far:
         i, j = min(before, far), max(before, far)
-        some = slope * tables.choose[own, side, tags[before], tags[far]]
-        slopes.link[head, before] += some * between[i, j]
-        slopes.between[i, j] += some * link[head, before]
+        some = gradient * tables.choose[own, side, tags[before], tags[far]]
+        gradients.link[head, before] += some * between[i, j]
+        gradients.between[i, j] += some * link[head, before]
         counts.choose[own, side, tags[before], tags[far]] += some * link[head, before] * between[i, j]
         before += step
-    posterior[head + 1, far] = slopes.link[head, far] * link[head, far]
+    posterior[head + 1, far] = gradients.link[head, far] * link[head, far]
 
 
 @compiled
@@ -157,26 +157,26 @@ def sibling_outside(
     """Adds the expected counts; writes how probable each arc is (n + 1, n)."""
     tags, arcs = words
     closed, n, none = chart.closed, len(tags), len(tables.root)
-    slopes = new_sibling_chart(n)
+    gradients = new_sibling_chart(n)
     for root in range(n):
         left, right = closed[LEFT, root, 0], closed[RIGHT, root, n - 1]
         weight = tables.root[tags[root]] * arcs[0, root] / z
-        slopes.closed[LEFT, root, 0] += weight * right
-        slopes.closed[RIGHT, root, n - 1] += weight * left
+        gradients.closed[LEFT, root, 0] += weight * right
+        gradients.closed[RIGHT, root, n - 1] += weight * left
         posterior[0, root] = weight * left * right
         counts.root[tags[root]] += weight * left * right
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
             j = i + width
-            outside_side(words, tables, chart, slopes, counts, posterior, i, j)
-            outside_side(words, tables, chart, slopes, counts, posterior, j, i)
-            slope = slopes.between[i, j]
+            outside_side(words, tables, chart, gradients, counts, posterior, i, j)
+            outside_side(words, tables, chart, gradients, counts, posterior, j, i)
+            gradient = gradients.between[i, j]
             for k in range(i, j):
-                slopes.closed[RIGHT, i, k] += slope * closed[LEFT, j, k + 1]
-                slopes.closed[LEFT, j, k + 1] += slope * closed[RIGHT, i, k]
+                gradients.closed[RIGHT, i, k] += gradient * closed[LEFT, j, k + 1]
+                gradients.closed[LEFT, j, k + 1] += gradient * closed[RIGHT, i, k]
     for i in range(n):
         for side in range(2):
-            counts.stop[tags[i], side, none] += slopes.closed[side, i, i] * closed[side, i, i]
+            counts.stop[tags[i], side, none] += gradients.closed[side, i, i] * closed[side, i, i]
 
 
 @compiled

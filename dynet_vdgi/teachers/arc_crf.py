@@ -130,8 +130,8 @@ class ArcCrf:
         example, learnt = self._example(tree), weights.copy()
         scores = example.base.copy()
         arc_features.add_scores(example.rows, self._table, learnt, scores)
-        slopes = slopes_of(scores, example.heads)
-        arc_features.learn(example.rows, self._table, slopes, rate, 0.0, learnt, np.ones_like(learnt))
+        gradients = gradients_of(scores, example.heads)
+        arc_features.learn(example.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
         after: Floats = example.base.copy()
         arc_features.add_scores(example.rows, self._table, learnt, after)
         return after
@@ -200,8 +200,8 @@ class ArcCrf:
         _, weights = self._fitted()
         scores = example.base.copy()
         arc_features.add_scores(example.rows, self._table, weights, scores)
-        slopes = slopes_of(scores, example.heads)
-        arc_features.learn(example.rows, self._table, slopes, self.rate, self.ridge, weights, squares)
+        gradients = gradients_of(scores, example.heads)
+        arc_features.learn(example.rows, self._table, gradients, self.rate, self.ridge, weights, squares)
 
     def _fitted(self) -> tuple[Base, Floats]:
         if self.base is None or self.weights is None:
@@ -218,7 +218,7 @@ class _Example:
     heads: tuple[int, ...]
 
 
-def slopes_of(scores: Floats, heads: Sequence[int]) -> Floats:
+def gradients_of(scores: Floats, heads: Sequence[int]) -> Floats:
     """Slopes (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
 
     What a projective tree cannot contain, crossing arcs for instance, is taken arc by arc: words with a head
@@ -226,13 +226,13 @@ def slopes_of(scores: Floats, heads: Sequence[int]) -> Floats:
     """
     expected = chart.marginals(scores)
     words = np.array([k for k, head in enumerate(heads) if head != FREE], np.int64)
-    slopes = np.zeros_like(expected)
+    gradients = np.zeros_like(expected)
     if 0 < len(words) < len(heads):
         with suppress(ValueError):  # no projective tree contains these arcs
-            slopes = chart.marginals(chart.constrained(scores, heads)) - expected
-    slopes[:, words] = -expected[:, words]
-    slopes[[heads[k] for k in words], words] += 1.0
-    return slopes
+            gradients = chart.marginals(chart.constrained(scores, heads)) - expected
+    gradients[:, words] = -expected[:, words]
+    gradients[[heads[k] for k in words], words] += 1.0
+    return gradients
 
 
 def share_of_base(n_known: int, trust: float) -> float:

@@ -59,7 +59,7 @@ class Teacher(ABC):
     def heads_and_votes(
         self, sentences: Sequence[Sentence], n_votes: int
     ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
-        """The same, and marginals of so many of the sentences, the first ones that are voters."""
+        """The trees of `heads`, and the first `n_votes` voters among the sentences with their marginals."""
         voters = [sentence for sentence in sentences if is_voter(sentence)][:n_votes]
         return self.heads(sentences), list(zip(voters, self.marginals(voters)))
 

@@ -69,7 +69,7 @@ class DmvModel:
         return self.expected(Packed.of(tags, potentials, len(self.root)))
 
     def expected(self, packed: Packed) -> tuple[Counts, float]:
-        """The same, of sentences that are packed already."""
+        """Expected counts and the sum of log Z, see `counts`, of sentences that are packed already."""
         text, given = packed.in_blocks(), self._parameters()
 
         def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
@@ -94,7 +94,7 @@ class DmvModel:
         return self.all_marginals(Packed.of([tags], [potentials], len(self.root)))[0]
 
     def all_marginals(self, packed: Packed) -> list[Floats]:
-        """The same of many sentences."""
+        """The marginals (n + 1, n) of each of many sentences, see `marginals`."""
         text, given, marginals = packed.in_blocks(), self._parameters(), np.zeros_like(packed.potentials)
 
         def of_share(begin: int, end: int) -> Floats:

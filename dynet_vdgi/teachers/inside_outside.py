@@ -75,13 +75,13 @@ LINK, OPEN, CLOSED = 0, 1, 3
 """Planes of cells, the latter two with one for each side. Half-trees up to a child whose own far side is not
 there yet; which may get further children; which have stopped."""
 
-SLOPES = 5  # the same planes of derivatives, from here on
+GRADIENTS = 5  # the same planes of derivatives, from here on
 ARCS, OF_ARCS = 10, 12  # with one for each valence
 ROOTS, STOPS = 0, 1
 """Planes of words; stops: 2 * side + whether there are children on it."""
 
 OF_ROOTS, OF_STOPS = 5, 6
-Z, SLOPE, SUM = range(3)
+Z, GRADIENT, SUM = range(3)
 
 
 def blocks_of(first: Ints) -> tuple[Ints, Ints]:
@@ -141,14 +141,14 @@ def dot(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: 
 
 @compiled
 def spread(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
-    """Adds to the derivatives by these cells what comes from those by the sums, which are in SLOPE."""
-    left, right, slope = room.cells[x], room.cells[y], room.sums[SLOPE]
-    of_left, of_right = room.cells[SLOPES + x], room.cells[SLOPES + y]
+    """Adds to the derivatives by these cells what comes from those by the sums, which are in GRADIENT."""
+    left, right, gradient = room.cells[x], room.cells[y], room.sums[GRADIENT]
+    of_left, of_right = room.cells[GRADIENTS + x], room.cells[GRADIENTS + y]
     for k in range(count):
         i, j = at + k, start + k * step
         for b in range(lanes):
-            of_left[i, b] += slope[b] * right[j, b]
-            of_right[j, b] += slope[b] * left[i, b]
+            of_left[i, b] += gradient[b] * right[j, b]
+            of_right[j, b] += gradient[b] * left[i, b]
 
 
 @compiled
@@ -202,8 +202,8 @@ def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
         for b in range(lanes):
             weight = words[ROOTS, root, b] / z[b]
             left, right = cells[CLOSED + LEFT, root * n, b], cells[CLOSED + RIGHT, root * n + n - 1, b]
-            cells[SLOPES + CLOSED + LEFT, root * n, b] += weight * right
-            cells[SLOPES + CLOSED + RIGHT, root * n + n - 1, b] += weight * left
+            cells[GRADIENTS + CLOSED + LEFT, root * n, b] += weight * right
+            cells[GRADIENTS + CLOSED + RIGHT, root * n + n - 1, b] += weight * left
             words[OF_ROOTS, root, b] = weight * left * right
             words[OF_STOPS + 2 * LEFT + 1, root, b] = words[OF_STOPS + 2 * RIGHT + 1, root, b] = 0.0
 
@@ -212,9 +212,9 @@ def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
 def outside(n: int, lanes: int, room: BlockRoom) -> None:
     """How probable each factor is in a tree: fills the posterior, but for its diagonal.
 
-    `slopes` receives the derivatives of log Z by the entries of the chart; its entries must be zero.
+    `gradients` receives the derivatives of log Z by the entries of the chart; its entries must be zero.
     """
-    cells, words, slope = room.cells, room.words, room.sums[SLOPE]
+    cells, words, gradient = room.cells, room.words, room.sums[GRADIENT]
     outside_roots(n, lanes, room)
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
@@ -222,10 +222,10 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
                 arc, start = head * n + end, (i + side) * n + end
                 for b in range(lanes):
-                    own = cells[SLOPES + CLOSED + side, arc, b]
+                    own = cells[GRADIENTS + CLOSED + side, arc, b]
                     words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
-                    slope[b] = (
-                        cells[SLOPES + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
+                    gradient[b] = (
+                        cells[GRADIENTS + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
                     )
                 spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
             for side in range(2):  # link = arc * (first child + sum of open * closed)
@@ -233,18 +233,18 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 arc, near = head * n + end, end * n + i
                 nearest = near + (1 if side == RIGHT else width - 1)
                 for b in range(lanes):
-                    own = cells[SLOPES + LINK, arc, b] * cells[ARCS, arc, b]
-                    slope[b] = cells[SLOPES + LINK, arc, b] * cells[ARCS + 1, arc, b]
+                    own = cells[GRADIENTS + LINK, arc, b] * cells[ARCS, arc, b]
+                    gradient[b] = cells[GRADIENTS + LINK, arc, b] * cells[ARCS + 1, arc, b]
                     cells[OF_ARCS, arc, b] = own * cells[CLOSED + 1 - side, nearest, b]
-                    cells[OF_ARCS + 1, arc, b] *= slope[b]
-                    cells[SLOPES + CLOSED + 1 - side, nearest, b] += own
+                    cells[OF_ARCS + 1, arc, b] *= gradient[b]
+                    cells[GRADIENTS + CLOSED + 1 - side, nearest, b] += own
                 at, start = head * n + i + 1, near + 2 * side
                 spread(room, OPEN + side, at, CLOSED + 1 - side, start, 1, width - 1, lanes)
     for side in range(2):
         for i in range(n):
             at = i * n + i
             for b in range(lanes):
-                own = cells[SLOPES + CLOSED + side, at, b]
+                own = cells[GRADIENTS + CLOSED + side, at, b]
                 words[OF_STOPS + 2 * side, i, b] = own * cells[CLOSED + side, at, b]
 
 
@@ -326,7 +326,7 @@ def sum_block(n: int, sentences: Ints, text: BlockedText, given: DmvFactors, roo
     for plane in range(5):
         for cell in range(n * n):
             for b in range(lanes):
-                room.cells[SLOPES + plane, cell, b] = 0.0
+                room.cells[GRADIENTS + plane, cell, b] = 0.0
     outside(n, lanes, room)
     log_z = -log_scale
     for b in range(lanes):

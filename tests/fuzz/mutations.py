@@ -179,7 +179,7 @@ VALUES: Sequence[Any] = (
 
 
 def _json(value: Any, rng: random.Random) -> Any:
-    """The same data with one value replaced, doubled or left out, at any depth."""
+    """JSON data with one value replaced, doubled or left out, at any depth."""
     if not isinstance(value, (list, dict)) or not value or rng.random() < 0.15:
         return rng.choice(VALUES)
     keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))

@@ -273,7 +273,7 @@ def notes_of(
         seeds = " or ".join(map(str, sorted(wanted)))
         notes.append(f"Mean (best) ± standard deviation over {seeds} seeds.")
     if any(isinstance(entry, Measured) and entry.is_short for row in rows for entry in row.entries):
-        notes.append("n=: over so many seeds only; the others are not done.")
+        notes.append("n=: over this many seeds only; the others are not finished.")
     return [*notes, *grid.notes, *_warnings(grid, systems, treebanks), *gaps_of(rows, columns)]
 
 

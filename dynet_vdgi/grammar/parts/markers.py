@@ -119,7 +119,7 @@ def scores_of(view: View, setting: Setting, text: Text) -> Floats:
 
 
 def joined_scores(view: JoinedView, setting: Setting, text: Text) -> Floats:
-    """The same, of many words at once."""
+    """The scores of `scores_of`, for the words (n,) of many sentences at once."""
     nominals, over = setting.groups[0].tags, setting.group("over").plain
     are_nominal = view.where(nominals, lambda word: word[0] in nominals)
     are_nominal[list(view.runs)] = False
