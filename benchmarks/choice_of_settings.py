@@ -24,12 +24,12 @@ from languages import LIMITS_SHOWN, Listed, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_conditions, print_table
 from numpy.typing import NDArray
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 PARTS = (

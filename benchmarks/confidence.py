@@ -26,7 +26,6 @@ from measuring import conditions, print_conditions, print_table
 from numpy.typing import NDArray
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.confidence import (
@@ -38,6 +37,7 @@ from dynet_vdgi.parsing.confidence import (
     calibration_error,
     logistic,
 )
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80

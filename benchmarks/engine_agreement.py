@@ -21,7 +21,7 @@ from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Array
 from dynet_vdgi.model.network import Network, forcing, new_graph, sampling
 from dynet_vdgi.model.samples import Floats
-from dynet_vdgi.neural_settings import ModelSettings
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 SAMPLES = 20
 

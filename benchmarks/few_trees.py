@@ -26,7 +26,6 @@ from languages import Listed, file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
@@ -38,6 +37,7 @@ from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
 from dynet_vdgi.recipes.silver import FewTrees
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import Dmv

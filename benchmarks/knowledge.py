@@ -29,7 +29,6 @@ import numpy as np
 from measuring import conditions, print_conditions
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.punctuation import is_projective
@@ -37,6 +36,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.recipes.teaching import balanced
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.students.linear_student import Perceptron, makes_symbols
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv

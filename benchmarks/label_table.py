@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from languages import file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.treebank import without_punctuation
@@ -19,6 +18,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load, relation_of
 from dynet_vdgi.labels.labeller import Labeller
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:

@@ -31,7 +31,6 @@ from languages import LIMITS_SHOWN, Language, argument_parser, dda, read
 from measuring import cell, conditions, print_conditions, print_table
 
 from dynet_vdgi.baselines.rules_only import TIE_SEEDS, break_ties
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
@@ -41,6 +40,7 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv
 from dynet_vdgi.rivals.lc_dmv import LcDmv
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.common import Teacher
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 

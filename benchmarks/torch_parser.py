@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynet_vdgi.data.vocabulary import Encoded
-from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing.arena import FORGET
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 ROWS, WORDS = 768, 32_768
 """Most sentences and words of a batch: the fastest of those tried; PyTorch's calls cost more than NumPy's."""

@@ -25,11 +25,11 @@ import numpy as np
 from languages import LIMITS_SHOWN, dda, drawn, list_parser, listed
 from measuring import cell, conditions, print_conditions, print_table
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 ORDERS = ("original", "mirror", "verb-final", "head-final")

@@ -30,9 +30,10 @@ import msgspec
 import rooms
 
 import dynet_vdgi
-from dynet_vdgi import cli, config, config_checks, presets
-from dynet_vdgi.bundled import bundled
-from dynet_vdgi.registry import RECIPES
+from dynet_vdgi import cli
+from dynet_vdgi.settings import config, config_checks, presets
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.registry import RECIPES
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
@@ -159,7 +160,7 @@ def _help(action: argparse.Action) -> str:
 
 # ------------------------------------------------------------------------------------------- settings
 def settings() -> str:
-    """The page of the settings, from the types of `dynet_vdgi.config`, and of the presets."""
+    """The page of the settings, from the types of `dynet_vdgi.settings.config`, and of the presets."""
     lines = [
         NOTE,
         "# Settings and presets",

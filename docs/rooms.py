@@ -15,26 +15,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "dynet_vdgi"
 
-LOOSE = {
-    "runs": ("material", "model_archive", "model_file", "run_folder", "runlog"),
-    "settings": ("bundled", "config", "config_checks", "presets"),
-    "compiled": ("code_cache", "jit", "known_answer", "machine_code", "sparse_weights"),
-    "system": (
-        "dask_cluster",
-        "ending",
-        "errors",
-        "extras",
-        "limits",
-        "locks",
-        "memory",
-        "names",
-        "progress",
-        "side_by_side",
-        "text_tables",
-    ),
-    "command line": ("__main__", "cli", "commands"),
-}
-"""Rooms of modules at the top of the package; any other one there is a room of its own."""
+LOOSE = {"command line": ("__main__", "cli", "commands")}
+"""The room of modules at the top of the package; any other one there is a room of its own."""
 
 NO_ROOM = ("", "_version")
 """The package's `__init__`, which knows them all, and its version."""

@@ -18,7 +18,6 @@ from dynet_vdgi.data import notebooks
 
 if TYPE_CHECKING:
     from dynet_vdgi.api import rules, train
-    from dynet_vdgi.config import Settings
     from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
     from dynet_vdgi.data.conllu_writing import write
     from dynet_vdgi.data.corpus import Corpus, read
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.keep import KeepError
     from dynet_vdgi.parsing.parser import How, Parse, Parser, Sampling, load
+    from dynet_vdgi.settings.config import Settings
     from dynet_vdgi.students.linear_student import Perceptron
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.variational.neural import Neural
@@ -55,7 +55,7 @@ _HOMES = {
     "RuleSet": "grammar.rules",
     "Sampling": "parsing.parser",
     "Sentence": "data.sentence",
-    "Settings": "config",
+    "Settings": "settings.config",
     "UsageError": "errors",
     "VdgiError": "errors",
     "draw": "drawing.sentences",

@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.corpus import Corpus, unfit
 from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.parsing.parser import Parser
-from dynet_vdgi.presets import DEFAULT_PRESET, Presets, load_settings, said
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
-from dynet_vdgi.run_folder import model_path
+from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import DEFAULT_PRESET, Presets, load_settings, said
 
 _ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
 """Arguments of `train` whose names differ from the option of `vdgi train`."""

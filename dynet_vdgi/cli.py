@@ -28,10 +28,10 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from dynet_vdgi import __version__  # noqa: E402 - the environment must be set before NumPy is imported
 from dynet_vdgi.commands import add_parser  # noqa: E402
-from dynet_vdgi.ending import ended_by_signals  # noqa: E402
 from dynet_vdgi.errors import UsageError, VdgiError  # noqa: E402
-from dynet_vdgi.limits import limit  # noqa: E402
-from dynet_vdgi.names import did_you_mean, told  # noqa: E402
+from dynet_vdgi.system.ending import ended_by_signals  # noqa: E402
+from dynet_vdgi.system.limits import limit  # noqa: E402
+from dynet_vdgi.system.names import did_you_mean, told  # noqa: E402
 
 VERBS = (
     "train",

@@ -11,7 +11,7 @@ import numpy as np
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
-from dynet_vdgi.neural_settings import ModelSettings, TrainSettings
+from dynet_vdgi.settings.neural_settings import ModelSettings, TrainSettings
 
 TAGS = ("ADJ", "NOUN", "VERB")
 WORDS = ("a", "b", "c", "d")

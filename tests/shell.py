@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 import tiny
 
-from dynet_vdgi import cli, model_file
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi import cli
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.variational.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]

@@ -14,14 +14,14 @@ from few import trees
 
 from dynet_vdgi.annotation import loop
 from dynet_vdgi.annotation.helpers import HelperError, Helpers, Told
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
 

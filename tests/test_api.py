@@ -17,11 +17,11 @@ import tiny
 from shell import ROOT
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.errors import ConfigError, DataError, ModelError, UsageError, VdgiError
-from dynet_vdgi.model_file import ModelFile
 from dynet_vdgi.parsing.parser import Parser
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.settings.bundled import resources
 
 N_SENTENCES = 100
 

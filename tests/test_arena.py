@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import machine_code
+from dynet_vdgi.compiled import machine_code
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import Network, forcing, new_graph
 from dynet_vdgi.model.per_sentence import derive, draw, greedy
-from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing import arena, arena_kernels, row_stacks
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 N_TAGS, N_WORDS = 6, 9
 

@@ -16,8 +16,9 @@ import tiny
 from shell import ROOT, Vdgi, finished, last_line, names_in, process, stop_at, training_arguments
 
 import dynet_vdgi
-from dynet_vdgi import cli, model_file
+from dynet_vdgi import cli
 from dynet_vdgi.data.conllu import read
+from dynet_vdgi.runs import model_file
 from dynet_vdgi.variational import trainer
 
 MALFORMED = ROOT / "tests" / "malformed"

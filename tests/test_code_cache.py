@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi import code_cache, jit
-from dynet_vdgi.jit import Compiled
+from dynet_vdgi.compiled import code_cache, jit
+from dynet_vdgi.compiled.jit import Compiled
 
 NAME, CODE = "module.function-0123.object", b"\x7fELF and so on"
 NOBODY = 65534
@@ -29,7 +29,9 @@ def folder(request, tmp_path, monkeypatch):
         monkeypatch.setenv(name, str(other))
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(place if request.param == "TMPDIR" else other))
     is_package = request.param == "package"
-    monkeypatch.setattr(code_cache, "__file__", str((place if is_package else other) / "code_cache.py"))
+    monkeypatch.setattr(
+        code_cache, "__file__", str((place if is_package else other) / "compiled" / "code_cache.py")
+    )
     if request.param.isupper():
         monkeypatch.setenv(request.param, str(place))
     assert code_cache.keep(NAME, CODE)

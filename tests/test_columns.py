@@ -16,8 +16,6 @@ import pytest
 from mutating import DEMO, changed, mutated
 
 import dynet_vdgi
-from dynet_vdgi import treebank_check
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import column_kernels, column_sentences, columns, conllu
 from dynet_vdgi.data.column_kernels import FEATS, FORM, UPOS
 from dynet_vdgi.data.columns import Names, Texts, Types, columns_of, restored, with_trees
@@ -27,7 +25,7 @@ from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import EVERY_WORD, STANDARD
 from dynet_vdgi.data.punctuation import FAMILIES, heads_without, is_projective, restore_punctuation
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation import quick_scores
+from dynet_vdgi.evaluation import quick_scores, treebank_check
 from dynet_vdgi.evaluation.attachment import evaluate
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
@@ -35,6 +33,7 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream
 from dynet_vdgi.parsing.parser import How, Sampling
 from dynet_vdgi.recipes.given import Given
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
 

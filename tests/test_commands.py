@@ -15,12 +15,13 @@ import pytest
 import tiny
 from shell import Vdgi, last_line, names_in, stop_at, training_arguments
 
-from dynet_vdgi import config, model_file
 from dynet_vdgi.baselines import trees
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.commands import demo
 from dynet_vdgi.data.conllu import read
-from dynet_vdgi.presets import from_toml, load_settings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import from_toml, load_settings
 
 # train
 

@@ -10,8 +10,6 @@ import pytest
 import shell
 import tiny
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
     Calibration,
@@ -24,6 +22,8 @@ from dynet_vdgi.parsing.confidence import (
     logistic,
     shifted,
 )
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import resources
 
 TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
 TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]

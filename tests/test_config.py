@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dynet_vdgi import config
-from dynet_vdgi.config import Section, Settings, TeacherSettings, leaves
-from dynet_vdgi.config_checks import checked, every_setting, from_dict, hints_of
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.presets import from_toml, load_settings, merge
 from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.config import Section, Settings, TeacherSettings, leaves
+from dynet_vdgi.settings.config_checks import checked, every_setting, from_dict, hints_of
+from dynet_vdgi.settings.presets import from_toml, load_settings, merge
+from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 from dynet_vdgi.teachers.dmv import DmvSettings
 
 if sys.version_info >= (3, 11):
@@ -29,7 +29,7 @@ else:
 
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8")
-    for path in sorted(Path(config.__file__).parent.rglob("*.py"))
+    for path in sorted(Path(config.__file__).parents[1].rglob("*.py"))
     if path.name not in ("config.py", "config_checks.py")
 )
 EVERY = [(place.section, place.key, place.kind, place.recipes[0]) for place in every_setting()]

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
@@ -25,6 +24,7 @@ from dynet_vdgi.rivals.convex_mst import (
     arc_features,
     fit,
 )
+from dynet_vdgi.settings.bundled import rules_path
 
 N_TAGS = 3
 SETTINGS = ConvexMstSettings(prior_weight=0.4, ridge=0.02)

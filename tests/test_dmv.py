@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi import side_by_side
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system import side_by_side
 from dynet_vdgi.teachers.common import best_trees
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, fit
 from dynet_vdgi.teachers.dmv_model import DmvModel

@@ -19,11 +19,11 @@ import tiny
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi import config_checks, presets
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.runlog import COLUMNS
+from dynet_vdgi.runs.runlog import COLUMNS
+from dynet_vdgi.settings import config_checks, presets
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

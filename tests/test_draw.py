@@ -21,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import Vdgi
 
-from dynet_vdgi import text_tables
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import arcs, layout, pictures
@@ -29,8 +28,9 @@ from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_docume
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.extras import how_to_install
-from dynet_vdgi.text_tables import column_count, columns
+from dynet_vdgi.system import text_tables
+from dynet_vdgi.system.extras import how_to_install
+from dynet_vdgi.system.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead

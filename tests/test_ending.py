@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 from shell import ROOT, Vdgi, names_in, training_arguments
 
-from dynet_vdgi import cli, locks
-from dynet_vdgi.ending import ended_by_signals
+from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.locks import locked_folder
-from dynet_vdgi.names import plain
 from dynet_vdgi.parsing.worker_pool import WorkerPool
+from dynet_vdgi.system import locks
+from dynet_vdgi.system.ending import ended_by_signals
+from dynet_vdgi.system.locks import locked_folder
+from dynet_vdgi.system.names import plain
 from dynet_vdgi.variational.trainer import Trainer
 
 
@@ -176,8 +177,8 @@ def test_damaged_code_on_disk_is_compiled_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "dynet_vdgi")
-    monkeypatch.setattr("dynet_vdgi.code_cache.folders", lambda: [tmp_path])
-    code = "from dynet_vdgi.jit import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
+    monkeypatch.setattr("dynet_vdgi.compiled.code_cache.folders", lambda: [tmp_path])
+    code = "from dynet_vdgi.compiled.jit import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
     (tmp_path / "kernel_to_damage.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     for damaged in ("", "*.nbi", "*.nbc", ""):

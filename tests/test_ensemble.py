@@ -13,10 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import NoTeacher
-from dynet_vdgi.config_checks import every_setting
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
@@ -28,6 +24,10 @@ from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings
 from dynet_vdgi.rivals.neural_dmv import NeuralDmv, NeuralDmvSettings
 from dynet_vdgi.rivals.rasooli_faili import RfSettings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import NoTeacher
+from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.teachers.common import Floats, Teacher
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 

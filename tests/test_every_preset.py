@@ -12,12 +12,13 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config, model_file
-from dynet_vdgi.bundled import bundled, resources
 from dynet_vdgi.data import conllu
-from dynet_vdgi.neural_settings import NeuralSettings
-from dynet_vdgi.presets import load_settings, preset_names
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.neural_settings import NeuralSettings
+from dynet_vdgi.settings.presets import load_settings, preset_names
 
 DEMO = resources() / "demo" / "demo-ud-train.conllu"
 SIZES = ["parser.hidden_dim=8", "parser.tag_dim=8", "train.samples=3", "parser.log2_buckets=8"]

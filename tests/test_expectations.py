@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from shell import Vdgi, last_line, names_in, training_arguments
 
 from dynet_vdgi import cli
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.expectations import estimate, sentences_for_estimate
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 # Counted by hand
 

@@ -21,8 +21,6 @@ from clusters import running_cluster
 from msgspec import structs
 from shell import Vdgi, finished, last_line, names_in, process, wait_for
 
-from dynet_vdgi import locks
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import (
     baseline_run,
@@ -35,8 +33,10 @@ from dynet_vdgi.experiments import (
     tasks,
 )
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.extras import how_to_install
-from dynet_vdgi.presets import load_settings, preset_names
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.presets import load_settings, preset_names
+from dynet_vdgi.system import locks
+from dynet_vdgi.system.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]
 
@@ -696,7 +696,7 @@ def test_last_words(folder: Path, status: int, said: str, log: str | None, last:
 def test_what_was_begun_with_other_names_of_files_begins_again(
     whole: tuple[Path, str], folder: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi import model_file
+    from dynet_vdgi.runs import model_file
 
     shutil.copytree(whole[0], folder / "copy")
     monkeypatch.chdir(folder / "copy")
@@ -766,7 +766,7 @@ def test_a_run_leaves_everything_in_its_folder(whole: tuple[Path, str]) -> None:
 def test_the_command_in_a_log_gives_the_same_model(
     whole: tuple[Path, str], vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dynet_vdgi import model_file
+    from dynet_vdgi.runs import model_file
 
     monkeypatch.chdir(whole[0])
     words = Path("out/xx/fine/2/log.txt").read_text(encoding="utf-8").splitlines()[0].split()[2:]

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import bundled, resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -17,6 +16,7 @@ from dynet_vdgi.grammar.findings import purpose
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.labels.label_table import LabelTable, load
+from dynet_vdgi.settings.bundled import bundled, resources, rules_path
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 TABLES = sorted(bundled("rules"))
@@ -258,7 +258,7 @@ def test_what_is_refused(vdgi, tmp_path: Path, arguments, status, message):
 
 
 def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
-    from dynet_vdgi import model_file
+    from dynet_vdgi.runs import model_file
 
     quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
     quick += ["--set", "parser.log2_buckets=10", "--train", str(DEMO), "--out", str(tmp_path / "run")]

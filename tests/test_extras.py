@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi import extras
-from dynet_vdgi.extras import how_to_install
+from dynet_vdgi.system import extras
+from dynet_vdgi.system.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]
 

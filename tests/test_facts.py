@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.explanation import COMPARED, idle_facts
@@ -18,6 +17,7 @@ from dynet_vdgi.grammar.orders import ORDERS
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.settings.bundled import rules_path
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")
 TEXT = [Sentence.of_tags(["VERB", "NOUN", "NOUN"])] * 200
@@ -209,7 +209,7 @@ QUICK = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1
 
 
 def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
-    from dynet_vdgi import model_file
+    from dynet_vdgi.runs import model_file
 
     for out, facts in (("with", ["--language-facts", "facts.txt"]), ("alone", [])):
         vdgi.good("train", "--train", "a.conllu", *QUICK, "--out", out, *facts)
@@ -286,9 +286,9 @@ def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, 
 
 
 def test_the_posterior_takes_the_facts_of_the_only_text(caplog):
-    from dynet_vdgi.presets import load_settings
     from dynet_vdgi.recipes.given import Given, Inputs
-    from dynet_vdgi.registry import RECIPES
+    from dynet_vdgi.settings.presets import load_settings
+    from dynet_vdgi.settings.registry import RECIPES
 
     inputs = Inputs({"": Given(("a.conllu",))}, facts={"": "facts.txt"})
     with caplog.at_level(logging.WARNING):

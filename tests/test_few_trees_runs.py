@@ -14,8 +14,6 @@ import tiny
 from shell import Vdgi, last_line
 
 import dynet_vdgi
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import heads_without, is_projective
@@ -24,12 +22,14 @@ from dynet_vdgi.data.treebank import without_punctuation
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.recipes.silver import FewTrees
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings

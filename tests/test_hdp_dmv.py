@@ -11,7 +11,6 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import digamma, gammaln
 
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -21,6 +20,7 @@ from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals import hdp_dmv
 from dynet_vdgi.rivals.hdp_dmv import EmittedWords, HdpDmv, HdpModel, HiddenText, best_betas, fit, projected
 from dynet_vdgi.rivals.hidden_symbols import HiddenWeights
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.teachers.dmv_model import Packed
 
 N_TAGS, N_SUBS = 3, 2

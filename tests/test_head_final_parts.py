@@ -7,15 +7,15 @@ import math
 import pytest
 from said import arcs, prior, said, tagged
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.recipes.given import Given, Inputs
-from dynet_vdgi.registry import RECIPES
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.teachers.dmv import DmvSettings
 
 NAMES = [

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import head_rules
 from dynet_vdgi.errors import ConfigError, UsageError
+from dynet_vdgi.settings.bundled import resources
 
 # Label, children, head under yamada-matsumoto, head under collins.
 CONSTITUENTS = """

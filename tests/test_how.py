@@ -13,8 +13,6 @@ import pytest
 from shell import Vdgi
 
 import dynet_vdgi
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.conllu_writing import render, with_notes
 from dynet_vdgi.data.punctuation import is_projective
@@ -26,6 +24,8 @@ from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.parser import How
 from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.rendering import with_tree
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.perceptron import PerceptronModel
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from few import RandomBase
 
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.labels import label_table
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.machine_code import ALWAYS, Kernel
+from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 

@@ -8,15 +8,15 @@ import brute_force
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.rivals.lc_dmv import LcDmv, LcDmvSettings, SharedFeatures, expected_counts, fit
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3

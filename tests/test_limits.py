@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi import limits, treebank_check
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, penn, vector_rows
 from dynet_vdgi.data.files import open_text
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError, DataError
+from dynet_vdgi.evaluation import treebank_check
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LabelTable
-from dynet_vdgi.presets import read_toml
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.taught import RECIPE, TaughtSettings
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import read_toml
+from dynet_vdgi.system import limits
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dynet_vdgi import code_cache, jit, known_answer, machine_code
+from dynet_vdgi.compiled import code_cache, jit, known_answer, machine_code
+from dynet_vdgi.compiled.jit import Compiled, compiled
+from dynet_vdgi.compiled.machine_code import ENOUGH, PLENTY, Kernel
 from dynet_vdgi.data.sentence import FREE
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.jit import Compiled, compiled
-from dynet_vdgi.machine_code import ENOUGH, PLENTY, Kernel
 from dynet_vdgi.students import perceptron
 from dynet_vdgi.students.perceptron import PerceptronModel
 

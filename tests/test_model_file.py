@@ -21,12 +21,12 @@ import tiny
 from shell import Vdgi, last_line, training_arguments
 from tiny import same_arrays
 
-from dynet_vdgi import model_archive, model_file
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import parse_rules
-from dynet_vdgi.model_file import Amount, DataFile, ModelFile, Provenance
-from dynet_vdgi.neural_settings import NeuralSettings
+from dynet_vdgi.runs import model_archive, model_file
+from dynet_vdgi.runs.model_file import Amount, DataFile, ModelFile, Provenance
+from dynet_vdgi.settings.neural_settings import NeuralSettings
 
 MEMBERS = (
     "meta.json",

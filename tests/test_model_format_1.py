@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import tiny
 
-from dynet_vdgi import model_file
-from dynet_vdgi.config import NoTeacher
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.config import NoTeacher
+from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.teachers.dmv import DmvSettings
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from shell import Vdgi, last_line
 from tiny import same_arrays
 
-from dynet_vdgi import cli, config, model_file
-from dynet_vdgi.bundled import resources, rules_path
+from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -30,9 +29,12 @@ from dynet_vdgi.experiments import expansion, plan, plan_files, processes, tasks
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.material import Material
 from dynet_vdgi.recipes.teaching import balanced, teach
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.material import Material
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 

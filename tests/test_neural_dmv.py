@@ -8,7 +8,6 @@ import brute_force
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.errors import ConfigError
@@ -28,6 +27,7 @@ from dynet_vdgi.rivals.neural_dmv import (
     tables_of,
 )
 from dynet_vdgi.rivals.sibling_sums import SiblingTables
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 N_TAGS = 3

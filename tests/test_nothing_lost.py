@@ -17,7 +17,7 @@ from shell import ROOT, Vdgi, finished, names_in
 
 from dynet_vdgi.data import file_checks, files, leftovers
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs.runlog import RunLog
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ def test_what_to_do_about_too_many_open_files_is_told(
     def fail(*arguments: object, **options: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr("dynet_vdgi.treebank_check.check", fail)
+    monkeypatch.setattr("dynet_vdgi.evaluation.treebank_check.check", fail)
     status, _, err = vdgi("check", tree)
     remedy = "allow more (ulimit -n 256) or use fewer --jobs"
     assert (status, err) == (1, f"there are too many open files: {remedy}; nothing was written\n")

@@ -11,7 +11,7 @@ import pytest
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model.layers import Parameters
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.variational.optimiser import AdaGrad
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]

@@ -20,13 +20,13 @@ import tiny
 from clusters import Cluster, running_cluster
 from shell import Vdgi, last_line, names_in, process, wait_for
 
-from dynet_vdgi.dask_cluster import connected
 from dynet_vdgi.data import conllu_blocks
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.extras import how_to_install
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import How, load
 from dynet_vdgi.parsing.stream import PARCEL, Stream
+from dynet_vdgi.system.dask_cluster import connected
+from dynet_vdgi.system.extras import how_to_install
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynet_vdgi as vdgi
-from dynet_vdgi import cli, model_file
-from dynet_vdgi.config import Settings
+from dynet_vdgi import cli
 from dynet_vdgi.data.conllu_writing import write
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
@@ -26,6 +25,8 @@ from dynet_vdgi.parsing.arena import SampledTrees
 from dynet_vdgi.parsing.parser import Parser, _most_probable_heads, _ranked
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.config import Settings
 
 TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
 

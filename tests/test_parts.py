@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from said import arcs, prior, said, tagged
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS
@@ -15,6 +14,7 @@ from dynet_vdgi.grammar.parts.predicates import predicate_of
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.grammar.statistics import Text
+from dynet_vdgi.settings.bundled import rules_path
 
 
 # ------------------------------------------------------------------------------------------- order

@@ -12,7 +12,7 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.model import per_sentence
 from dynet_vdgi.model.network import forcing, new_graph, sampling
 from dynet_vdgi.model.per_sentence import draw, greedy
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from shell import ROOT, Vdgi
 
 import dynet_vdgi as vdgi_package
-from dynet_vdgi import jit, model_file
-from dynet_vdgi.bundled import rules_path
+from dynet_vdgi.compiled import jit
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -28,8 +27,10 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.model_file import Amount, ModelFile, Provenance
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train

@@ -30,7 +30,7 @@ from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.layers import Parameters
 from dynet_vdgi.model.samples import Samples
-from dynet_vdgi.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
+from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, Supervised

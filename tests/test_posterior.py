@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.neural_settings import PosteriorSettings
+from dynet_vdgi.settings.neural_settings import PosteriorSettings
 from dynet_vdgi.variational.posterior import Lambda, dual, dual_gradient, effective_samples, gamma, log_z
 
 CASES = st.integers(0, 10_000)

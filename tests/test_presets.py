@@ -14,11 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import bundled, resources, rules_path
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.presets import (
+from dynet_vdgi.recipes.taught import TaughtSettings
+from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
+from dynet_vdgi.rivals.ensemble import EnsembleSettings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import bundled, resources, rules_path
+from dynet_vdgi.settings.presets import (
     DEFAULT_PRESET,
     from_toml,
     load_settings,
@@ -27,9 +30,6 @@ from dynet_vdgi.presets import (
     preset_names,
     read_toml,
 )
-from dynet_vdgi.recipes.taught import TaughtSettings
-from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
-from dynet_vdgi.rivals.ensemble import EnsembleSettings
 from dynet_vdgi.teachers.dmv import DmvSettings
 
 if sys.version_info >= (3, 11):
@@ -441,7 +441,7 @@ def test_what_toml_nests_too_deep_or_cannot_count_is_refused_at_once(
     text, path = f"# a\n'b' = 1\n{line}\n", tmp_path / "a.toml"
     path.write_text(text, encoding="utf-8")
     if "20 parts" in why:  # reading it would take hundreds of megabytes
-        monkeypatch.setattr("dynet_vdgi.presets.tomllib.loads", pytest.fail)
+        monkeypatch.setattr("dynet_vdgi.settings.presets.tomllib.loads", pytest.fail)
     for read in (lambda: read_toml(path, "preset"), lambda: from_toml(text, "settings.toml")):
         with pytest.raises(ConfigError, match=re.escape(why)) as caught:
             read()

@@ -26,8 +26,6 @@ from networks import (
 from shell import Vdgi, last_line
 from tiny import Run, same_arrays
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ConfigError, ModelError
@@ -35,10 +33,12 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.samples import Samples
-from dynet_vdgi.model_file import Provenance
-from dynet_vdgi.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
 from dynet_vdgi.parsing.arena import Arena
-from dynet_vdgi.presets import merge
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import Provenance
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.neural_settings import FinetuneSettings, PosteriorSettings, TrainSettings
+from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.teachers.dmv import Dmv
 from dynet_vdgi.variational.phases import Finetuning, Pretraining
 from dynet_vdgi.variational.posterior import Lambda, Potentials

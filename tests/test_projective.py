@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.baselines.rules_only import break_ties, rules_only
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def score(matrix, tree):

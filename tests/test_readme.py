@@ -15,12 +15,12 @@ from shell import Vdgi
 
 import dynet_vdgi as vdgi_package
 from dynet_vdgi import cli
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import idle_facts
 from dynet_vdgi.grammar.facts import parse_facts
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "resources" / "demo"

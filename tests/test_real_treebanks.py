@@ -9,13 +9,14 @@ import sys
 import numpy as np
 import pytest
 
-from dynet_vdgi import cli, model_file
+from dynet_vdgi import cli
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.settings.presets import load_settings
 
 LANGUAGES = ("de", "es", "eu", "fr", "it", "nl", "pl", "pt")
 

@@ -9,12 +9,12 @@ import pytest
 from few import trees
 from tiny import same_arrays
 
-from dynet_vdgi import model_file
 from dynet_vdgi.api import train
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.presets import load_settings
-from dynet_vdgi.registry import RECIPES, TEACHERS
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 
 TEXT = trees(60)
 

@@ -15,13 +15,13 @@ import pytest
 import tiny
 from shell import Vdgi, names_in
 
-from dynet_vdgi import model_file
 from dynet_vdgi.data import protocols
 from dynet_vdgi.evaluation import attachment, tables
 from dynet_vdgi.evaluation.files import score_files
-from dynet_vdgi.presets import merge
 from dynet_vdgi.reports import curves, page
 from dynet_vdgi.reports.runs import Run, run_folders
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.presets import merge
 
 HOSTILE = "<b>&\"'</b>"
 HOSTILE_NAME = "<img src=x onerror=document.title=1>\u202e\"'.conllu"

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from dynet_vdgi import cli
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.experiments import plan
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
 
 ROOT = Path(__file__).parents[1]
 PAGES = [page for page in sorted((ROOT / "docs" / "results").glob("*.md")) if page.stem != "index"]

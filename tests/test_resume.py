@@ -11,10 +11,10 @@ import tiny
 from shell import interrupt_saving
 from tiny import UPDATES, Changes, Run, same_arrays
 
-from dynet_vdgi import model_file
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.presets import merge
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.trainer import Trainer
 

@@ -8,7 +8,6 @@ import brute_force
 import numpy as np
 import pytest
 
-from dynet_vdgi.bundled import resources, rules_path
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -17,6 +16,7 @@ from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.rivals.beam_search import Tables, count_all, expect, search
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, no_counts, random_start, smoothed
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.teachers.dmv_model import Packed
 
 N_TAGS, NONE = 3, 3

@@ -13,11 +13,11 @@ import pytest
 import tiny
 from shell import ROOT, Vdgi, last_line, names_in
 
-from dynet_vdgi import model_file
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import FEW, run
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.presets import load_settings
 
 SMALL: dict[str, Any] = {"parser": {"log2_buckets": 8}, "teacher": {"iterations": 2, "valence_iterations": 1}}
 RULES = "ROOT VERB 0.5\nVERB NOUN 0.5\n"

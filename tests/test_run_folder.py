@@ -10,14 +10,15 @@ import pytest
 import tiny
 from shell import Vdgi
 
-from dynet_vdgi import model_file, presets
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
 from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_rules_only
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
-from dynet_vdgi.run_folder import model_path, rules_named
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.run_folder import model_path, rules_named
+from dynet_vdgi.settings import presets
+from dynet_vdgi.settings.bundled import rules_path
 
 MINE = "ROOT NOUN 0.5\nVERB DET 0.5\n"
 

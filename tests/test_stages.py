@@ -12,10 +12,10 @@ import tiny
 from shell import Vdgi, interrupt_saving
 from tiny import Changes, Run, same_arrays
 
-from dynet_vdgi import model_file
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.presets import merge
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.settings.presets import merge
 from dynet_vdgi.variational import trainer as trainer_module
 from dynet_vdgi.variational.phases import Finetuning, Pretraining
 from dynet_vdgi.variational.trainer import Stage, Trainer, stages

@@ -15,8 +15,6 @@ import pytest
 import tiny
 
 import dynet_vdgi as vdgi
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import conllu, conllu_blocks
 from dynet_vdgi.data.conllu import sentence_of
 from dynet_vdgi.data.conllu_blocks import Block
@@ -28,12 +26,14 @@ from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.neural_settings import ModelSettings
 from dynet_vdgi.parsing import stream as stream_module
 from dynet_vdgi.parsing.parser import Sampling, load
 from dynet_vdgi.parsing.stream import Stream, windows
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.settings.presets import load_settings
 
 TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 

@@ -9,7 +9,6 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import config, model_file
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import render
 from dynet_vdgi.data.protocols import AS_RELEASED, STANDARD
@@ -19,9 +18,11 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.parsing.parser import load
-from dynet_vdgi.presets import from_toml
 from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.reports.scored_runs import score_runs
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.presets import from_toml
 
 XPOS = ["--set", "data.tags=xpos"]
 MISSING = "column 5 (XPOS) is missing (tags are taken from there: fill it, or set data.tags=upos)"

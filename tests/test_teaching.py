@@ -9,9 +9,6 @@ import pytest
 import tiny
 from shell import Vdgi, last_line
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources, rules_path
-from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
@@ -20,11 +17,14 @@ from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.material import Material
 from dynet_vdgi.recipes.teaching import teach, teacher_of_kind
 from dynet_vdgi.rivals.convex_mst import ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import EnsembleSettings
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.material import Material
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 
 DEMO = Path(resources()) / "demo"

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import UPDATES, Run, same_arrays
 
-from dynet_vdgi import model_file
 from dynet_vdgi.baselines.branching import left_branching, right_branching
 from dynet_vdgi.errors import DataError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.model.adagrad import NetworkAdaGrad
-from dynet_vdgi.runlog import COLUMNS, RunLog, console_row, heading
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.runlog import COLUMNS, RunLog, console_row, heading
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.trainer import Trainer, minibatches
 

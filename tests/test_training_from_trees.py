@@ -13,19 +13,19 @@ from networks import gradients, network, relative_difference, sentence
 from shell import Vdgi, names_in
 from tiny import same_arrays
 
-from dynet_vdgi import model_file
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import forcing, new_graph
-from dynet_vdgi.model_file import Provenance
-from dynet_vdgi.neural_settings import TrainSettings
 from dynet_vdgi.parsing.arena import Arena
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.material import NeuralMaterial
+from dynet_vdgi.runs.model_file import Provenance
+from dynet_vdgi.settings.neural_settings import TrainSettings
 from dynet_vdgi.variational import trainer
 from dynet_vdgi.variational.phases import Supervised
 from dynet_vdgi.variational.trainer import Trainer

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dynet_vdgi.config import Settings, TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.material import Material
-from dynet_vdgi.model_file import ModelFile, Provenance
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, chosen_rules
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
+from dynet_vdgi.runs.material import Material
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.settings.config import Settings, TeacherSettings
 from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
 
 

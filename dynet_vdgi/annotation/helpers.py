@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.annotation.marked import Guess
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.ending import end_with_parent
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.system.ending import end_with_parent
 
 if TYPE_CHECKING:
     from dynet_vdgi.annotation.loop import Course, Learnt

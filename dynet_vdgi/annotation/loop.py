@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.annotation import mending
 from dynet_vdgi.annotation.marked import Guess
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.grammar import chart
@@ -28,10 +27,11 @@ from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
-from dynet_vdgi.presets import Presets, in_recipe, load_settings
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
 from dynet_vdgi.recipes.taught import TaughtSettings
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
 from dynet_vdgi.teachers.dmv import Dmv
 
 Floats = NDArray[np.float64]

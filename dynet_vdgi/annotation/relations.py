@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from dynet_vdgi.annotation.marked import NO_LABEL, MarkedArc, MarkedSentence
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 ROOT = "ROOT"
 

@@ -19,7 +19,7 @@ from dynet_vdgi.annotation.marked import MarkedSentence
 from dynet_vdgi.annotation.relations import tags_of
 from dynet_vdgi.annotation.session import StaleError
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.extras import how_to_install
+from dynet_vdgi.system.extras import how_to_install
 
 try:
     import uvicorn

@@ -143,7 +143,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
         raise UsageError("--no-browser has no effect with --export")
     from dynet_vdgi.annotation.marked import write_marked
     from dynet_vdgi.annotation.session import exported
-    from dynet_vdgi.names import count
+    from dynet_vdgi.system.names import count
 
     files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path])

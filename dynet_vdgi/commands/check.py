@@ -18,8 +18,8 @@ from dynet_vdgi.data import files
 from dynet_vdgi.data.conllu import TAG_COLUMNS
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-from dynet_vdgi.names import count as counted
-from dynet_vdgi.names import told
+from dynet_vdgi.system.names import count as counted
+from dynet_vdgi.system.names import told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi check`."""
-    from dynet_vdgi import model_file
-    from dynet_vdgi.presets import load_settings
-    from dynet_vdgi.run_folder import DEFAULT_RULES, model_path, rules_named
-    from dynet_vdgi.treebank_check import check
+    from dynet_vdgi.evaluation.treebank_check import check
+    from dynet_vdgi.runs import model_file
+    from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named
+    from dynet_vdgi.settings.presets import load_settings
 
     if arguments.rules and arguments.model:
         raise UsageError("--rules and --model both name rules: give one of them")

@@ -18,7 +18,7 @@ import logging
 
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.labels.label_table import named_table
     from dynet_vdgi.parsing.next_sentences import to_correct
     from dynet_vdgi.parsing.parser import load
-    from dynet_vdgi.run_folder import model_path
+    from dynet_vdgi.runs.run_folder import model_path
 
     model = model_path(arguments.model)
     file_checks.check_output(arguments.output, [*names, *covered, model])

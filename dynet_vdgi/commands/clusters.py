@@ -17,9 +17,9 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from dynet_vdgi import progress
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.system import progress
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from dynet_vdgi.commands import HelpFormatter
 from dynet_vdgi.data import file_checks, files, head_rules, penn
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynet_vdgi import config
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import plain
-from dynet_vdgi.presets import load_settings
-from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.system.names import plain
+from dynet_vdgi.system.text_tables import aligned
 
 if TYPE_CHECKING:
     from dynet_vdgi.reports.scored_runs import PublishedRow
@@ -139,9 +139,9 @@ def parse(folder: Path, tests: Sequence[str]) -> None:
 
 def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
     """Accuracy of the runs beside parsers that learn nothing, and published figures of the data set."""
-    from dynet_vdgi import model_file
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.reports.scored_runs import score_runs
+    from dynet_vdgi.runs import model_file
 
     models = {name: model_file.load(folder / config.MODEL_NAME) for name, folder in folders.items()}
     scores = score_runs(models, test, dataset=dataset)

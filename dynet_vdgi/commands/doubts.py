@@ -18,8 +18,8 @@ from itertools import chain
 
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import plain
-from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.system.names import plain
+from dynet_vdgi.system.text_tables import aligned
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.data import conllu, file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import count as counted
+from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence

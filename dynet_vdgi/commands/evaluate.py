@@ -26,7 +26,7 @@ from typing import Optional
 
 from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import plain
+from dynet_vdgi.system.names import plain
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
 _PROTOCOLS = f"{', '.join(_FIRST)} or {_LAST}"
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
     gold = _one_file(arguments.gold)
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.files import score_files
-    from dynet_vdgi.run_folder import DEFAULT_RULES, rules_named
+    from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
 
     used = rules_named(arguments.rules or DEFAULT_RULES)
     evaluations = score_files(

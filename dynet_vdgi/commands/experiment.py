@@ -27,7 +27,7 @@ from pathlib import Path
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.names import plain
+from dynet_vdgi.system.names import plain
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -20,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi info`."""
-    from dynet_vdgi import model_file
-    from dynet_vdgi.names import told
     from dynet_vdgi.parsing.description import everything, facts
-    from dynet_vdgi.run_folder import model_path
-    from dynet_vdgi.text_tables import aligned
+    from dynet_vdgi.runs import model_file
+    from dynet_vdgi.runs.run_folder import model_path
+    from dynet_vdgi.system.names import told
+    from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
     model = model_file.load(path)

@@ -49,7 +49,7 @@ from pathlib import Path
 
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -171,7 +171,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
     """Raises: UsageError, something that is read would be overwritten."""
-    from dynet_vdgi.run_folder import model_path
+    from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0
     for output in outputs:

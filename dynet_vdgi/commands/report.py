@@ -20,8 +20,8 @@ from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 
 if TYPE_CHECKING:
-    from dynet_vdgi.model_file import ModelFile
     from dynet_vdgi.reports.scored_runs import ScoredRuns
+    from dynet_vdgi.runs.model_file import ModelFile
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _scored(models: dict[str, ModelFile], names: Sequence[str], arguments: argparse.Namespace) -> ScoredRuns:
     from dynet_vdgi.reports.scored_runs import score_runs
-    from dynet_vdgi.run_folder import rules_named
+    from dynet_vdgi.runs.run_folder import rules_named
 
     if len(names) > 1:
         raise UsageError(f"--gold must be one file; {arguments.gold!r} stands for {len(names)}")

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import argparse
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, file_checks, files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

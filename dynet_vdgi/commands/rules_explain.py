@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count, did_you_mean, plain
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.system.names import count, did_you_mean, plain
 
 if TYPE_CHECKING:
     from dynet_vdgi.data.sentence import Sentence

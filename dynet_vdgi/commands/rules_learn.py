@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules learn`."""
-    from dynet_vdgi.bundled import rules_path
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.recipes.learnt_rules import learnt_page
+    from dynet_vdgi.settings.bundled import rules_path
 
     path = rules_path(arguments.rules)
     trees, text = files.expand(arguments.trees), files.expand(arguments.text)

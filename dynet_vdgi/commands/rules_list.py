@@ -15,11 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules list`."""
-    from dynet_vdgi.bundled import bundled
     from dynet_vdgi.grammar.findings import purpose
     from dynet_vdgi.grammar.rules import load_rules
-    from dynet_vdgi.names import count, plain
-    from dynet_vdgi.text_tables import aligned
+    from dynet_vdgi.settings.bundled import bundled
+    from dynet_vdgi.system.names import count, plain
+    from dynet_vdgi.system.text_tables import aligned
 
     rows = []
     for name, path in sorted(bundled("rules").items()):

@@ -16,7 +16,7 @@ import argparse
 
 from dynet_vdgi.commands.rules_explain import add_text_options, prior_of
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import plain
+from dynet_vdgi.system.names import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi rules show`."""
     from dynet_vdgi.commands.rules_explain import rules_of, sentences_of
     from dynet_vdgi.labels.label_table import bundled_tables
-    from dynet_vdgi.limits import read_table
+    from dynet_vdgi.system.limits import read_table
 
     if labels := bundled_tables().get(arguments.rules):
         if arguments.text or arguments.without or arguments.language_facts or arguments.tags != "upos":

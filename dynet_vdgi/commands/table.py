@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import plain
+from dynet_vdgi.system.names import plain
 
 DRAWS = 10_000
 

@@ -26,9 +26,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import presets
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.settings import presets
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi train`."""
     from dynet_vdgi.recipes.given import Given, Inputs
     from dynet_vdgi.recipes.run import run as train
-    from dynet_vdgi.run_folder import model_path
+    from dynet_vdgi.runs.run_folder import model_path
 
     files.check_named(arguments.out)
     if arguments.jobs < 1:

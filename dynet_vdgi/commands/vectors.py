@@ -16,10 +16,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from dynet_vdgi import progress
 from dynet_vdgi.data import file_checks, files, text
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.jit import compiled
+from dynet_vdgi.compiled.jit import compiled
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from dynet_vdgi.data.columns import Texts, Types, columns_of, is_worth_it
 from dynet_vdgi.data.conllu import Heads
 from dynet_vdgi.data.conllu_blocks import Passage
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.limits import limit
+from dynet_vdgi.system.limits import limit
 
 
 class LeanReader:

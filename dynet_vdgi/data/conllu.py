@@ -22,7 +22,7 @@ from dynet_vdgi.data.punctuation import cycle
 from dynet_vdgi.data.sentence import FREE, Sentence, Source
 from dynet_vdgi.data.tags import is_punctuation
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 Heads = Literal["optional", "partial", "required", "ignored"]
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dynet_vdgi.data.conllu_faults import Repair
 from dynet_vdgi.data.files import AnyPath, TextSource, open_source, shown
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 OnFault = Callable[[DataError], None]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")

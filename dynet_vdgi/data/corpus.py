@@ -11,7 +11,7 @@ from dynet_vdgi.data import conllu
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""

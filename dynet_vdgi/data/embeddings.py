@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data import files, vector_rows
 from dynet_vdgi.data.vector_rows import BUFFER, Floats
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count as counted
+from dynet_vdgi.system.names import count as counted
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors

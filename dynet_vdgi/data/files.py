@@ -23,9 +23,9 @@ from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 from dynet_vdgi.data.leftovers import TEMPORARY, remove_leftovers
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.limits import limit, to_raise
-from dynet_vdgi.locks import take
-from dynet_vdgi.names import near
+from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.system.locks import take
+from dynet_vdgi.system.names import near
 
 AnyPath = str | os.PathLike[str]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.limits import read_table
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system.limits import read_table
 
 DEFAULT = "yamada-matsumoto"
 _SIDES = ("left", "right")

@@ -7,7 +7,7 @@ import platform
 import re
 from contextlib import suppress
 
-from dynet_vdgi.locks import take
+from dynet_vdgi.system.locks import take
 
 TEMPORARY = f".vdgi-{os.getpid()}-{platform.node()}-"
 """How the names of this process's temporary files begin; a fork has the name of its parent."""

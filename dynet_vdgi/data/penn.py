@@ -23,7 +23,7 @@ from typing import NamedTuple
 from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.data.head_rules import HeadRules
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import compress
 
+from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.tree_kernels import FIRST_QUOTE, MarkRoom, restore_tree, room_size
-from dynet_vdgi.jit import as_python
 
 _BRACKETS = ("()", "[]", "{}", "<>", "（）", "［］", "｛｝", "〈〉", "《》", "「」", "『』", "【】", "〔〕")
 _QUOTES = ('"＂', "“”„‟", "«»", "'`‘’‚‛", "‹›")  # which of them opens differs by language

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynet_vdgi.jit import compiled
+from dynet_vdgi.compiled.jit import compiled
 
 if TYPE_CHECKING:  # with little work to do, nothing needs NumPy
     from dynet_vdgi.data.column_kernels import Flags, Ints

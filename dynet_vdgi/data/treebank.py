@@ -10,8 +10,8 @@ from dynet_vdgi.data.protocols import STANDARD, Protocol, protocol_named
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, DataError
-from dynet_vdgi.limits import limit, to_raise
-from dynet_vdgi.names import count
+from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.system.names import count
 
 
 @dataclass(frozen=True)

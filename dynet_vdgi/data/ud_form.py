@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 _SENT_ID = re.compile(r"^# sent_id = *(.*?) *$", re.MULTILINE)
 _FEATS = re.compile(r"^[^#\t\n]*\t(?:[^\t\n]*\t){4}([^\t\n]*=[^\t\n]*)", re.MULTILINE)

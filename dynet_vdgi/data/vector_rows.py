@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.limits import limit, to_raise
-from dynet_vdgi.names import count as counted
+from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.system.names import count as counted
 
 Floats = NDArray[np.float32]
 Row = tuple[int, bytes, bytes]  # its number (of the line in text), word, numbers

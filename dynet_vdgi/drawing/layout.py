@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.drawing import arcs as _arcs
 from dynet_vdgi.drawing.arcs import CONFIDENCE, DOUBTFUL, MEANING, MISSED, RIGHT, UNSURE, WRONG, Arc
-from dynet_vdgi.text_tables import column_count
+from dynet_vdgi.system.text_tables import column_count
 
 FORM_SIZE, TAG_SIZE, NOTE_SIZE, RELATION_SIZE = 15, 11, 12, 10
 TIP_LENGTH = 7  # of an arrowhead; the line ends at its back

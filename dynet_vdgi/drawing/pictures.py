@@ -22,7 +22,7 @@ from xml.sax.saxutils import escape
 from dynet_vdgi.drawing.arcs import DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG
 from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_out
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.extras import how_to_install
+from dynet_vdgi.system.extras import how_to_install
 
 __all__ = ["WIDTH", "DrawnTree", "png_document", "svg", "svg_document"]
 

@@ -16,7 +16,7 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import are_labels, score_sentence
 from dynet_vdgi.evaluation.pairing import Predicted, matched, under
 from dynet_vdgi.labels.label_table import relation_of
-from dynet_vdgi.names import plain
+from dynet_vdgi.system.names import plain
 
 TEXT_WIDTH = 80
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dynet_vdgi.drawing import arcs as _arcs
 from dynet_vdgi.drawing.arcs import CONFIDENCE, DOUBTFUL, MISSED, PLAIN, RIGHT, SURE, UNSURE, WRONG, Arc
 from dynet_vdgi.drawing.layout import DrawnTree
-from dynet_vdgi.text_tables import column_count, columns, padded
+from dynet_vdgi.system.text_tables import column_count, columns, padded
 
 MIN_WIDTH = 40
 

@@ -12,7 +12,7 @@ from dynet_vdgi.data.protocols import Protocol
 from dynet_vdgi.data.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 Heads = tuple[int, ...]
 Parsed = Sentence | Sequence[int]

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.settings.bundled import resources
 
 HEADER = ("table", "model", "dataset", "length", "metric", "mean", "best", "std", "source")
 METRICS = ("DDA", "UDA", "tokens_per_second")

@@ -17,8 +17,8 @@ from dynet_vdgi.evaluation.attachment import (
     percent,
 )
 from dynet_vdgi.evaluation.significance import Difference, Interval
-from dynet_vdgi.text_tables import aligned
-from dynet_vdgi.text_tables import markdown as markdown_table
+from dynet_vdgi.system.text_tables import aligned
+from dynet_vdgi.system.text_tables import markdown as markdown_table
 
 _Counts = TypeVar("_Counts", Tally, SentenceTally)
 _LEVEL = f"{100 * significance.LEVEL:.0f} %"

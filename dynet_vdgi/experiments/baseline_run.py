@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dynet_vdgi.baselines.trees import baseline_trees
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import GoldTrees, score_sentence
 from dynet_vdgi.experiments.tasks import Task, write_json
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 
 def perform(task: Task) -> None:

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynet_vdgi.bundled import bundled
-from dynet_vdgi.config import Settings, leaves
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.plan import Plan, System, Treebank, learnt_from
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.config import Settings, leaves
+from dynet_vdgi.settings.presets import load_settings
 
 _FILES = ("rules", "words.vectors", "words.clusters")
 """Settings that name a file."""

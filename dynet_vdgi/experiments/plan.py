@@ -49,12 +49,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import protocols
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.evaluation import published
-from dynet_vdgi.names import did_you_mean
-from dynet_vdgi.presets import DEFAULT_PRESET, read_toml
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.presets import DEFAULT_PRESET, read_toml
+from dynet_vdgi.system.names import did_you_mean
 
 LANGUAGES = ("all", "others")
 """Whose text a system of several languages learns from."""

@@ -21,7 +21,7 @@ from typing import Any
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.experiments import tasks
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.locks import locked
+from dynet_vdgi.system.locks import locked
 
 ASIDE, LOCKS = ".replaced", ".locks"
 """Folders of an experiment: what was done with other settings, data or code; one lock a task."""

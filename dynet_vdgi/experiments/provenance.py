@@ -8,8 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from dynet_vdgi import bundled
 from dynet_vdgi._version import __version__
+from dynet_vdgi.settings import bundled
 
 
 def conditions() -> str:

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.dask_cluster import connected, lost_or_failed
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.experiments import expansion, processes, tasks
 from dynet_vdgi.experiments.plan import Plan
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tables import grid
 from dynet_vdgi.experiments.tasks import Task
-from dynet_vdgi.locks import TakenError, locked
-from dynet_vdgi.progress import Bar, is_shown
+from dynet_vdgi.system.dask_cluster import connected, lost_or_failed
+from dynet_vdgi.system.locks import TakenError, locked
+from dynet_vdgi.system.progress import Bar, is_shown
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -16,12 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import Settings, TeacherSettings
 from dynet_vdgi.data import files
 from dynet_vdgi.experiments import code_version
-from dynet_vdgi.presets import DEFAULT_PRESET, load_settings
-from dynet_vdgi.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import Settings, TeacherSettings
+from dynet_vdgi.settings.presets import DEFAULT_PRESET, load_settings
+from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
 

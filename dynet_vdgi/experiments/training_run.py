@@ -10,9 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config, model_file
-from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data import conllu, files
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import evaluate, length_label
@@ -21,10 +18,14 @@ from dynet_vdgi.grammar.estimated_rules import estimated_rules
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing.files import parse_files
-from dynet_vdgi.presets import merge
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import Settings
+from dynet_vdgi.settings.presets import merge
 
 RULES_NAME = "rules.txt"
 

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 from dynet_vdgi.data.sentence import FREE
-from dynet_vdgi.jit import compiled
-from dynet_vdgi.machine_code import Kernel, work_of_trees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar import expectations
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

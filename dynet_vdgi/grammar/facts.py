@@ -25,8 +25,8 @@ from dynet_vdgi.grammar.orders import CASES, ORDERS, YES_OR_NO, Fact, of_measure
 from dynet_vdgi.grammar.rule_files import content_of
 from dynet_vdgi.grammar.rules import RuleSet, Table
 from dynet_vdgi.grammar.statistics import Text
-from dynet_vdgi.limits import read_table
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.limits import read_table
+from dynet_vdgi.system.names import did_you_mean
 
 __all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts"]
 

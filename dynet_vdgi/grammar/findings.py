@@ -9,7 +9,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.explanation import PartByPart, alternatives
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.system.text_tables import aligned
 
 MOST = 8
 """How many of a part's findings are shown from each end of their order."""

@@ -13,7 +13,7 @@ from dynet_vdgi.grammar.patterns import tokens_of
 from dynet_vdgi.grammar.settings import Setting, UnknownOption, parse_setting
 from dynet_vdgi.grammar.statistics import MEASURES, measure_syntax
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 KINDS = "abcd"
 

@@ -72,9 +72,9 @@ from dynet_vdgi.grammar.rule_files import (
     without_parts,
 )
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Part, Rule, Table
-from dynet_vdgi.limits import DEFAULTS, limit, read_table, to_raise
-from dynet_vdgi.names import count as count_of
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
+from dynet_vdgi.system.names import count as count_of
+from dynet_vdgi.system.names import did_you_mean
 
 __all__ = [
     "ROOT",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from dynet_vdgi.grammar.patterns import Group, Pattern, tokens_of
-from dynet_vdgi.names import count, did_you_mean
+from dynet_vdgi.system.names import count, did_you_mean
 
 Value = Union[float, Group, "tuple[str, ...]"]
 

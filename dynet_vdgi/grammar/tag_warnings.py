@@ -8,8 +8,8 @@ from dynet_vdgi.data.penn import UPOS as PENN_TAGS
 from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.grammar.rule_files import content_of, tags_named
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.limits import limit
-from dynet_vdgi.names import count, did_you_mean, listed
+from dynet_vdgi.system.limits import limit
+from dynet_vdgi.system.names import count, did_you_mean, listed
 
 RARE = 0.01
 """A tag of fewer words than this share, like a tag of UD, is taken for a typo of it."""

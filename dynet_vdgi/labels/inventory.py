@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.labels.label_table import LABELS, OTHERWISE, fault_in, relation_of
-from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

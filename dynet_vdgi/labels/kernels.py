@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.atoms import EXTRA_ROWS, GAPS, C, L, M, S, T, W
 from dynet_vdgi.data.templates import Templates, table_of
 from dynet_vdgi.grammar.statistics import VerbOrder
-from dynet_vdgi.jit import compiled
 from dynet_vdgi.labels.inventory import Family
 from dynet_vdgi.labels.label_table import KINDS, LABELS, OTHERWISE, PLAIN_CONDITIONS, TAGS, RuleArrays
 

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data.atoms import values_of
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.limits import read_table
-from dynet_vdgi.names import count, did_you_mean
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.system.limits import read_table
+from dynet_vdgi.system.names import count, did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 

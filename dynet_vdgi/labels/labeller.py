@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import sparse_weights
+from dynet_vdgi.compiled import sparse_weights
+from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.data.atoms import COLUMNS, GAPS, PackedRows, of_type, packed_rows
 from dynet_vdgi.data.numbering import Known, Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
@@ -29,7 +30,6 @@ from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
 from dynet_vdgi.labels.label_table import ROOT, LabelTable
 from dynet_vdgi.labels.whole_trees import bare_trees
-from dynet_vdgi.machine_code import ALWAYS, ENOUGH, Kernel
 
 Bits = NDArray[np.uint64]
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.model.layers import Array, Expression, Parameters
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 
 KINDS = VALUE, SQUARE, AVERAGE = "value", "square", "average"
 """What is kept of a weight: itself, the sum of its squared gradients, its moving average."""

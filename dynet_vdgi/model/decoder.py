@@ -24,7 +24,7 @@ from dynet_vdgi.model.layers import (
     TokenEmbedding,
     action_logits,
 )
-from dynet_vdgi.neural_settings import ModelSettings
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 
 class WordSoftmax:

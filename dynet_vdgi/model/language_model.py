@@ -13,7 +13,7 @@ import dynet as dy
 import numpy as np
 
 from dynet_vdgi.model.layers import Expression, Lstm, Parameters
-from dynet_vdgi.neural_settings import ModelSettings
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 N_LAYERS = 2
 

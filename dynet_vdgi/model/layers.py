@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.embeddings import Embeddings
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.neural_settings import ModelSettings
+from dynet_vdgi.settings.neural_settings import ModelSettings
 
 Array = NDArray[np.float32]
 Expression = Any  # dy.Expression; DyNet has no type stubs

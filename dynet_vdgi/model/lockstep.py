@@ -45,7 +45,7 @@ from dynet_vdgi.model.layers import (
 from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.rows import Batch, Booleans, Ints, Push, Rows
 from dynet_vdgi.model.samples import Floats, Phase, Samples
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 # ------------------------------------------------------------------------ expressions: layers and both passes

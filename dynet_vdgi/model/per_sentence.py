@@ -18,7 +18,7 @@ from dynet_vdgi.model.encoder import Encoder
 from dynet_vdgi.model.layers import Expression, StackItem, finite, seed_dropout
 from dynet_vdgi.model.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
 from dynet_vdgi.model.samples import Floats, Phase, Samples
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 @dataclass

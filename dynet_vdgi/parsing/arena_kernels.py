@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.jit import compiled_floats
+from dynet_vdgi.compiled.jit import compiled_floats
 from dynet_vdgi.parsing.choices import Array, Flags, Ints
 
 LIMIT = np.float32(7.90531110763549805)  # where tanh is 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.names import count
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.system.names import count
 
 
 def everything(model: ModelFile) -> dict[str, Any]:

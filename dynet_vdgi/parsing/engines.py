@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
-from dynet_vdgi.registry import RECIPES
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.settings.neural_settings import NeuralSettings
+from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.perceptron import PerceptronModel
 

@@ -6,10 +6,10 @@ import logging
 import time
 from collections.abc import Sequence
 
-from dynet_vdgi import progress
 from dynet_vdgi.data import conllu_blocks, files
-from dynet_vdgi.names import count
 from dynet_vdgi.parsing.stream import Stream
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

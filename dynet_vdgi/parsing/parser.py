@@ -25,17 +25,17 @@ from dynet_vdgi.data.punctuation import (
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.model_file import load as load_model_file
-from dynet_vdgi.model_file import save as save_model_file
-from dynet_vdgi.names import count
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.description import everything, in_short
 from dynet_vdgi.parsing.engines import Engine, Engines
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.relations import ModelLabeller
-from dynet_vdgi.run_folder import model_path
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.model_file import load as load_model_file
+from dynet_vdgi.runs.model_file import save as save_model_file
+from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
@@ -489,7 +489,7 @@ def load(path: str | Path) -> Parser:
     """The parser in a model file.
 
     Raises:
-        ModelError: see `dynet_vdgi.model_file.load`.
+        ModelError: see `dynet_vdgi.runs.model_file.load`.
     """
     path = model_path(path)
     model = load_model_file(path)

@@ -8,7 +8,6 @@ from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from dynet_vdgi.bundled import rules_path
 from dynet_vdgi.data.numbering import Known
 from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
@@ -18,7 +17,8 @@ from dynet_vdgi.grammar.table import Measure
 from dynet_vdgi.grammar.word_order import Statistics
 from dynet_vdgi.labels.label_table import LabelTable
 from dynet_vdgi.labels.labeller import PREFIX, Ints, Labeller, Word
-from dynet_vdgi.model_file import ModelFile
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.settings.bundled import rules_path
 
 FEWEST, LOOKED_AT = 20, 500
 """Sentences at the beginning of a text that can show where its verbs stand: at least, at most."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.machine_code import Kernel
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.machine_code import Kernel
 from dynet_vdgi.parsing import arena_kernels, arena_numpy
 from dynet_vdgi.parsing.arena_kernels import (
     ACTIVE,

@@ -191,7 +191,7 @@ class Stream:
         self._parcel = 0  # every window on its own
         self._under_way: Callable[[], int] = lambda: 2 * jobs
         if scheduler is not None:
-            from dynet_vdgi.dask_cluster import connected
+            from dynet_vdgi.system.dask_cluster import connected
 
             client = self._resources.enter_context(connected(scheduler))
             # Not scattered: what a function gave is made again where the workers that had it have died.
@@ -295,7 +295,7 @@ class Stream:
         except Exception as error:
             if not self._is_cluster:
                 raise
-            from dynet_vdgi.dask_cluster import lost_or_failed
+            from dynet_vdgi.system.dask_cluster import lost_or_failed
 
             raise lost_or_failed(error) from error
 

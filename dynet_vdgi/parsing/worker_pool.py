@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
-from dynet_vdgi.ending import end_with_parent
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.system.ending import end_with_parent
 
 logger = logging.getLogger("dynet_vdgi")
 

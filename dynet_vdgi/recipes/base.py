@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dynet_vdgi.bundled import rules_path
-from dynet_vdgi.config import Settings
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.material import Material
-from dynet_vdgi.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs.material import Material
+from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import Settings
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.engines import Engine

@@ -14,17 +14,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi.config import MODEL_NAME, ONLY_TREES, Section, Settings
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.material import TreesMaterial
-from dynet_vdgi.model_file import ModelFile, OtherTreebank, Provenance
-from dynet_vdgi.model_file import save as save_model
-from dynet_vdgi.names import count
 from dynet_vdgi.parsing.engines import Engine, WordEngine
 from dynet_vdgi.recipes.base import (
     NO_DISTRIBUTION,
@@ -40,7 +35,12 @@ from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.recipes.teaching import TaughtText, teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
+from dynet_vdgi.runs.material import TreesMaterial
+from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank, Provenance
+from dynet_vdgi.runs.model_file import save as save_model
+from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Section, Settings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import DmvSettings
 from dynet_vdgi.teachers.transfer import shares, start_weights, trigrams

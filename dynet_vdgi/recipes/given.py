@@ -13,8 +13,8 @@ from dynet_vdgi.data.column_sentences import LeanReader
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.model_file import DataFile
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.runs.model_file import DataFile
+from dynet_vdgi.system.names import did_you_mean
 
 logger = logging.getLogger("dynet_vdgi")
 

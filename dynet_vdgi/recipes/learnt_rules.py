@@ -14,7 +14,7 @@ from dynet_vdgi.data.treebank import prepare
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.system.text_tables import aligned
 
 HEAD = """\
 # What {trees} changed about the rule table, by kinds of arcs; those that changed most come first.

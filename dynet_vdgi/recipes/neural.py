@@ -17,17 +17,17 @@ from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.grammar.estimated_rules import estimated_in
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.material import NeuralMaterial
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.model_file import load as load_model
-from dynet_vdgi.names import count
-from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.engines import Engine, NeuralEngine
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored, chosen_rules
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.teaching import teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
+from dynet_vdgi.runs.material import NeuralMaterial
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.model_file import load as load_model
+from dynet_vdgi.settings.neural_settings import NeuralSettings
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

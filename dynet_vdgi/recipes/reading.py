@@ -6,15 +6,15 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from dynet_vdgi import progress
-from dynet_vdgi.config import DataSettings
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import protocol_named
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.names import count
 from dynet_vdgi.recipes import tree_checks
 from dynet_vdgi.recipes.given import Given, Inputs
+from dynet_vdgi.settings.config import DataSettings
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

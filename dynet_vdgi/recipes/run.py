@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import side_by_side
-from dynet_vdgi.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
-from dynet_vdgi.locks import TakenError, locked_folder
-from dynet_vdgi.model_file import DataFile, ModelFile, Provenance, differences
-from dynet_vdgi.model_file import load as load_model
-from dynet_vdgi.names import count
 from dynet_vdgi.parsing.worker_pool import WorkerPool
-from dynet_vdgi.presets import in_recipe, refuse
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.registry import RECIPES
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
+from dynet_vdgi.runs.model_file import load as load_model
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
+from dynet_vdgi.settings.presets import in_recipe, refuse
+from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.system import side_by_side
+from dynet_vdgi.system.locks import TakenError, locked_folder
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

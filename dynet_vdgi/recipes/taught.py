@@ -6,17 +6,11 @@ import logging
 import time
 from dataclasses import replace
 
-from dynet_vdgi.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.facts import load_facts
-from dynet_vdgi.material import Material
-from dynet_vdgi.model_archive import Arrays
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.model_file import save as save_model
-from dynet_vdgi.names import count
 from dynet_vdgi.parsing.engines import Engine, SymbolEngine
 from dynet_vdgi.recipes.base import (
     CALIBRATION_SENTENCES,
@@ -32,8 +26,14 @@ from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.teaching import TaughtText, teach
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
+from dynet_vdgi.runs.material import Material
+from dynet_vdgi.runs.model_archive import Arrays
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.model_file import save as save_model
+from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
+from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.teachers.dmv import DmvSettings
 

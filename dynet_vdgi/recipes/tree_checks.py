@@ -10,7 +10,7 @@ from dynet_vdgi.data.protocols import UD_PUNCTUATION
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, VdgiError
 from dynet_vdgi.labels.inventory import check, own_relations
-from dynet_vdgi.names import count
+from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
 

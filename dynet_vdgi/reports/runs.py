@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi import config, model_file
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.run_folder import model_path
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import config
 
 
 @dataclass(frozen=True)

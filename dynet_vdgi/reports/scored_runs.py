@@ -19,11 +19,11 @@ from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import unknown_to_model
 from dynet_vdgi.labels.label_table import load as load_labels
-from dynet_vdgi.model_file import ModelFile
-from dynet_vdgi.names import near
 from dynet_vdgi.parsing.parser import Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
-from dynet_vdgi.run_folder import NamedRules
+from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.run_folder import NamedRules
+from dynet_vdgi.system.names import near
 
 _BREAKDOWNS = ("length", "distance", "rule", "pair")
 _LOGGER = logging.getLogger("dynet_vdgi")

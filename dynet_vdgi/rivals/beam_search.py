@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.jit import compiled
+from dynet_vdgi.compiled.jit import compiled
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 

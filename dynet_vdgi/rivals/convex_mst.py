@@ -30,10 +30,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import TeacherSettings
-from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, TeacherKind
 
 LONGEST = 6

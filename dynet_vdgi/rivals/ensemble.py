@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
+from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
 from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
 

@@ -23,12 +23,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi.config import TeacherSettings
-from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals import left_corner
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed
 

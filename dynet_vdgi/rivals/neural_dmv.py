@@ -35,11 +35,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi import progress
-from dynet_vdgi.config import TeacherSettings
-from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked, checked_seed
+from dynet_vdgi.system import progress
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed

@@ -21,11 +21,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from msgspec import Meta
 
-from dynet_vdgi import progress
-from dynet_vdgi.config import TeacherSettings
-from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.beam_search import Ints, Tables, count_all, expect, search
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked, checked_seed
+from dynet_vdgi.system import progress
 from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv_model import Packed, normalised
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.templates import random_words
-from dynet_vdgi.jit import compiled
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]

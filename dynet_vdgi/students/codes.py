@@ -20,7 +20,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import side_by_side
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
@@ -29,6 +28,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS
 from dynet_vdgi.students.perceptron import code_of
+from dynet_vdgi.system import side_by_side
 
 Ints = NDArray[np.int64]
 _Seen = tuple[tuple[str, ...], ...]

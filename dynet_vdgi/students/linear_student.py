@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.config_checks import checked, checked_seed
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.students.codes import LEVELS, Codes
 from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
 

@@ -16,14 +16,15 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from dynet_vdgi import memory, side_by_side, sparse_weights
-from dynet_vdgi.config import Section
+from dynet_vdgi.compiled import sparse_weights
+from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
+from dynet_vdgi.compiled.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.data.vocabulary import UNKNOWN
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.machine_code import ALWAYS, Kernel
-from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
+from dynet_vdgi.settings.config import Section
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
+from dynet_vdgi.system import memory, side_by_side
 
 FORMAT = 1
 """Of the arrays; goes up when features or hashing change."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
 from dynet_vdgi.data.templates import Templates
-from dynet_vdgi.jit import compiled
 from dynet_vdgi.students.arc_hybrid import (
     HEADS,
     LEFTMOST,

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import sparse_weights
+from dynet_vdgi.compiled import sparse_weights
+from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
+from dynet_vdgi.compiled.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.data.atoms import Atoms, PackedRows
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, VdgiError
-from dynet_vdgi.machine_code import ALWAYS, ENOUGH, Kernel
-from dynet_vdgi.sparse_weights import MOST_LOG2_BUCKETS
 from dynet_vdgi.students import word_kernels
 from dynet_vdgi.students.arc_hybrid import N_ACTIONS
 from dynet_vdgi.students.word_features import features

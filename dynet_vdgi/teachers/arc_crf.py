@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import sparse_weights
+from dynet_vdgi.compiled import sparse_weights
 from dynet_vdgi.data.atoms import Atoms
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.data.templates import Templates

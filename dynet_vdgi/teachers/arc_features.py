@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
 from dynet_vdgi.data.templates import Templates, table_of, without
-from dynet_vdgi.jit import compiled
-from dynet_vdgi.machine_code import ENOUGH, Kernel
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]

@@ -10,8 +10,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import progress, side_by_side
-from dynet_vdgi.config import TeacherSettings
 from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
@@ -19,6 +17,8 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.system import progress, side_by_side
 
 LONGEST_VOTER = 40
 """Words of sentences that teachers are asked about how probable arcs are, for confidence."""

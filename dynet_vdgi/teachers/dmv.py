@@ -31,12 +31,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi import progress, side_by_side
-from dynet_vdgi.config import TeacherSettings
-from dynet_vdgi.config_checks import checked
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
+from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config_checks import checked
+from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.teachers.common import (
     Heads,
     SymbolTeacher,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynet_vdgi import side_by_side
+from dynet_vdgi.system import side_by_side
 from dynet_vdgi.teachers.common import Heads, best_trees
 from dynet_vdgi.teachers.inside_outside import (
     SUM_TREES,

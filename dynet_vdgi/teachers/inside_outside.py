@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.jit import compiled
-from dynet_vdgi.machine_code import Kernel, work_of_trees
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100

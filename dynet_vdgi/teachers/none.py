@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from dynet_vdgi.config import NoTeacher
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.settings.config import NoTeacher
 from dynet_vdgi.teachers.common import TeacherKind
 
 

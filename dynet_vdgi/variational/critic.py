@@ -15,7 +15,7 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.language_model import LanguageModel
 from dynet_vdgi.model.layers import finite, seed_dropout
 from dynet_vdgi.model.network import new_graph
-from dynet_vdgi.neural_settings import LanguageModelSettings, TrainSettings
+from dynet_vdgi.settings.neural_settings import LanguageModelSettings, TrainSettings
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
 

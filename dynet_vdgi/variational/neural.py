@@ -11,11 +11,11 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.material import NeuralMaterial
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.neural_settings import NeuralSettings
 from dynet_vdgi.parsing.arena import Arena
-from dynet_vdgi.presets import load_settings
+from dynet_vdgi.runs.material import NeuralMaterial
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.settings.neural_settings import NeuralSettings
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.variational.trainer import Trainer
 
 _SECTIONS = set(NeuralSettings.__struct_fields__) - {"seed", "rules", "data", "teacher", "parser"}

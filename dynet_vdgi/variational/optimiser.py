@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.model.adagrad import AVERAGE, KINDS, SQUARE, TINY, VALUE, NetworkAdaGrad, part
 from dynet_vdgi.model.layers import Array, Parameters
-from dynet_vdgi.neural_settings import TrainSettings
+from dynet_vdgi.settings.neural_settings import TrainSettings
 
 
 class AdaGrad:

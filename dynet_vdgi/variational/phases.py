@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.model.samples import Samples
-from dynet_vdgi.neural_settings import FinetuneSettings
+from dynet_vdgi.settings.neural_settings import FinetuneSettings
 from dynet_vdgi.variational import scores
 from dynet_vdgi.variational.critic import Baseline
 from dynet_vdgi.variational.posterior import Features, Lambda, effective_samples

@@ -26,7 +26,7 @@ from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.grammar import rules as rules_module
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet
-from dynet_vdgi.neural_settings import PosteriorSettings
+from dynet_vdgi.settings.neural_settings import PosteriorSettings
 
 Floats = NDArray[np.float64]
 

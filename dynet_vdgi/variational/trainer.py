@@ -19,24 +19,24 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import model_file
-from dynet_vdgi.config import LOG_NAME, MODEL_NAME
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.transitions import oracle
-from dynet_vdgi.material import NeuralMaterial
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.adagrad import VALUE
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.model_archive import Arrays
-from dynet_vdgi.model_file import ModelFile, Provenance
-from dynet_vdgi.names import count
-from dynet_vdgi.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
 from dynet_vdgi.parsing.arena import Arena
-from dynet_vdgi.progress import Bar
-from dynet_vdgi.runlog import RunLog, console_row, heading
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.material import NeuralMaterial
+from dynet_vdgi.runs.model_archive import Arrays
+from dynet_vdgi.runs.model_file import ModelFile, Provenance
+from dynet_vdgi.runs.runlog import RunLog, console_row, heading
+from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME
+from dynet_vdgi.settings.neural_settings import FinetuneSettings, NeuralSettings, TrainSettings
+from dynet_vdgi.system.names import count
+from dynet_vdgi.system.progress import Bar
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.critic import Baseline, train_language_model
 from dynet_vdgi.variational.optimiser import AdaGrad

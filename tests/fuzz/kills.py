@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import tiny
 
-from dynet_vdgi import model_file
-from dynet_vdgi.bundled import resources
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings.bundled import resources
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["--preset", "paper", "--set", "train.updates=60", "--set", "train.evaluate_every=5"]

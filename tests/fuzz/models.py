@@ -6,11 +6,11 @@ from pathlib import Path
 
 import tiny
 
-from dynet_vdgi.bundled import resources
-from dynet_vdgi.config import MODEL_NAME
-from dynet_vdgi.presets import load_settings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.settings.config import MODEL_NAME
+from dynet_vdgi.settings.presets import load_settings
 
 
 def small_models(folder: Path) -> list[bytes]:

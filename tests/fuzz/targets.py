@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from dynet_vdgi import model_file, presets
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.bundled import resources
 from dynet_vdgi.data import brown, conllu, embeddings, penn
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.head_rules import load as load_heads
@@ -33,7 +31,10 @@ from dynet_vdgi.parsing.parser import How, Parser
 from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.reports import logs as reported_log
 from dynet_vdgi.reports.runs import Run
-from dynet_vdgi.runlog import RunLog
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.runlog import RunLog
+from dynet_vdgi.settings import presets
+from dynet_vdgi.settings.bundled import resources
 from fuzz import mutations
 
 TESTS = Path(__file__).parents[1]

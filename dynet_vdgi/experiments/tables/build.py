@@ -9,7 +9,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments.tables import beside_published, differences, grid, sheets
 from dynet_vdgi.experiments.tables.sheets import Sheet
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 DRAWS = 10_000
 """Of the bootstrap."""

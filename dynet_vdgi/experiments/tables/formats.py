@@ -7,8 +7,8 @@ import io
 import math
 from collections.abc import Sequence
 
-from dynet_vdgi import text_tables
 from dynet_vdgi.experiments.tables.sheets import Entry, Gap, Sheet
+from dynet_vdgi.system import text_tables
 
 FORMATS = ("markdown", "latex", "csv")
 HEADER = ("table", "system", "treebank", "length", "mean", "best", "std", "n", "source")

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.bundled import bundled
-from dynet_vdgi.config import DEFAULT_RECIPE, Settings, leaves
-from dynet_vdgi.config_checks import RENAMED, every_setting, from_dict, hints_of
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.limits import read_table
-from dynet_vdgi.names import did_you_mean
-from dynet_vdgi.registry import RECIPES
+from dynet_vdgi.settings.bundled import bundled
+from dynet_vdgi.settings.config import DEFAULT_RECIPE, Settings, leaves
+from dynet_vdgi.settings.config_checks import RENAMED, every_setting, from_dict, hints_of
+from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.system.limits import read_table
+from dynet_vdgi.system.names import did_you_mean
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -35,10 +35,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import code_cache
 from dynet_vdgi._version import __version__
+from dynet_vdgi.compiled import code_cache
+from dynet_vdgi.compiled.jit import BARE, NUMBA, Compiled, announced, bare, imported_numba
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.jit import BARE, NUMBA, Compiled, announced, bare, imported_numba
 
 logger = logging.getLogger("dynet_vdgi")
 

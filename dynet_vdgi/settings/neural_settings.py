@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dynet_vdgi.config import ONLY_TREES, NoTeacher, Section, Settings, TeacherSettings
 from dynet_vdgi.errors import ConfigError
+from dynet_vdgi.settings.config import ONLY_TREES, NoTeacher, Section, Settings, TeacherSettings
 
 
 class ModelSettings(Section, frozen=True):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynet_vdgi.errors import UsageError, VdgiError
-from dynet_vdgi.extras import how_to_install
+from dynet_vdgi.system.extras import how_to_install
 
 logger = logging.getLogger("dynet_vdgi")
 

@@ -25,7 +25,7 @@ _FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
 
 def folders() -> Iterator[Path]:
     """Where object files may lie, the best place first: beside the package, or in the user's own folders."""
-    yield Path(__file__).parent / "__pycache__"
+    yield Path(__file__).parents[1] / "__pycache__"
     named = [Path(os.environ.get("NUMBA_CACHE_DIR", ""))]
     with suppress(RuntimeError):  # no home
         cache = Path(os.environ.get("XDG_CACHE_HOME", ""))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dynet_vdgi import progress
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.column_kernels import Flags, Ints
 from dynet_vdgi.data.columns import (
@@ -31,9 +30,10 @@ from dynet_vdgi.data.treebank import Filter
 from dynet_vdgi.data.ud_form import UdForm
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
-from dynet_vdgi.limits import limit
-from dynet_vdgi.names import count, listed
-from dynet_vdgi.text_tables import aligned
+from dynet_vdgi.system import progress
+from dynet_vdgi.system.limits import limit
+from dynet_vdgi.system.names import count, listed
+from dynet_vdgi.system.text_tables import aligned
 
 BANDS = (5, 10, 15, 20, 30, 40)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.limits import limit, to_raise
+from dynet_vdgi.system.limits import limit, to_raise
 
 Arrays = dict[str, NDArray[Any]]
 

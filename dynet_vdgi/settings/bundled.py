@@ -6,19 +6,19 @@ import os
 from pathlib import Path
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 
 def resources() -> Path:
     """The folder of rules, presets and the demo treebank: inside an installed package, or beside it."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     inside = package / "resources"
     return inside if inside.is_dir() else package.parent / "resources"
 
 
 def bundled(what: str) -> dict[str, Path]:
     """The "rules" or "presets" that come with the package, by their names, those of `rivals` too."""
-    folders = (resources() / what, Path(__file__).resolve().parent / "rivals" / what)
+    folders = (resources() / what, Path(__file__).resolve().parents[1] / "rivals" / what)
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.*"))}
 
 

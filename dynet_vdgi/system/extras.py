@@ -15,7 +15,7 @@ def how_to_install(extra: str) -> str:
     """
     from importlib import metadata  # late: rarely needed
 
-    clone = Path(__file__).resolve().parent.parent
+    clone = Path(__file__).resolve().parents[2]
     pip = [sys.executable, "-m", "pip", "install"]
     if (clone / "setup.py").exists():
         return shlex.join([*pip, "--editable", f"{clone}[{extra}]"])

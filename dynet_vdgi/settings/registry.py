@@ -10,7 +10,7 @@ import importlib
 from typing import Any, Generic, TypeVar, cast
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 Item = TypeVar("Item")
 

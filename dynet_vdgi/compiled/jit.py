@@ -16,7 +16,7 @@ from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from dynet_vdgi import code_cache
+from dynet_vdgi.compiled import code_cache
 from dynet_vdgi.errors import VdgiError
 
 NUMBA = "numba>=0.61,<0.69"

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.names import did_you_mean
+from dynet_vdgi.system.names import did_you_mean
 
 VARIABLE = "VDGI_LIMITS"
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_o
 import msgspec
 from msgspec import Meta
 
-from dynet_vdgi.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.names import did_you_mean
-from dynet_vdgi.registry import RECIPES, TEACHERS
+from dynet_vdgi.settings.config import DEFAULT_RECIPE, Section, Seed, Settings, TeacherSettings
+from dynet_vdgi.settings.registry import RECIPES, TEACHERS
+from dynet_vdgi.system.names import did_you_mean
 
 RENAMED = {
     "posterior.rules": "rules",

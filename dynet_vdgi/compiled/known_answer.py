@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi import code_cache, machine_code
-from dynet_vdgi.jit import compiled, compiled_floats
+from dynet_vdgi.compiled import code_cache, machine_code
+from dynet_vdgi.compiled.jit import compiled, compiled_floats
 
 
 class Probe(NamedTuple):

@@ -1,0 +1,1 @@
+"""Kernels as machine code, kept on disk between runs."""

@@ -1,0 +1,1 @@
+"""Messages, bounds, processes, locks: what belongs to no room of its own."""
