@@ -212,7 +212,15 @@ def test_what_is_learnt_is_the_same_to_the_last_bit_without_avx512(tmp_path, n_t
     trees, found = ("--trees", gold) if n_trees else (), []
     for name, disabled in (("with", ""), ("without", "AVX512F AVX512CD AVX512_SKX X86_V4")):
         train = shell.process(
-            *("-q", "train", "--preset", "best", "--train", text, *trees, "--out", tmp_path / name),
+            "-q",
+            "train",
+            "--preset",
+            "best",
+            "--train",
+            text,
+            *trees,
+            "--out",
+            tmp_path / name,
             env={"NPY_DISABLE_CPU_FEATURES": disabled},
         )
         _, errors = train.communicate()

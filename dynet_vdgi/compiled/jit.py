@@ -147,7 +147,7 @@ def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled_floats(function: Function) -> Function:
-    """As `compiled`, for loops over floats that are to be done several elements at a time.
+    """The function compiled for loops over floats that are to be done several elements at a time.
 
     A division by zero gives infinity or NaN, sums may be taken in another order, and a product that is added
     is not rounded before.

@@ -141,9 +141,19 @@ class Texts(Known[str]):
         counts[[0, 2]] = len(self.known)
         while True:
             _NUMBER(
-                *(columns.octets, fields, self.column, self.last + 1),
-                *(self._slots, self._hashes, self._sizes, self._begins, self._store),
-                *(self._secrets, int(counts[1]), numbers, counts),
+                columns.octets,
+                fields,
+                self.column,
+                self.last + 1,
+                self._slots,
+                self._hashes,
+                self._sizes,
+                self._begins,
+                self._store,
+                self._secrets,
+                int(counts[1]),
+                numbers,
+                counts,
                 work=ALWAYS,
             )
             if counts[1] == len(numbers):
@@ -272,9 +282,19 @@ def with_trees(
     out, counts = np.empty((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)
     out[0] = 0
     _WRITE(
-        *(columns.octets.view(np.uint8), columns.octets, columns.size, columns.fields),
-        *(heads, relations, names.octets, names.ends),
-        *(notes, note_texts.octets, note_texts.ends, out, counts),
+        columns.octets.view(np.uint8),
+        columns.octets,
+        columns.size,
+        columns.fields,
+        heads,
+        relations,
+        names.octets,
+        names.ends,
+        notes,
+        note_texts.octets,
+        note_texts.ends,
+        out,
+        counts,
         work=ALWAYS,
     )
     return out.view(np.uint8)[: counts[0]].tobytes()

@@ -34,9 +34,24 @@ SHIFT, LEFT, RIGHT = 0, 1, 2
 N_ACTIONS = 3
 
 ATOMS = (
-    *("nothing", "s0", "s1", "s2", "b0", "b1", "b2", "before"),
-    *("s0_left", "s0_right", "s1_left", "s1_right", "b0_left"),
-    *("s0_children", "s1_children", "gap", "span", "depth"),
+    "nothing",
+    "s0",
+    "s1",
+    "s2",
+    "b0",
+    "b1",
+    "b2",
+    "before",
+    "s0_left",
+    "s0_right",
+    "s1_left",
+    "s1_right",
+    "b0_left",
+    "s0_children",
+    "s1_children",
+    "gap",
+    "span",
+    "depth",
 )
 """What is seen of a state. Tags: s0 s1 s2 the top of the stack and what is below, b0 b1 b2 the front of the
 buffer and what follows, `before` the word before the front, X_left and X_right the outermost dependents of X
@@ -44,11 +59,29 @@ on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span f
 stack."""
 
 TEMPLATES = (
-    *("s0", "s0 b0", "s0 s1", "b0 b1", "b0 b1 b2"),
-    *("s0 s1 b0", "s0 b0 b1", "s0 s1 b0 b1", "s0 s1 s2 b0", "s0 b0 b1 b2", "s0 before b0 b1"),
-    *("s0 s0_left s0_right b0", "s0 s1 s0_left b0", "s0 s1 s0_right b0", "s0 s0_right b0 b1"),
-    *("s0 s1 s1_left b0", "s0 s1 s1_right b0", "s0 b0 b0_left"),
-    *("s0 gap b0", "s0 s1 span b0", "s0 s0_children b0", "s0 s1 s1_children b0", "s0 depth b0"),
+    "s0",
+    "s0 b0",
+    "s0 s1",
+    "b0 b1",
+    "b0 b1 b2",
+    "s0 s1 b0",
+    "s0 b0 b1",
+    "s0 s1 b0 b1",
+    "s0 s1 s2 b0",
+    "s0 b0 b1 b2",
+    "s0 before b0 b1",
+    "s0 s0_left s0_right b0",
+    "s0 s1 s0_left b0",
+    "s0 s1 s0_right b0",
+    "s0 s0_right b0 b1",
+    "s0 s1 s1_left b0",
+    "s0 s1 s1_right b0",
+    "s0 b0 b0_left",
+    "s0 gap b0",
+    "s0 s1 span b0",
+    "s0 s0_children b0",
+    "s0 s1 s1_children b0",
+    "s0 depth b0",
 )
 """The atoms that one feature is made of, up to four. A change here makes model files unreadable: FORMAT."""
 
@@ -223,11 +256,29 @@ def codes_of(atoms: Codes) -> tuple[np.uint64, ...]:
     s0b0, s0s1, b0b1 = s0 + b0, s0 + s1, b0 + b1  # without loops, which take half as long again
     s0s1b0, s0b0b1 = s0s1 + b0, s0b0 + b1
     return (
-        *(s0, s0b0, s0s1, b0b1, b0b1 + b2),
-        *(s0s1b0, s0b0b1, s0s1b0 + b1, s0s1b0 + s2, s0b0b1 + b2, s0b0b1 + before),
-        *(s0b0 + s0_left + s0_right, s0s1b0 + s0_left, s0s1b0 + s0_right, s0b0b1 + s0_right),
-        *(s0s1b0 + s1_left, s0s1b0 + s1_right, s0b0 + b0_left),
-        *(s0b0 + gap, s0s1b0 + span, s0b0 + s0_children, s0s1b0 + s1_children, s0b0 + depth),
+        s0,
+        s0b0,
+        s0s1,
+        b0b1,
+        b0b1 + b2,
+        s0s1b0,
+        s0b0b1,
+        s0s1b0 + b1,
+        s0s1b0 + s2,
+        s0b0b1 + b2,
+        s0b0b1 + before,
+        s0b0 + s0_left + s0_right,
+        s0s1b0 + s0_left,
+        s0s1b0 + s0_right,
+        s0b0b1 + s0_right,
+        s0s1b0 + s1_left,
+        s0s1b0 + s1_right,
+        s0b0 + b0_left,
+        s0b0 + gap,
+        s0s1b0 + span,
+        s0b0 + s0_children,
+        s0s1b0 + s1_children,
+        s0b0 + depth,
     )
 
 

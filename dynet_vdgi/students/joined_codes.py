@@ -96,7 +96,7 @@ class JoinedCodes:
         return Forms(self._forms, lambda words: self._forms.numbers(columns, kept[words]))
 
     def _one_by_one(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> Ints:
-        """The same, sentence by sentence."""
+        """The codes of all words, made sentence by sentence where tables by columns do not do."""
         forms = self._forms_of(columns, kept)
         form_numbers = forms.numbers(np.arange(len(kept))).tolist()
         all_forms = [forms.texts.known[k] for k in form_numbers]

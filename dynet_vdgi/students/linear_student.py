@@ -69,7 +69,10 @@ class Perceptron:
         self._model = train(
             [told(tree, vocabulary, codes) for tree in given],
             [tree.heads or () for tree in given],
-            *(n_tags, self.settings, self.seed, levels),
+            n_tags,
+            self.settings,
+            self.seed,
+            levels,
         )
         self.vocabulary, self.codes = vocabulary, codes
         return self
@@ -79,7 +82,7 @@ class Perceptron:
         return self.model.parse([told(sentence, self.vocabulary, self.codes) for sentence in sentences])
 
     def with_margins(self, sentences: Iterable[Sentence]) -> list[tuple[tuple[int, ...], Floats]]:
-        """The same trees, each with the margins (n,) of its words, see `PerceptronModel.with_margins`."""
+        """The heads that the parser finds, each tree with the margins (n,) of its words."""
         rows = [told(sentence, self.vocabulary, self.codes) for sentence in sentences]
         return self.model.with_margins(rows)
 

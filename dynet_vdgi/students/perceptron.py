@@ -96,8 +96,10 @@ class PerceptronModel:
     def with_margins(
         self, sentences: Sequence[Sequence[int]], given: Sequence[Sequence[int]] | None = None
     ) -> list[tuple[tuple[int, ...], Floats]]:
-        """The same, each with the margins (n,) of its words: how far the least sure decision about a head was
-        above its alternative, in units of scores; infinite where there was none.
+        """Heads of each sentence, with the margins (n,) of its words.
+
+        A margin says how far the least sure decision about a head was above its alternative, in units of
+        scores; it is infinite where there was none.
 
         With `given`, heads (n,) of each sentence, those that are not FREE stay; they must fit into a
         projective tree.
@@ -111,7 +113,7 @@ class PerceptronModel:
         return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
 
     def packed_with_margins(self, tags: Ints, first: Ints, given: Ints = _NOTHING) -> tuple[Ints, Floats]:
-        """The same, heads (N,) and margins (N,), of sentences one after the other; given (N,), or none."""
+        """Heads (N,) and margins (N,) of sentences one after the other; heads may be given (N,), or none."""
         margins = np.full(len(tags), np.inf)
         return self._parsed(tags, first, given, margins), margins
 

@@ -209,7 +209,7 @@ def learn_words(
     exploring: bool,
     room: WordRoom,
 ) -> None:
-    """As `arc_hybrid.train_epoch`, for packed sentences; sentence k changes weights by amounts[k]."""
+    """Trains for an epoch on packed sentences; sentence k changes weights by amounts[k]."""
     state, places, atoms, all_buckets, scores, costs = room
     shift, numbers, at = shift_of(weights), len(features.places) + 1, step[0]
     for k in order:

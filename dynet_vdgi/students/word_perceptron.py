@@ -132,8 +132,11 @@ class WordPerceptron:
     def predict_with_margins(
         self, sentences: Iterable[Sentence], *, keep_heads: bool = False
     ) -> list[tuple[Sentence, Floats]]:
-        """The same, each with the margins (n,) of its words: how far the least sure decision about a head
-        was above its alternative, in units of scores; infinite where there was none."""
+        """The trees that `predict` finds, with the margins (n,) of their words.
+
+        A margin says how far the least sure decision about a head was above its alternative, in units of
+        scores; it is infinite where there was none.
+        """
         text = list(sentences)
         packed = self._atoms.pack(text)
         heads, margins = self.packed(packed, _flat_heads(text) if keep_heads else None)

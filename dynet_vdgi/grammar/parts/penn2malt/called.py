@@ -16,14 +16,33 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import View
 
 OF_NOMINALS = (
-    *("noun", "common", "plural", "name", "pronoun", "personal", "adjective", "number", "currency"),
-    *("possessive", "determiner", "predeterminer"),
+    "noun",
+    "common",
+    "plural",
+    "name",
+    "pronoun",
+    "personal",
+    "adjective",
+    "number",
+    "currency",
+    "possessive",
+    "determiner",
+    "predeterminer",
 )
 OF_VERBS = ("finite", "modal", "infinitive", "perfect", "gerund", "adverb")
 OF_CLAUSES = ("preposition", "to", "wh", "relative", "conjunction", "other-object")
 BY_FORM = (
-    *("complementizer", "far-complementizer", "only-preposition", "bound", "speech", "negation"),
-    *("quantity", "day", "span", "near-span", "after-span"),
+    "complementizer",
+    "far-complementizer",
+    "only-preposition",
+    "bound",
+    "speech",
+    "negation",
+    "quantity",
+    "day",
+    "span",
+    "near-span",
+    "after-span",
 )
 NAMES = (*OF_NOMINALS, *OF_VERBS, *OF_CLAUSES, *BY_FORM)
 
