@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import time
 from collections.abc import Iterable, Sequence
@@ -224,9 +225,10 @@ def draw(rows: Sequence[Row], path: str, count: int) -> None:
 
 
 def ratio(rows: Iterable[Row], language: str, key: str, base: str) -> float:
-    """The sum of one column, in per cent of another."""
+    """The sum of one column, in per cent of another; not a number where nothing had to be changed."""
     mine = [row for row in rows if row["language"] == language]
-    return 100 * sum(row[key] for row in mine) / sum(row[base] for row in mine)
+    whole = sum(row[base] for row in mine)
+    return 100 * sum(row[key] for row in mine) / whole if whole else math.nan
 
 
 def with_mean(values: Sequence[float]) -> list[str]:

@@ -405,6 +405,6 @@ def test_a_parser_says_what_it_is(parser: Parser) -> None:
         f"<Parser: taught trained on 100 sentences, {trained.words} words, preset best; gold trees: none>"
     )
     info = parser.info
-    assert (info["preset"], info["kind"], info["gold_trees"]) == ("best", "perceptron", [])
+    assert (info["preset"], info["recipe"], info["gold_trees"]) == ("best", "taught", [])
     assert info["settings"]["data"]["protocol"] == "standard"
     assert json.loads(json.dumps(info)) == info

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 import tiny
@@ -17,6 +16,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.presets import load_settings, preset_names
 
@@ -76,8 +76,8 @@ def sizes(*presets: str, has_text: bool = True) -> list[str]:
     idle = settings.without_effect(has_text=has_text)
     names = [(size, size.partition("=")[0]) for size in SIZES]
     kept = [(size, name) for size, name in names if not {name, name.partition(".")[0]} & set(idle)]
-    own = msgspec.structs.asdict(settings.parser)
-    return [size for size, name in kept if not name.startswith("parser.") or name[7:] in own]
+    own = {place.name for place in every_setting() if settings.recipe in place.recipes}
+    return [size for size, name in kept if name in own]
 
 
 def asked(presets: list[str], *assignments: str) -> list[str]:
