@@ -1,0 +1,1 @@
+"""What runs read and write: material, model files, folders, logs."""
