@@ -24,16 +24,16 @@ import numpy as np
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.data.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
 from dynet_vdgi.runs.model_archive import Archive, Arrays, faults, npz
-from dynet_vdgi.system.names import nearest
+from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.settings.presets import from_toml
 from dynet_vdgi.settings.registry import RECIPES
+from dynet_vdgi.system.names import nearest
 
 FORMAT = 3
 """1: version 0.1, whose settings had other names; 2: no recipe, but a kind of parser. Both are still read."""

@@ -7,11 +7,11 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from dynet_vdgi.settings import config
-from dynet_vdgi.runs import model_file
-from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.settings import config
+from dynet_vdgi.settings.bundled import rules_path
 
 DEFAULT_RULES = "best"
 """The rule table that `vdgi train` uses by default."""
