@@ -156,7 +156,7 @@ def test_a_model_without_confidence_chooses_by_tags(tmp_path, run_folder, caplog
     text = list(conllu.read(run_folder / "text.conllu"))
     with caplog.at_level(logging.WARNING, "dynet_vdgi"):
         blocks = list(to_correct(parser, text, 2))
-    assert "cannot say how sure it is" in caplog.text
+    assert "this model has no confidence values" in caplog.text
     assert "chosen by their tags alone" in caplog.text
     assert len(blocks) == 2
     assert "HeadConf" not in "".join(blocks)
