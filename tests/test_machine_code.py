@@ -300,12 +300,13 @@ def test_the_known_answer_is_asked_for_once(folder, monkeypatch):
 def test_without_the_known_answer_no_machine_code_is_trusted(ending, folder, monkeypatch, tmp_path, caplog):
     given, out = arguments()
     Kernel(fill, "an example")(*given, work=PLENTY + 1)
-    fake = tmp_path / "path" / "dynet_vdgi" / "known_answer.py"
+    fake = tmp_path / "path" / "dynet_vdgi" / "compiled" / "known_answer.py"
     fake.parent.mkdir(parents=True)
-    fake.with_name("__init__.py").touch()
+    for package in fake.parents[:2]:
+        (package / "__init__.py").touch()
     if ending:
         fake.write_text(f"def check():\n    {ending}\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "path", [str(fake.parents[1]), *sys.path])
+    monkeypatch.setattr(sys, "path", [str(fake.parents[2]), *sys.path])
     monkeypatch.setattr(machine_code, "_is_proven", False)
     monkeypatch.setattr(machine_code, "loaded", None)
     kernel = Kernel(fill, "an example")
