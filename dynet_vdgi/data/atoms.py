@@ -1,7 +1,7 @@
-"""What features see of words: tag, FEATS, form and punctuation, as 64-bit numbers.
+"""What features see of a word: tag, FEATS, form and punctuation, as 64-bit numbers called atoms.
 
-Numbers come from the text of an atom alone, so weights learnt from one text, or one language, mean the same
-in another. What a word type (tag, FEATS, form, lemma, XPOS) shows is computed once and kept.
+An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
+in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.
 
 Letters: N words, S sentences, c columns.
 """
@@ -23,20 +23,20 @@ Codes = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 SHORT_FEATS = ("Case", "VerbForm", "Mood", "PronType", "Degree")
-"""The features whose values make the atom C; the others mostly repeat themselves by agreement."""
+"""The features whose values make the atom C; the others mostly repeat these by agreement."""
 
 AGREEING = ("Case", "Number", "Gender", "Person")
-"""Features of which two words that both have one may have the same value."""
+"""Features in which two words agree: if both have one, they may have the same value."""
 
 COLUMNS = ("T", "M", "C", "W", "S", "L", "P", "GAPS", *AGREEING)
 """T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters;
-L lemma; P the punctuation token directly before the word; GAPS no code, but in how many places up to the word
-there is punctuation; and the values of AGREEING features, 0 where the word has none. In a sentence without
-punctuation between its words P is 0. Where a word has no FEATS, M shows its XPOS, and C the last of the
-morphs that + joins in it."""
+L lemma; P the punctuation token directly before the word, 0 in a sentence without punctuation between its
+words; GAPS not a code, but the number of places with punctuation up to the word; then the values of
+AGREEING features, 0 where the word has none. For a word without FEATS, M uses its XPOS, and C the last of
+the morphs joined by + in its XPOS."""
 
 T, M, C, W, S, L, P, GAPS = range(8)
-AGREEMENT = 8  # the first of those columns
+AGREEMENT = 8  # the first of the AGREEING columns
 
 EXTRA_ROWS = 4
 """Rows of a sentence besides its n words: nothing at 0, ROOT at n + 1, and nothing twice."""
@@ -61,7 +61,7 @@ def code_of(kind: str, text: str) -> int:
 
 
 def packed_rows(kinds: Codes, ids: Ints, first: Ints) -> tuple[PackedRows, Ints]:
-    """Sentences of words whose atoms are in `kinds` (R, c), in rows ids (N,), and in which row each is."""
+    """Packs sentences, given the row ids (N,) of their words' atoms in `kinds` (R, c); and each word's row."""
     n_sentences = len(first) - 1
     rows = np.tile(np.array(special("nothing"), np.uint64), (len(ids) + EXTRA_ROWS * n_sentences, 1))
     number = np.arange(n_sentences)
@@ -72,7 +72,7 @@ def packed_rows(kinds: Codes, ids: Ints, first: Ints) -> tuple[PackedRows, Ints]
 
 
 class Atoms:
-    """Makes atoms, and remembers those of word types."""
+    """Makes atoms, and keeps those of each word type."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, ...], int] = {}
@@ -113,7 +113,7 @@ class Atoms:
 
 
 def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]:
-    """The atoms (c,) of a word type; "_" for what it has not."""
+    """The atoms (c,) of a word type; "_" stands for a missing column."""
     values = values_of(feats)
     short = "|".join(values.get(name, "") for name in SHORT_FEATS)
     if feats == "_":
@@ -127,7 +127,7 @@ def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> list[int]
 
 @lru_cache(maxsize=100_000)
 def values_of(feats: str) -> dict[str, str]:
-    """FEATS by name, as they stand; `grammar.patterns.features_of` takes Case=Nom,Acc apart.
+    """FEATS by name, values unsplit; `grammar.patterns.features_of` splits Case=Nom,Acc.
 
     >>> values_of("Case=Nom|Number=Sing")
     {'Case': 'Nom', 'Number': 'Sing'}

@@ -1,11 +1,11 @@
 r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram models).
 
 A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each word. Words
-of one cluster share the bit string, the way to the cluster in a binary tree. The string itself is the key:
-taken for numbers, as by the paper's released code, 010 and 10 would be one cluster.
+of one cluster share the bit string, the path to the cluster in a binary tree. The string itself is the key:
+read as numbers, as the paper's released code reads them, 010 and 10 would be one cluster.
 
-`induce` makes such clusters from text in O(N C^2) time at most, N types and C clusters, with the algorithm
-of Liang (2005, Semi-supervised learning for natural language, section 4.2).
+`induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with the
+algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def read(path: AnyPath) -> Clusters:
     """The clusters of a `paths` file, plain or .gz.
 
     Raises:
-        DataError: the file cannot be read, is empty, or a line is not BITS, WORD and COUNT with tabs in
-            between; a word is there twice; an empty bit string although there are several clusters.
+        DataError: the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
+            tabs; a word occurs twice; or a bit string is empty although there are several clusters.
     """
     name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
     without_bits = None
@@ -102,7 +102,7 @@ def lines(clusters: Clusters) -> Iterator[str]:
 
 
 def write(path: AnyPath, clusters: Clusters) -> None:
-    """Writes a `paths` file, which `read` takes back; atomically, see `files.atomic_writer`.
+    """Writes a `paths` file that `read` can read; atomically, see `files.atomic_writer`.
 
     Raises:
         UsageError: the path cannot be written.
@@ -115,9 +115,8 @@ def write(path: AnyPath, clusters: Clusters) -> None:
 def classes(clusters: Clusters, words: Sequence[str]) -> tuple[int, ...]:
     """The class of every word id 0..len(words): 0 is the unknown word, i + 1 is `words[i]`.
 
-    Words of one cluster share a class. Classes are numbered from 0 in the order of the bit strings of those
-    clusters that have a word in `words`; the last class is that of the unknown word and of all words without
-    a cluster.
+    Words of one cluster share a class. Classes are numbered from 0 in the order of the bit strings of the
+    clusters with a word in `words`; the last class holds the unknown word and all words without a cluster.
     """
     bits = [clusters.paths.get(word) for word in words]
     numbers = {path: k for k, path in enumerate(sorted({path for path in bits if path is not None}))}
@@ -126,9 +125,9 @@ def classes(clusters: Clusters, words: Sequence[str]) -> tuple[int, ...]:
 
 
 def mutual_information(sentences: Iterable[Sequence[str]], clusters: Clusters) -> float:
-    """Mutual information, in nats, of the clusters of two words that follow each other in the text.
+    """Mutual information, in nats, of the clusters of adjacent words in the text.
 
-    The text is one stream of words, see `induce`. Words without a cluster make up one more cluster. 0 for a
+    The text is one stream of words, see `induce`. Words without a cluster form one more cluster. 0 for a
     text of fewer than two words.
     """
     stream = [clusters.paths.get(word) for word in chain.from_iterable(sentences)]
@@ -147,11 +146,11 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
     to one, which gives the bit strings; 0 leads to the cluster of the more frequent word.
 
     The text is one stream of words: the last word of a sentence and the first of the next are a bigram, as
-    in Liang's program, which does not see line ends. A text with fewer types than `n_clusters` has a cluster
-    for each. `progress` wraps the iterable that the words are counted by, as tqdm does.
+    in Liang's program, which ignores line ends. If the text has fewer types than `n_clusters`, each type gets
+    a cluster. `progress` wraps the iterable over the words, as tqdm does.
 
-    Deterministic: words of equal frequency join in alphabetical order; for merges that lose equally (to
-    `TIE`) see `Agglomeration.best_pair`.
+    The result is deterministic: words of equal frequency join in alphabetical order; for merges with equal
+    losses (to `TIE`) see `Agglomeration.best_pair`.
 
     Raises:
         UsageError: `n_clusters` is below 1, or the text has no words.
@@ -183,7 +182,7 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
 
 
 class Agglomeration:
-    """Clusters that grow and merge, and the mutual information that every possible merge would lose.
+    """Clusters that grow and merge, and the mutual information lost by every possible merge.
 
     Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot has no counts.
     T bigrams (i, j), i followed by j, are counted: n (S, S) among the clusters, l and r (S,) of all bigrams
@@ -192,12 +191,12 @@ class Agglomeration:
         T I = sum_ij n_ij log(n_ij T / (l_i r_j))
             = sum_ij f(n_ij) - sum_i L_i log l_i - sum_j R_j log r_j + constant,    f(n) = n log n
 
-    with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. What a merge of a and b loses needs
-    the sums over all slots c
+    with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. The loss of merging a and b needs the
+    sums over all slots c
 
         merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    own_a = sum_c f(n_ac) + f(n_ca)
 
-    of which a new word or a merge moves few terms: most words have few neighbours.
+    A new word or a merge changes few terms of these sums, because most words have few neighbours.
     """
 
     def __init__(self, stream: Sequence[int], n_clusters: int) -> None:
@@ -212,7 +211,7 @@ class Agglomeration:
         self.counts: Ints = np.zeros((n_slots, 2, n_slots), dtype=np.int64)
         """Bigrams that begin in a slot, by the slot they end in; and the reverse: [i, 0, j] and [j, 1, i]."""
         self._ends: Ints = np.zeros((2, n_slots), dtype=np.int64)  # l and r
-        self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not meant
+        self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not used
         self._own: Floats = np.zeros(n_slots)
         self._losses: Floats = np.full((n_slots, n_slots), np.inf)
         self._stale = np.zeros(n_slots, dtype=bool)  # rows of the losses that are out of date
@@ -221,7 +220,7 @@ class Agglomeration:
         self._free = list(range(n_slots))[::-1]
 
     def _f(self, numbers: Ints) -> Floats:
-        """n log n of each; clipped, because diagonals that are not meant exceed the table."""
+        """n log n of each number; clipped, because unused diagonals exceed the table."""
         return self._table.take(numbers, mode="clip")
 
     def add(self, word: int) -> None:
@@ -262,13 +261,13 @@ class Agglomeration:
         moved[:, [kept, freed]] = True
         sides, near = moved.nonzero()
         rows = moved.any(axis=0).nonzero()[0]
-        # The slots' terms in the sums of the others.
+        # The terms of these slots in the sums of the others.
         terms = f(both[sides, near]) - f(one[sides, near]) - f(other[sides, near])
         np.add.at(self._own, near, terms)
         self._own[kept] = f(both).sum()
         pairs = f(both[:, rows, None] + both[:, None]) - f(one[:, rows, None] + one[:, None])
         pairs -= f(other[:, rows, None] + other[:, None])
-        # The terms of the others in the sums of the slot that is kept.
+        # The terms of the other slots in the sums of the kept slot.
         row = merged[kept] - f(counts[:, sides, near] + one[sides, near]).sum(axis=1)
         counts[freed], counts[:, :, freed] = 0, 0
         counts[kept], counts[:, :, kept] = both, both[::-1].T
@@ -279,7 +278,7 @@ class Agglomeration:
         self._stale[rows] = True
 
     def losses(self) -> Floats:
-        """What each merge would lose, (S, S), in nats times bigrams; inf where there is none to make."""
+        """The loss of each merge, (S, S), in nats times bigrams; inf where there is no pair to merge."""
         rows = np.flatnonzero(self._stale)
         self._losses[rows] = self._losses_of(rows)
         self._losses[:, rows] = self._losses[rows].T
@@ -305,8 +304,8 @@ class Agglomeration:
     def best_pair(self) -> tuple[int, int]:
         """The slots whose merge loses least; there must be two clusters.
 
-        Among merges that lose equally, clusters are ordered by their first words to be added: it is the one
-        whose earlier cluster is earliest, and then whose later cluster is. The earlier one is returned first.
+        Ties are broken by the first word added to each cluster: the pair whose earlier cluster is earliest
+        wins, then the pair whose later cluster is earliest. The earlier cluster is returned first.
         """
         losses = self.losses()
         best = np.flatnonzero(losses <= losses.min() + TIE * self.n_bigrams)
@@ -316,7 +315,7 @@ class Agglomeration:
 
 
 class _Neighbours:
-    """For each word, what stands next to it on one side, and how often."""
+    """The neighbours of each word on one side, with their counts."""
 
     def __init__(self, words: Sequence[int], neighbours: Sequence[int], n_words: int) -> None:
         pairs = np.array(words, dtype=np.int64) * n_words + np.array(neighbours, dtype=np.int64)

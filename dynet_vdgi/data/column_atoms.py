@@ -1,6 +1,6 @@
-"""The atoms of words of many sentences at once, by columns: what `Atoms.pack` makes of them, on arrays.
+"""The atoms of many sentences' words at once, computed on columns; equal to `Atoms.pack` (the reference).
 
-Letters: N words, K of them that are not removed, S sentences, c columns of atoms.
+Letters: N words, K of them kept, S sentences, c columns of atoms.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _NO_TOKEN, _NOWHERE, _ABSENT = np.array([code_of("P", ""), code_of("P", "nothing
 
 
 class ColumnAtoms:
-    """Makes atoms of words by columns, and remembers those of word types; some things may be ignored."""
+    """Makes atoms from columns and keeps those of each word type; leaves out what is `ignored`."""
 
     def __init__(self, by_xpos: bool, ignored: Collection[str]) -> None:
         self._by_xpos, self._ignored = by_xpos, ignored
         self._texts = Texts(FORM, FEATS)
 
     def pack(self, columns: Columns, is_removed: Flags, first: Ints) -> PackedRows:
-        """The atoms of words that are not removed (N,); first (S + 1,): how many are before each sentence."""
+        """The atoms of words, less those removed (N,); first (S + 1,): kept words before each sentence."""
         numbers, lengths = self._texts.numbers(columns), np.diff(first)
         kept, of_word = np.flatnonzero(~is_removed), np.repeat(np.arange(len(lengths)), lengths)
         atoms = self._texts.table("atoms", self._atoms, np.uint64)

@@ -1,10 +1,10 @@
-"""Compiled parts of reading and writing sound CoNLL-U by the window, on bytes; called by `columns`.
+"""Compiled kernels that read and write sound CoNLL-U in windows of bytes; called by `columns`.
 
-What is accepted here is sound and has nothing to be told about; `scan` gives up on everything else, and on
-some sound text that is rare. What is sound is said by `conllu`, and tests compare the two.
+These kernels accept only sound text that needs no message; `scan` gives up on everything else, and on some
+rare sound text. `conllu` defines what is sound, and tests compare the two.
 
-Bytes are looked at and copied eight at a time: `octets` are the same bytes as uint64, the first one lowest,
-followed by at least another eight.
+Bytes are read and copied eight at a time: `octets` are the same bytes as uint64, lowest byte first, with at
+least eight further bytes after them.
 
 Letters: B bytes, N words, S sentences, R different texts.
 """
@@ -29,7 +29,7 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, END = range(11)
 """Columns; END is where the next line begins."""
 
 ODD = -1
-"""What `scan` says of a text that it gives up on."""
+"""The result of `scan` for a text that it gives up on."""
 
 _TYPO = np.frombuffer(b"Typo=Yes", np.uint8)
 
@@ -41,21 +41,21 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class Found(NamedTuple):
-    """Room for what `scan` finds."""
+    """Workspace for the results of `scan`."""
 
     fields: Places  # (N, 11): where each column of each word begins
     begins: Places  # (S + 1,): where sentences begin
     first: Ints  # (S + 1,): number of words before each sentence
     heads: Ints  # (N,); -1 where there is none
-    above: Ints  # as many as words of a sentence may be
+    above: Ints  # as long as the longest sentence may be
     others: Places  # (2 * lines,): where FEATS of empty nodes begin and end
-    odd: Places  # (B + 8,): where there are odd bytes
+    odd: Places  # (B + 8,): places of odd bytes
 
 
 # ------------------------------------------------------------------------------------------- octets
 @compiled
 def octet_at(octets: Hashes, place: int, size: int) -> Any:
-    """The bytes from here on in one number, eight or, if fewer are left, `size` of them."""
+    """The bytes from here on as one number: eight or, if fewer are left, `size` of them."""
     whole, shift = place >> 3, np.uint64(place & 7) << np.uint64(3)
     octet = octets[whole] >> shift | octets[whole + 1] << _U1 << (_U63 - shift)
     if size < 8:
@@ -65,10 +65,10 @@ def octet_at(octets: Hashes, place: int, size: int) -> Any:
 
 @compiled
 def odd_bytes(octet: np.uint64) -> Any:
-    """The highest bits of bytes that may end a column or begin white space; of a few others, too.
+    """The highest bits of bytes that may end a column or begin white space, and of a few other bytes.
 
-    Those are up to the space, C2, and E1 to E3 (see `space_at`); Mycroft's test for small bytes, which may
-    also find the byte after one.
+    Such bytes are those up to the space, C2, and E1 to E3 (see `space_at`). This is Mycroft's test for small
+    bytes, which may also find the byte after one.
     """
     found = (octet - _SPACES) & ~octet & _HIGH
     if octet & _HIGH:
@@ -81,19 +81,19 @@ def odd_bytes(octet: np.uint64) -> Any:
 
 @compiled
 def first_odd(whole: int, found: np.uint64) -> Any:
-    """The place of the first byte that `odd_bytes` has found in an octet, whose number is `whole`."""
+    """The place of the first byte that `odd_bytes` found in octet number `whole`."""
     lowest = found & (~found + _U1)
     return (whole << 3) + np.int64(((lowest >> _U7) * _PLACES) >> _U56)
 
 
 @compiled
 def find_odd(octets: Hashes, size: int, places: Places) -> None:
-    """The places of all bytes that `odd_bytes` finds among so many; room for all and eight more is needed."""
+    """Lists the places of all bytes that `odd_bytes` finds in `size` bytes; `places` needs eight to spare."""
     n = 0
     for whole in range((size + 7) >> 3):
         found = odd_bytes(octets[whole])
         n_found = np.int64(((found >> _U7) * _EACH) >> _U56)
-        for k in range(3):  # as many as most have, without asking: a wrong guess would cost more
+        for k in range(3):  # as many as most octets have, without a test: a wrong guess would cost more
             places[n + k] = first_odd(whole, found)
             found &= found - _U1
         for k in range(3, n_found):
@@ -105,7 +105,7 @@ def find_odd(octets: Hashes, size: int, places: Places) -> None:
 # ------------------------------------------------------------------------------------------- lines
 @compiled
 def space_at(data: Bytes, place: int) -> int:
-    """How many bytes the white space here has; 0: this is none; -1: a character that is odd anywhere."""
+    """How many bytes the white space here has; 0: none; -1: a character that is odd anywhere."""
     byte = data[place]
     if byte == SPACE:
         return 1
@@ -125,10 +125,10 @@ def space_at(data: Bytes, place: int) -> int:
 
 @compiled
 def find_columns(data: Bytes, odd: Places, at: int, row: Places) -> int:
-    """Where the columns of the line that begins at row[0] end: row (11,); odd[at:] are odd bytes from it on.
+    """Finds the ends of the columns of the line that begins at row[0]: row (11,); odd[at:] are its odd bytes.
 
-    White space is inside FORM, LEMMA and MISC only, where two spaces do not follow each other. How many odd
-    bytes there are up to its end; -1: the line is odd.
+    White space may stand only inside FORM, LEMMA and MISC, and never two spaces in a row. Returns the number
+    of odd bytes up to the line's end; -1: the line is odd.
     """
     column = 0
     while True:
@@ -154,7 +154,7 @@ def find_columns(data: Bytes, odd: Places, at: int, row: Places) -> int:
 
 @compiled
 def number_at(data: Bytes, start: int, end: int) -> int:
-    """The number that stands there, up to nine digits; -1: none, or not as one writes it."""
+    """The number at this place, up to nine digits; -1: none, or not in its usual spelling."""
     if not 1 <= end - start <= 9 or (data[start] == ZERO and end - start > 1):
         return -1
     number = 0
@@ -173,7 +173,7 @@ def is_missing(data: Bytes, row: Places, column: int) -> bool:
 
 @compiled
 def is_range(data: Bytes, row: Places, n_words: int, range_end: int) -> int:
-    """The last word of a multiword range in its place, before word n_words + 1; 0: this is none, or odd."""
+    """The last word of a multiword range in its place before word n_words + 1; 0: no range, or an odd one."""
     dash, end = row[ID], row[ID + 1] - 1
     while dash < end and data[dash] != MINUS:
         dash += 1
@@ -194,7 +194,7 @@ def is_range(data: Bytes, row: Places, n_words: int, range_end: int) -> int:
 
 @compiled
 def is_empty_node(data: Bytes, row: Places, n_words: int, before: int) -> bool:
-    """Whether this is an empty node in its place, after word n_words and so many nodes there before it."""
+    """Whether this is an empty node in sequence, after word n_words and `before` other nodes there."""
     dot, end = row[ID], row[ID + 1] - 1
     while dot < end and data[dot] != DOT:
         dot += 1
@@ -206,7 +206,7 @@ def is_empty_node(data: Bytes, row: Places, n_words: int, before: int) -> bool:
 # ------------------------------------------------------------------------------------------- sentences
 @compiled
 def is_tree(heads: Ints, above: Ints) -> bool:
-    """Whether heads (n,) are a tree with one root; above (n + 1,) is room."""
+    """Whether heads (n,) are a tree with one root; above (n + 1,) is workspace."""
     n, n_roots = len(heads), 0
     for word in range(n):
         if heads[word] > n:
@@ -228,7 +228,7 @@ def is_tree(heads: Ints, above: Ints) -> bool:
 
 @compiled
 def is_sound(heads: Ints, policy: int, above: Ints) -> bool:
-    """Whether heads (n,), -1 for none, are a tree, or none at all where `policy` allows it."""
+    """Whether heads (n,), -1 for none, are a tree, or all missing where `policy` allows it."""
     n_missing = 0
     for head in heads:
         n_missing += head < 0
@@ -239,7 +239,7 @@ def is_sound(heads: Ints, policy: int, above: Ints) -> bool:
 
 @compiled
 def after_comment(data: Bytes, odd: Places, at: int) -> int:
-    """How many odd bytes there are up to the end of the line, `at` of them before it; -1: the line is odd."""
+    """Odd bytes up to the end of the line, `at` of them before the line; -1: the line is odd."""
     while data[odd[at]] != NEWLINE:
         if data[odd[at]] == 0 or data[odd[at]] == RETURN:
             return -1
@@ -251,10 +251,10 @@ def after_comment(data: Bytes, odd: Places, at: int) -> int:
 def scan(
     data: Bytes, octets: Hashes, size: int, policy: int, most_words: int, found: Found, counts: Ints
 ) -> None:
-    """Finds the words of the sentences data[:size], each of which ends with an empty line; zeros follow.
+    """Finds the words of the sentences in data[:size], each ended by an empty line; zeros follow.
 
     `policy`: 0: trees are optional, 1: required, 2: ignored. Fills in `found` and counts (4,): sentences,
-    words, places in `others`, ranges; sentences are ODD where there may be something to be told.
+    words, places in `others`, ranges; sentences is ODD where a message may be needed.
     """
     place, at, n_sentences, n_words, n_others, n_ranges = 0, 0, 0, 0, 0, 0
     fields, heads, first, odd = found.fields, found.heads, found.first, found.odd
@@ -326,12 +326,12 @@ def number_texts(
     numbers: Ints,
     counts: Ints,
 ) -> None:
-    """Numbers (N,), from word `start` on, of what stands from a column to before the tab of the one `after`.
+    """Numbers (N,), from word `start` on, for the text from one column to before the tab of column `after`.
 
-    Text k has sizes[k] bytes in the octets store[begins[k]:begins[k + 1]], hashes (R,) are theirs, and slots,
-    a power of two of them, have k + 1 where a hash leads. Changes counts (3,): texts so far; the words that
-    were numbered, which are fewer than all where there is no room for another text; and the texts that the
-    slots have, which are none where there are more slots than before.
+    Text k has sizes[k] bytes in the octets store[begins[k]:begins[k + 1]]; hashes (R,) holds its hash.
+    `slots`, whose length is a power of two, holds k + 1 where the hash leads. Changes counts (3,): texts so
+    far; words numbered, fewer than all if there is no room for another text; and texts entered in the slots,
+    0 if there are more slots than before.
     """
     mask, n_texts = len(slots) - 1, counts[0]
     for k in range(counts[2], n_texts):
@@ -370,10 +370,10 @@ def number_texts(
 
 @compiled
 def hash_of(octets: Hashes, begin: int, size: int, secrets: Hashes) -> Any:
-    """The hash of some bytes. Which ones collide depends on the secrets (3,), so nobody can choose them.
+    """The hash of some bytes. Collisions depend on the secrets (3,), so nobody can choose them.
 
-    A random start is not enough: in h -> (h ^ octet) * m the highest bit of two octets can be made to cancel
-    whatever h and m are. Both halves of the product are used, therefore, as in wyhash (Wang Yi 2019).
+    A random start is not enough, because in h -> (h ^ octet) * m the highest bits of two octets can be made
+    to cancel for any h and m. Therefore both halves of the product are used, as in wyhash (Wang Yi 2019).
     """
     code = secrets[0] + np.uint64(size)
     for k in range(0, size, 8):
@@ -383,7 +383,7 @@ def hash_of(octets: Hashes, begin: int, size: int, secrets: Hashes) -> Any:
 
 @compiled
 def folded_product(one: np.uint64, other: np.uint64) -> Any:
-    """The higher half of the product (128 bits), and the lower half, added without carry."""
+    """The higher half of the 128-bit product plus its lower half, without carry."""
     one_low, one_high, other_low, other_high = one & _LOW_HALF, one >> _U32, other & _LOW_HALF, other >> _U32
     first = one_high * other_low + (one_low * other_low >> _U32)
     second = one_low * other_high + (first & _LOW_HALF)
@@ -392,7 +392,7 @@ def folded_product(one: np.uint64, other: np.uint64) -> Any:
 
 @compiled
 def is_there(octets: Hashes, begin: int, size: int, store: Hashes, place: int) -> bool:
-    """Whether the bytes from a place on are those of the octets of a store."""
+    """Whether the bytes from a place on equal the stored octets."""
     for k in range(0, size, 8):  # noqa: SIM110 (numba)
         if store[place + (k >> 3)] != octet_at(octets, begin + k, size - k):
             return False
@@ -402,9 +402,9 @@ def is_there(octets: Hashes, begin: int, size: int, store: Hashes, place: int) -
 # ------------------------------------------------------------------------------------------- writing
 @compiled
 def find_notes(data: Bytes, fields: Places, key: Bytes, found: Flags) -> None:
-    """Whether there is a word with something in MISC that a note replaces: found (1,).
+    """Whether any word has something in MISC that a note replaces: found (1,).
 
-    That is one of several parts if it is _, and any that begins with the note's key.
+    Replaced are a _ that is one of several parts, and any part that begins with the note's key.
     """
     found[0] = False
     for word in range(len(fields)):
@@ -425,7 +425,7 @@ def find_notes(data: Bytes, fields: Places, key: Bytes, found: Flags) -> None:
 
 @compiled
 def put_octet(octet: np.uint64, size: int, out: Hashes, place: int) -> int:
-    """Writes so many bytes to a place of `out` from which on there are zeros; the place after them."""
+    """Writes `size` bytes to a place of `out` followed by zeros; returns the place after them."""
     whole, shift = place >> 3, np.uint64(place & 7) << np.uint64(3)
     out[whole] |= octet << shift
     out[whole + 1] = octet >> _U1 >> (_U63 - shift)
@@ -434,7 +434,7 @@ def put_octet(octet: np.uint64, size: int, out: Hashes, place: int) -> int:
 
 @compiled
 def put(source: Hashes, start: int, end: int, out: Hashes, place: int) -> int:
-    """Copies bytes to `out`; the place after them."""
+    """Copies bytes to `out`; returns the place after them."""
     for k in range(start, end, 8):
         size = min(end - k, 8)
         place = put_octet(octet_at(source, k, size), size, out, place)
@@ -443,7 +443,7 @@ def put(source: Hashes, start: int, end: int, out: Hashes, place: int) -> int:
 
 @compiled
 def put_number(number: int, out: Hashes, place: int) -> int:
-    """Writes a number from 0 to 99,999,999; the place after it."""
+    """Writes a number from 0 to 99,999,999; returns the place after it."""
     octet, size = _U0, 0
     while size == 0 or number:
         octet = octet << _U8 | np.uint64(ZERO + number % 10)
@@ -470,7 +470,7 @@ def write_trees(
 ) -> None:
     """The text data[:size] with heads and relations (N,), names by number, and notes (N,) added to MISC.
 
-    A note below 0 is none; of no notes at all, notes is of length 0. Fills in counts (1,): bytes written.
+    A note below 0 means none; an empty `notes` means no notes at all. Fills in counts (1,): bytes written.
     """
     done, place = 0, 0
     for word in range(len(fields)):

@@ -1,4 +1,4 @@
-"""Sentences of sound text, made of columns: what `conllu.read` gives, without lemmas, relations and lines."""
+"""Sentences from the columns of sound text: as from `conllu.read`, without lemmas, relations and lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynet_vdgi.system.limits import limit
 
 
 class LeanReader:
-    """Reads texts, for `conllu.read_windows`; arguments as of `conllu.read`."""
+    """Reads passages, for `conllu.read_windows`; takes the arguments of `conllu.read`."""
 
     def __init__(self, heads: Heads, tags: str) -> None:
         self._heads, self._by_xpos = heads, tags == "xpos"
@@ -21,7 +21,7 @@ class LeanReader:
         self._n_chars = 0
 
     def __call__(self, passage: Passage) -> list[Sentence] | None:
-        """The sentences of a passage; None: there is little text, or anything to tell about it."""
+        """The sentences of a passage; None: too little text, or a message may be needed."""
         self._n_chars += len(passage.content)
         columns = columns_of(passage.content, self._heads) if is_worth_it(self._n_chars) else None
         types = None if columns is None else self._types.numbers(columns)

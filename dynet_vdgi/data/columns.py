@@ -1,7 +1,7 @@
-"""Sound CoNLL-U by the window: where the columns of all its words are, found in one pass over its bytes.
+"""Sound CoNLL-U in windows: the places of all words' columns, found in one pass over the bytes.
 
-`conllu` is the reference for what is sound and for what is told to users. Here nothing is told: text about
-which there is anything to tell has no columns, and is read by `conllu`.
+`conllu` is the reference for soundness and for messages to users. This module gives no messages: text that
+needs one has no columns, and `conllu` reads it.
 
 Letters: N words, S sentences, R different texts.
 """
@@ -24,16 +24,16 @@ from dynet_vdgi.data.tree_kernels import MarkRoom
 from dynet_vdgi.system.limits import limit
 
 MOST_TEXTS = 1 << 16
-"""Different texts that are remembered; more are forgotten, so that memory does not grow with the input."""
+"""Different texts that are kept; beyond this they are forgotten, so that memory does not grow with input."""
 
 _POLICIES: dict[Heads, int] = {"optional": 0, "required": 1, "ignored": 2}
 _NEWLINE = 10
 _PADDING = 16  # zeros, so that kernels may look ahead
 
 WORTH_LOADING, WORTH_COMPILING = 300_000, 10_000_000
-"""Characters of text from which on it is worth loading, or compiling, what reads columns."""
+"""Characters of text above which it pays to load, or compile, the kernels that read columns."""
 
-# None of these ever runs as Python, hence work=ALWAYS: who has little to do uses `conllu`.
+# None of these ever runs as Python, hence work=ALWAYS: small inputs use `conllu`.
 _SCAN = Kernel(column_kernels.scan, "reading")
 _NUMBER = Kernel(column_kernels.number_texts, "reading")
 _RESTORE = Kernel(tree_kernels.restore_trees, "writing")
@@ -47,7 +47,7 @@ _WRITE = Kernel(column_kernels.write_trees, "writing")
 class Columns(NamedTuple):
     """Sentences one after the other."""
 
-    octets: Hashes  # the text, and zeros, see `column_kernels`
+    octets: Hashes  # the text, then zeros, see `column_kernels`
     size: int  # bytes of the text
     fields: Places  # (N, 11): where each column begins, and the next line; a tab or line end is before it
     first: Ints  # (S + 1,): number of words before each sentence
@@ -58,9 +58,9 @@ class Columns(NamedTuple):
 
 
 def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
-    """The columns of some whole sentences, each ended by an empty line; None: they may be faulty or odd.
+    """The columns of whole sentences, each ended by an empty line; None: the text may be faulty or odd.
 
-    FEATS of words are still to be checked, see `conllu.is_feats`, and their tags are still to be looked at.
+    The caller must still check the words' FEATS, see `conllu.is_feats`, and their tags.
     """
     arguments = _to_scan(text, heads)
     _SCAN(*arguments, work=ALWAYS)
@@ -84,14 +84,14 @@ def columns_of(text: bytes, heads: Heads = "optional") -> Columns | None:
 
 
 def is_worth_it(n_chars: int) -> bool:
-    """Whether so much text is worth loading what reads columns, or even compiling it, which takes seconds."""
+    """Whether `n_chars` of text justify loading the kernels, or even compiling them, which takes seconds."""
     if n_chars < WORTH_LOADING or sys.byteorder != "little":
         return False
     return n_chars >= WORTH_COMPILING or _SCAN.is_ready(*_to_scan(b"", "optional"))
 
 
 def _octets(text: bytes) -> Hashes:
-    """The bytes of a text by eights, and zeros."""
+    """The bytes of a text in groups of eight, then zeros."""
     octets = np.empty((len(text) + _PADDING) // 8, np.uint64)
     octets[-2:] = 0
     octets.view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
@@ -116,7 +116,7 @@ def _to_scan(text: bytes, heads: Heads) -> tuple[Bytes, Hashes, int, int, int, F
 
 
 class Texts(Known[str]):
-    """Numbers, from 0 in order of arrival, for what stands in a column, or in several side by side."""
+    """Numbers, from 0 in order of arrival, for the text of one column, or of several adjacent ones."""
 
     def __init__(self, column: int, last: int | None = None, *, forgets: bool = True) -> None:
         self.column, self.last, self._forgets = column, column if last is None else last, forgets
@@ -133,7 +133,7 @@ class Texts(Known[str]):
         )  # see `column_kernels.hash_of`
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
-        """The numbers (N,) of all words, or of these; texts may be forgotten before, never in between."""
+        """The numbers (N,) of all words, or of `words`; texts may be forgotten first, but never in between."""
         if self._forgets and len(self.known) > MOST_TEXTS:
             self.forget()
         fields = columns.fields if words is None else columns.fields[words]
@@ -166,7 +166,7 @@ class Texts(Known[str]):
         return numbers
 
     def _grow(self, counts: Ints, more: int) -> None:
-        """Makes room for a text of some bytes beside those there are."""
+        """Makes room for one more text of `more` bytes."""
         n_texts = int(counts[0])
         least = int(self._begins[n_texts]) + more // 8 + 1
         if least > len(self._store):
@@ -181,7 +181,7 @@ class Texts(Known[str]):
 
 
 class WordColumns(NamedTuple):
-    """What stands in columns of a word; `tag` is UPOS or XPOS."""
+    """The text in some columns of a word; `tag` is UPOS or XPOS."""
 
     upos: str
     tag: str
@@ -190,7 +190,7 @@ class WordColumns(NamedTuple):
 
 
 class Types(Known[WordColumns]):
-    """Tags and FEATS of words, by number of the different triples (R,), see `quick`; grows as they come."""
+    """Tags and FEATS of words: numbers for the different triples (R,), see `quick`; grows as they come."""
 
     def __init__(self, by_xpos: bool) -> None:
         self._by_xpos, self._texts = by_xpos, Texts(UPOS, FEATS)
@@ -228,7 +228,7 @@ class Names:
 
 
 def restored(kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints) -> Ints:
-    """Heads (N,) of all words, given those of the words that are not removed; of many sentences at once.
+    """Heads (N,) of all words of many sentences at once, given those of the words not removed.
 
     families (N,) as in `punctuation.FAMILIES`. The reference is `punctuation.restore_punctuation`.
     """
@@ -240,7 +240,7 @@ def restored(kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints) -
 
 
 def shortened(heads: Ints, is_removed: Flags, first: Ints) -> Ints:
-    """Heads (K,) of the words that are not removed, of trees with heads (N,).
+    """Heads (K,) of the words not removed, from trees with heads (N,).
 
     The reference is `punctuation.heads_without`.
     """
@@ -265,7 +265,7 @@ def scored(gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first
 
 
 def has_notes(columns: Columns, key: str) -> bool:
-    """Whether a note with this key, put into MISC, would have to replace something."""
+    """Whether adding a note with this key to MISC would replace something."""
     found, begins_so = np.zeros(1, np.bool_), np.frombuffer(f"{key}=".encode(), np.uint8)
     _FIND_NOTES(columns.octets.view(np.uint8), columns.fields, begins_so, found, work=ALWAYS)
     return bool(found[0])
@@ -274,9 +274,9 @@ def has_notes(columns: Columns, key: str) -> bool:
 def with_trees(
     columns: Columns, heads: Ints, relations: Ints, names: Names, notes: Ints, note_texts: Names
 ) -> bytes:
-    """The text with these heads (N,) and relations (N,), by number among names, every other byte as it was.
+    """The text with these heads (N,) and relations (N,), as indices into names; other bytes are unchanged.
 
-    Notes (N,) go to MISC, by number; below 0 is none, and of length 0 there are none at all.
+    Notes (N,) go to MISC, by number; below 0 means none, and an empty `notes` means none at all.
     """
     room = columns.size + len(heads) * (12 + names.longest + note_texts.longest)
     out, counts = np.empty((room + _PADDING) // 8, np.uint64), np.zeros(1, np.int64)

@@ -1,10 +1,10 @@
 """Reading CoNLL-U strictly.
 
-The format is that of Universal Dependencies, https://universaldependencies.org/format.html; here only its
-form is checked, and the basic tree, not the tag and relation inventories. The `conllu` library reads the same
-files but takes many faults in silence (wrong column counts, heads outside the sentence, cycles, two sentences
-run together); this reader stands in front of it and names file and line. `conllu_writing` gives every byte
-back; `conllu_objects` hands over to that library.
+The format is that of Universal Dependencies, https://universaldependencies.org/format.html. This module
+checks its form and the basic tree, but not the inventories of tags and relations. The `conllu` library reads
+the same files but silently accepts many faults (wrong column counts, heads outside the sentence, cycles, two
+sentences run together); this reader refuses them and names file and line. `conllu_writing` writes every byte back;
+`conllu_objects` converts to that library's objects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Window = TypeVar("Window")
 
 TAG_COLUMNS = ("upos", "xpos")
 FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
-"""Columns that not every reader looks at, as `Sentence` calls them."""
+"""Columns that only some readers need, by their names in `Sentence`."""
 
 Columns = list[Sequence[str]]
 """The ten columns of a sentence's words."""
@@ -57,21 +57,21 @@ def read(
     `path` may end in `.gz` or be `-` (standard input). Each sentence keeps its lines in `source`.
     `heads` says what column 7 must hold:
 
-    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, or for some, or 0
-      for all (its `heads` are None then; the last two are told to `on_repair`);
-    * "partial": the same, but a tree may lack the heads of some words, which are FREE then; those that are
-      there go round in no circle, and at most one of them is 0;
+    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, for some, or 0 for
+      all (`heads` is then None; the last two cases are reported to `on_repair`);
+    * "partial": as "optional", but a tree may lack the heads of some words, which become FREE; the given
+      heads form no cycle, and at most one of them is 0;
     * "required": a valid tree with one root;
-    * "ignored": anything but nothing; `heads` are None.
+    * "ignored": any non-empty text; `heads` is None.
 
-    `tags` says which column the sentences' tags are from, "upos" or "xpos"; it must be filled. Where tags are
-    from XPOS, UPOS tells what is punctuation, and is the sentences' `upos`. Words without UPOS are then PUNCT
+    `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
+    UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without UPOS are then PUNCT
     if their XPOS says so (see `tags.is_punctuation`), else "_".
 
-    With `on_error`, faults are told to it instead of raised: a faulty sentence is skipped, and at most one
-    fault per sentence is told; a file that cannot be read to its end is told as well and ends the reading.
-    Windows line ends, a byte-order mark, needless, missing or blank-filled empty lines and a missing last
-    line end are mended and told to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
+    With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
+    fault per sentence is reported; a file that cannot be read to its end is reported too, which ends the
+    reading. Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing
+    last line end are mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """
@@ -105,9 +105,9 @@ def sentence_of(
     *,
     columns: Collection[str] = FURTHER_COLUMNS,
 ) -> Sentence:
-    """The checked sentence of a block; arguments as of `read`, but repairs are told for every block.
+    """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
 
-    `columns`: which of FURTHER_COLUMNS it has; all are checked nonetheless.
+    `columns`: those of FURTHER_COLUMNS to keep; all are checked nonetheless.
 
     Raises: `DataError` for a fault.
     """
@@ -122,7 +122,7 @@ def read_windows(
     tags: str = "upos",
     on_error: OnFault | None = None,
 ) -> Iterator[Window | Sentence]:
-    """What `quick` makes of each passage of a file, or its sentences, as `read` gives them, for None."""
+    """The result of `quick` for each passage of a file; for None, its sentences as `read` gives them."""
     told: set[str] = set()
     for item in raw_items(path, TEXT):
         if isinstance(item, Passage) and (window := quick(item)) is not None:
@@ -141,7 +141,7 @@ def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataEr
 def _checked(
     item: Passage | Block | DataError, heads: Heads, tags: str, told: set[str]
 ) -> Iterator[Sentence | DataError]:
-    """What is in a part of a file; `told` are the repairs that were told."""
+    """The sentences, faults and repairs in part of a file; `told` holds the repairs already reported."""
     if isinstance(item, DataError):
         yield item
         return
@@ -194,9 +194,9 @@ def _sentence(
 def _columns_at_once(
     block: BlockCheck, lines: Sequence[str], by_xpos: bool
 ) -> tuple[Columns, Sequence[int]] | None:
-    """Columns and rows of the words of a block in which nothing is odd, looked at as a whole.
+    """Columns and rows of the words of a block with nothing odd in it, checked as a whole.
 
-    None: there may be a fault, and looking at one line after the other will find the first one.
+    None: there may be a fault, and checking line by line will find the first one.
     """
     n_comments = 0
     while n_comments < len(lines) and lines[n_comments][0] == "#":
@@ -226,9 +226,9 @@ def _columns_at_once(
 
 
 def _rows_of_words(block: BlockCheck, cells: list[str], n_comments: int) -> list[int]:
-    """Where the words are among tokens of ten cells each; takes the cells of the others away.
+    """The rows of the words among tokens of ten cells each; removes the cells of the other tokens.
 
-    Raises: `DataError`, where one of the others is wrong; the numbers of the words are not looked at.
+    Raises: `DataError` if another token is wrong; the numbers of the words are not checked.
     """
     ids = cells[::10]
     others = [place for place, token in enumerate(ids) if not token.isdigit()]
@@ -282,7 +282,7 @@ def _punctuation_or_none(xpos: str) -> str:
 
 
 def _known(column: Sequence[str]) -> tuple[str, ...]:
-    """A column whose equal entries share their memory; empty if nothing is known."""
+    """A column whose equal entries share memory; empty if no word has an entry."""
     if column[0] == "_" and column.count("_") == len(column):
         return ()
     return tuple(map(sys.intern, column))
@@ -291,7 +291,7 @@ def _known(column: Sequence[str]) -> tuple[str, ...]:
 def _tree(
     block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: Heads, on_repair: OnFault
 ) -> tuple[int, ...] | None:
-    """The heads if they form a tree with one root; None where there are none, or some only, and may be."""
+    """The heads if they form a tree with one root; None where heads may be missing, all or some, and are."""
     n_words, n_missing = len(texts), texts.count("_")
     known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
     if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):
