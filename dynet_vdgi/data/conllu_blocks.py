@@ -142,7 +142,7 @@ def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage
 
 
 def _plain_lines(text: bytes) -> int | None:
-    """The number of lines; None: possibly two empty lines, white space before one, odd line ends or letters."""
+    """The number of lines; None: maybe two empty lines, white space before one, odd line ends or letters."""
     import numpy as np  # late: the program's help imports modules that name CoNLL-U
 
     data = np.frombuffer(text, np.uint8)

@@ -111,7 +111,7 @@ def _assembled(
     notes: Sequence[str] = (),
     guess: Guess | None = None,
 ) -> Embeddings:
-    """Row `index[word]` of `matrix` for each word, else the row of its lower-case form, else `guess(word)`."""
+    """Row `index[word]` of `matrix` for each word, else that of its lower-case form, else `guess(word)`."""
     dim = matrix.shape[1]
     values, found = np.zeros((len(words), dim), np.float32), np.zeros(len(words), np.bool_)
     n_lowered = n_guessed = 0

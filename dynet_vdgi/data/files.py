@@ -92,7 +92,7 @@ class TextSource(io.BufferedIOBase):
         return piece
 
     def text(self, again: bytes = b"", newlines: int = 0) -> TextIO:
-        """The text of the bytes, beginning with `again`, read already, after `newlines` line ends."""
+        """The text of the bytes, beginning with `again`, which were read already, after `newlines` line ends."""
         self._again, self._newlines = again, newlines
         return io.TextIOWrapper(cast(BinaryIO, self), encoding="utf-8", newline="\n")
 
@@ -310,7 +310,7 @@ class _Output(io.FileIO):
 
 @contextmanager
 def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
-    """A block that writes to `path`. Turns `OSError` into `UsageError`, which names it and what was kept."""
+    """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and `kept`."""
     try:
         yield
     except BrokenPipeError:
@@ -357,7 +357,7 @@ def check_named(output: str) -> None:
 
 
 def _writable_mode(target: str) -> int | None:
-    """File type and permission bits of `target`, None if it does not exist yet; `UsageError` if unwritable."""
+    """File type and permission bits of `target`, None if it does not exist; `UsageError` if unwritable."""
     check_named(target)
     try:
         mode = os.stat(target).st_mode

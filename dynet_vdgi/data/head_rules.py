@@ -1,4 +1,4 @@
-"""Head rules: which child of a constituent contains its head. The tables are text files in resources/heads."""
+"""Head rules: which child of a constituent holds its head. The tables are text files in resources/heads."""
 
 from __future__ import annotations
 
