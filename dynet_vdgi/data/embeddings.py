@@ -263,7 +263,7 @@ def train(
     The result is reproducible from sentences and seed. The text is held in memory.
 
     Raises:
-            ValueError: no word occurs that often.
+        ValueError: no word occurs that often.
     """
     text = [[sys.intern(word) for word in sentence] for sentence in sentences]
     counts = Counter(word for sentence in text for word in sentence)

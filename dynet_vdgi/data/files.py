@@ -92,7 +92,7 @@ class TextSource(io.BufferedIOBase):
         return piece
 
     def text(self, again: bytes = b"", newlines: int = 0) -> TextIO:
-        """The text of the bytes, beginning with `again`, which were read already, after `newlines` line ends."""
+        """The text of the bytes, beginning with `again` (bytes already read), after `newlines` line ends."""
         self._again, self._newlines = again, newlines
         return io.TextIOWrapper(cast(BinaryIO, self), encoding="utf-8", newline="\n")
 

@@ -111,8 +111,8 @@ class _Bracket:
 def read(path: AnyPath) -> Iterator[Tree]:
     """The trees of a file, without empty elements, function tags and outer brackets.
 
-        DataError: something is not a tree of tagged words, with the line of the bracket concerned; or the
-            file has no trees.
+    DataError: something is not a tree of tagged words, with the line of the bracket concerned; or the
+        file has no trees.
     """
     name = shown(path)
     stack: list[_Bracket] = []

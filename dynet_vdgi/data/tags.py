@@ -1,4 +1,4 @@
-"""Part-of-speech tags: the inventory of Universal Dependencies, and the punctuation tags of other inventories."""
+"""Part-of-speech tags: the inventory of Universal Dependencies, and punctuation tags of other inventories."""
 
 from __future__ import annotations
 

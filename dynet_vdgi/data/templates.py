@@ -54,7 +54,7 @@ def table_of(
     templates keep their meaning beside others.
 
     Raises:
-            ValueError: a template names an unknown atom.
+        ValueError: a template names an unknown atom.
     """
     ordered = sorted(templates, key=lambda template: not optional_free(template, optional))
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]

@@ -156,7 +156,7 @@ def _layout(path: str, head: bytes) -> _Layout:
 
 
 def _n_numbers(line: bytes) -> int:
-    """How many fields at the end of a line are numbers; the first field is left to be the word."""
+    """How many fields at the end of a line are numbers; at least one is left to be the word."""
     fields = line.rstrip(b" \r\n").split(b" ")
     count = 0
     while count < len(fields) - 1 and _number(fields[-1 - count]) is not None:
@@ -210,7 +210,7 @@ def _text_rows(path: str, stream: io.BufferedReader, layout: _Layout, malformed:
             end = row.find(b" ")
         elif spaces > dim:
             end = len(row.rsplit(b" ", dim)[0])
-            if _DECIMAL.fullmatch(row[:end].rpartition(b" ")[2]):  # not the end of a word, but one number too many
+            if _DECIMAL.fullmatch(row[:end].rpartition(b" ")[2]):  # no end of a word, but a number too many
                 malformed.add(number)
                 continue
         else:
