@@ -23,7 +23,7 @@ anything else: such a verb depends on the first noun within 4 words after it.
 
     non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
 
-A word of the first group with no auxiliary near it is no root, and gains this weight from verbs further right.
+A word of the first group with no auxiliary near it is no root, and gains this from verbs further right.
 
 """
 

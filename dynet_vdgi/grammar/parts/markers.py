@@ -46,7 +46,7 @@ def case_of(feats: str) -> str:
 
 
 def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: bool) -> tuple[str, int, int]:
-    """A nominal's marker, and the first and last word it marks; `over`: tags of the words that may intervene."""
+    """A nominal's marker, and the first and last word it marks; `over`: tags of words in between."""
     tags = view.tags
     if has_prepositions:
         place = word - 1
