@@ -61,7 +61,7 @@ def code_of(kind: str, text: str) -> int:
 
 
 def packed_rows(kinds: Codes, ids: Ints, first: Ints) -> tuple[PackedRows, Ints]:
-    """Packs sentences, given the row ids (N,) of their words' atoms in `kinds` (R, c); and each word's row."""
+    """Packs sentences, given the row ids (N,) of words' atoms in `kinds` (R, c); also each word's row."""
     n_sentences = len(first) - 1
     rows = np.tile(np.array(special("nothing"), np.uint64), (len(ids) + EXTRA_ROWS * n_sentences, 1))
     number = np.arange(n_sentences)

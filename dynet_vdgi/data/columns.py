@@ -133,7 +133,7 @@ class Texts(Known[str]):
         )  # see `column_kernels.hash_of`
 
     def numbers(self, columns: Columns, words: Ints | None = None) -> Ints:
-        """The numbers (N,) of all words, or of `words`; texts may be forgotten first, but never in between."""
+        """The numbers (N,) of all words, or of `words`; texts may be forgotten first, never in between."""
         if self._forgets and len(self.known) > MOST_TEXTS:
             self.forget()
         fields = columns.fields if words is None else columns.fields[words]

@@ -3,8 +3,8 @@
 The format is that of Universal Dependencies, https://universaldependencies.org/format.html. This module
 checks its form and the basic tree, but not the inventories of tags and relations. The `conllu` library reads
 the same files but silently accepts many faults (wrong column counts, heads outside the sentence, cycles, two
-sentences run together); this reader refuses them and names file and line. `conllu_writing` writes every byte back;
-`conllu_objects` converts to that library's objects.
+sentences run together); this reader refuses them and names file and line. `conllu_writing` writes
+every byte back; `conllu_objects` converts to that library's objects.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def read(
     With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
     fault per sentence is reported; a file that cannot be read to its end is reported too, which ends the
     reading. Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing
-    last line end are mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
+    last line end are mended and reported to `on_repair` (default: a warning of the logger
+    "dynet_vdgi"), once a file.
 
     Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
     """

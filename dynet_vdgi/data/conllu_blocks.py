@@ -1,6 +1,6 @@
-"""CoNLL-U files cut into sentences, before anything in them is checked; `conllu` checks it.
+"""Cuts CoNLL-U files into sentences without checking what is in them; `conllu` does that.
 
-As long as nothing is odd about the ends of lines, whole texts are cut at once.
+While the ends of lines are regular, whole texts are cut at once.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dynet_vdgi.system.limits import limit, to_raise
 OnFault = Callable[[DataError], None]
 
 TEXT = 1 << 20
-"""Bytes that are worth handing on together."""
+"""Bytes in a passage that make it worth handing on."""
 
-CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes that are handed on, or looked at, at least or at most
+CHUNK, _LONGEST = 1 << 13, 1 << 18  # bytes handed on at least, and looked at at most
 _LOGGER = logging.getLogger("dynet_vdgi")
 _NEWLINE = ord("\n")
 _LINE_BEGINS_BLANK = re.compile(r"\n[^\S\n]")
 _USUAL = frozenset(b"#0123456789\n")
-"""What lines mostly begin with."""
+"""How most lines begin."""
 
 
 class Block(NamedTuple):
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Some whole sentences, whose lines end as they should and between which there is one empty line."""
+    """Some whole sentences with regular line ends and one empty line between each two."""
 
     path: str
     line: int  # number of its first line in the file
@@ -86,12 +86,12 @@ def passages(path: AnyPath, on_repair: OnFault | None = None, size: int = TEXT) 
 
 
 def warn(repair: DataError) -> None:
-    """What is done about repairs unless something else is asked for."""
+    """The default treatment of repairs."""
     _LOGGER.warning("%s", repair)
 
 
 def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]:
-    """Texts of so many bytes at least or blocks, faults of the file and repairs, in file order."""
+    """Texts of at least `size` bytes or blocks, faults of the file and repairs, in file order."""
     name = shown(path)
     hint = "file is empty; a Git LFS or partial checkout?"
     try:
@@ -110,9 +110,9 @@ def raw_items(path: AnyPath, size: int) -> Iterator[Passage | Block | DataError]
 
 
 def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage | Block | DataError]:
-    """What is in a file: as long as nothing is odd, texts; then blocks between empty lines, and repairs.
+    """The content of a file: texts while nothing is odd, then blocks between empty lines, and repairs.
 
-    A block that is too large is a fault in its place.
+    A block that is too large appears as a fault in its place.
     """
     parts: list[bytes] = []
     rest, n_ready, first, number = b"", 0, 1, 1
@@ -142,8 +142,8 @@ def _read_passages(source: TextSource, name: str, size: int) -> Iterator[Passage
 
 
 def _plain_lines(text: bytes) -> int | None:
-    """The number of lines; None: there may be two empty ones, white space before one, odd ends or letters."""
-    import numpy as np  # late: modules that name CoNLL-U are imported for help, too
+    """The number of lines; None: maybe two empty lines, white space before one, odd line ends or letters."""
+    import numpy as np  # late: the program's help imports modules that name CoNLL-U
 
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
@@ -162,7 +162,7 @@ def _plain_lines(text: bytes) -> int | None:
 
 
 def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Iterator[Block | DataError]:
-    """Blocks of the lines after the first `before`; finds what is to be repaired."""
+    """Blocks of the lines after the first `before`; finds the faults to repair."""
     told: set[str] = set()
 
     def repair(line: int, message: str, hint: str) -> Iterator[Repair]:
@@ -212,7 +212,7 @@ def _blocks_line_by_line(handle: Iterable[str], name: str, before: int) -> Itera
 
 
 def _too_large(name: str, first: int, what: str) -> DataError:
-    """The fault of a block that begins in this line and goes on beyond a limit."""
+    """The fault of a block that begins in this line and exceeds a limit."""
     unit = "lines" if what == "lines" else "characters"
     message = f"no empty line in {limit(what)} {unit}"
     return DataError(name, first, message, f"not a CoNLL-U file? {to_raise(what)}")

@@ -1,4 +1,4 @@
-"""What may be wrong with the lines of a CoNLL-U sentence, one by one; used by `conllu.read`."""
+"""Possible faults in the lines of a CoNLL-U sentence, one by one; used by `conllu.read`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _CONLL_2009 = range(14, 100)  # columns; 14 and one for each predicate
 
 
 class Repair(DataError):
-    """A small fault that the reader mends on the way; told to `on_repair` once per kind and file."""
+    """A small fault that the reader mends on the way; reported to `on_repair` once per kind and file."""
 
 
 class BlockCheck:
-    """What must be remembered between the lines of a block to judge the next one."""
+    """Keeps the facts about earlier lines of a block that are needed to judge the next one."""
 
     def __init__(self, name: str, first: int) -> None:
         self.name, self.first = name, first
@@ -51,7 +51,7 @@ class BlockCheck:
             raise self.fault(row, "carriage return inside a line", "line ends of an old Macintosh?")
 
     def check_columns(self, row: int, line: str, columns: list[str]) -> None:
-        """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is none."""
+        """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is allowed."""
         self._check_characters(row, line)
         if line[0].isspace():
             raise self.fault(row, "white space at the start of the line", "remove it")
@@ -85,7 +85,7 @@ class BlockCheck:
                 raise self.fault(row, f"stray white space in {place}: {quoted(column)}")
 
     def _check_kind_of_file(self, row: int, line: str, columns: list[str]) -> None:
-        """Says what a file is whose first line shows that it is no CoNLL-U."""
+        """Names the format of a file whose first line shows that it is not CoNLL-U."""
         if line[0] == "(":
             hint = "convert it: vdgi convert wsj"
             raise self.fault(row, "this is a bracketed tree, not CoNLL-U", hint)
@@ -107,7 +107,7 @@ class BlockCheck:
         return self.fault(row, "column 4 (UPOS) is missing", TAGGERS)
 
     def check_other_token(self, row: int, columns: list[str], n_words: int) -> None:
-        """A line that is not the next word: a range, an empty node, or a fault in the numbering."""
+        """A line other than the next word: a range, an empty node, or a fault in the numbering."""
         token = columns[0]
         if match := _RANGE.fullmatch(token):
             self._check_range(row, columns, n_words, int(match[1]), int(match[2]))
@@ -167,7 +167,7 @@ class BlockCheck:
 
 
 def has_stray_space(column: str) -> bool:
-    """White space at an end, or two spaces in a row."""
+    """Whether there is white space at an end, or two spaces in a row."""
     return column != column.strip() or "  " in column
 
 

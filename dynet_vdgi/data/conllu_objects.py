@@ -1,4 +1,4 @@
-"""Sentences to and from objects of the `conllu` library (its `TokenList`)."""
+"""Converts sentences to and from objects of the `conllu` library (its `TokenList`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def to_conllu(sentence: Sentence) -> conllu.TokenList:
     """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
 
-    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, since that library loses parts of them. It keeps
-    comments as a dictionary, so of two comments with one key the last stays; one without `=` is a key without
-    a value.
+    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
+    comments as a dictionary, so of two comments with one key only the last survives, and a comment without
+    `=` is a key without a value.
     """
     from conllu import parse_token_and_metadata
 
@@ -35,7 +35,7 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
     """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
 
     `heads` and `tags` are as in `read`. That library's `parse` drops comments without `=`, except `newdoc`
-    and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu` where you need to.
+    and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu` when needed.
 
     Raises: `DataError` where its text is not sound CoNLL-U; line numbers are those of `tokens.serialize()`.
     """
@@ -48,7 +48,7 @@ def _unparsed(columns: list[str], index: int) -> str:
 
 
 def _head(columns: list[str], index: int) -> int | str | None:
-    """The number where it is one; reading with `heads="ignored"` lets anything else through."""
+    """The number, if it is one; reading with `heads="ignored"` lets any other text through."""
     text = columns[index]
     if NUMBER.fullmatch(text):
         return int(text)

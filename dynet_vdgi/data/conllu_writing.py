@@ -90,9 +90,9 @@ def with_notes(
 
 
 def unchanged(sentence: Sentence) -> str:
-    """The sentence's block as it stands: with its heads and relations if it has heads, else as it was read.
+    """The sentence's block unchanged: with its heads and relations if it has heads, else as it was read.
 
-    Relations are `root` and `dep` where it has heads that are not those of its source, and no `deprels`.
+    If its heads differ from those of its source and it has no `deprels`, its relations are `root` and `dep`.
     """
     source = sentence.source or _minimal_source(sentence)
     if sentence.heads is not None:
@@ -105,15 +105,15 @@ def unchanged(sentence: Sentence) -> str:
 
 
 def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
-    """Writes sentences as CoNLL-U, and says how many there were.
+    """Writes sentences as CoNLL-U, and returns their number.
 
-    Each is written with its heads; relations are its `deprels`, else those of its file if the heads are, too,
-    else `root` and `dep`. A sentence without heads is written as it was read. `output` is a path (`-` is
-    standard output, a name in `.gz` is compressed), where the file appears when it is complete; or a text
-    handle.
+    Each sentence is written with its heads and with its `deprels`; without `deprels`, with the relations of
+    its file if the heads are also the file's, else with `root` and `dep`. A sentence without heads is written
+    as it was read. `output` is a path (`-` is standard output, a name in `.gz` is compressed), where the file
+    appears when it is complete; or a text handle.
 
-    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot, and
-    where one argument is not what it should be.
+    Raises: `ValueError` for a form or tag that cannot be written; `UsageError` for a path that cannot be
+    written, and for an argument of the wrong type.
     """
     sentences = sentences_of(sentences)
     if isinstance(output, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""The sentences of a CoNLL-U file, as often as they are wanted; files and sentences as callers give them."""
+"""The sentences of a CoNLL-U file, to be read any number of times; arguments that are files or sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sentences = AnyPath | Iterable[Sentence]
 class Corpus:
     """An iterable of sentences that reads its file anew each time, in bounded memory.
 
-    `path` may end in `.gz`, or be `-` for standard input, which can be read once only.
+    `path` may end in `.gz`, or be `-` for standard input, which can be read only once.
 
     Raises:
         UsageError: `heads` or `tags` is none of the values that `read` names.
@@ -45,7 +45,7 @@ class Corpus:
 
 
 def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos") -> Corpus:
-    """The sentences of a CoNLL-U file; nothing is read before they are asked for.
+    """The sentences of a CoNLL-U file; nothing is read until they are asked for.
 
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
@@ -61,10 +61,10 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
 def sentences_of(
     given: Sentences, *, heads: conllu.Heads = "optional", tags: str = "upos"
 ) -> Iterable[Sentence]:
-    """The sentences of a file, read with `heads` and `tags`, where a path is given; else those given.
+    """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
     Raises:
-        UsageError: it is neither, now or as soon as something else than a sentence comes; says what to do.
+        UsageError: the argument is neither, or yields something that is not a sentence; says what to do.
     """
     if isinstance(given, (str, os.PathLike)):
         return read(given, heads=heads, tags=tags)
@@ -87,7 +87,7 @@ def _sentence(item: Any) -> Sentence:
 
 
 def unfit(found: Any, wanted: str) -> UsageError:
-    """What to say to a caller about something else than sentences."""
+    """The error for a caller who gave something other than sentences."""
     kind = type(found).__name__
     if isinstance(found, Sentence):
         return UsageError(f"one Sentence where {wanted} expected: put it into a list")

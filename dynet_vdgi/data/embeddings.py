@@ -1,12 +1,11 @@
 """Word vectors for the words of a vocabulary, read from a file, and word vectors learnt from text.
 
-Formats that are read: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec
-binary, each also in .gz, and fastText's own binary format. Of all but the last only the rows of wanted words
-are kept, so that memory grows with the vocabulary and not with the file; fastText's own format is read by
-gensim, needs some three times its size, and gives words that it lacks a vector made of their character
-n-grams.
+Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also
+in .gz, and fastText's own binary format. From all but the last, only the rows of wanted words are kept, so
+memory grows with the vocabulary and not with the file. gensim reads fastText's own format, which needs about
+three times the file's size in memory; a word that the file lacks gets a vector made of its character n-grams.
 
-Shapes: V words, D numbers of a vector.
+Shapes: V words, D numbers in a vector.
 """
 
 from __future__ import annotations
@@ -68,10 +67,10 @@ class Embeddings:
 
 
 def load(path: str, words: Sequence[str]) -> Embeddings:
-    """The vectors that a file has for `words`: row i of the result belongs to `words[i]`.
+    """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets that of its lower-case form. What large files gave is kept in the
-    user's cache folder, by the content of the file and the words asked for.
+    A word without a row of its own gets the row of its lower-case form. The results from large files are kept
+    in the user's cache folder, keyed by the content of the file and the words asked for.
 
     Raises:
         DataError: the file cannot be read, holds no vectors, has a value that is no finite number in a row
@@ -112,7 +111,7 @@ def _assembled(
     notes: Sequence[str] = (),
     guess: Guess | None = None,
 ) -> Embeddings:
-    """Row `index[word]` of `matrix` for each word, else its lower-case form's, else what `guess` says."""
+    """Row `index[word]` of `matrix` for each word, else that of its lower-case form, else `guess(word)`."""
     dim = matrix.shape[1]
     values, found = np.zeros((len(words), dim), np.float32), np.zeros(len(words), np.bool_)
     n_lowered = n_guessed = 0
@@ -148,7 +147,7 @@ def _nothing_found(path: str, words: Sequence[str], more: str = "") -> DataError
 
 
 def _from_fasttext(path: str, words: Sequence[str], stream: io.BufferedReader) -> Embeddings:
-    """The vectors of words; one without a row, even in lower case, gets the mean vector of its n-grams."""
+    """The vectors of words; a word without a row, even in lower case, gets the mean vector of its n-grams."""
     _check_fasttext(path, stream.peek(BUFFER))
     from gensim.models.fasttext import load_facebook_vectors
 
@@ -174,7 +173,7 @@ def _from_fasttext(path: str, words: Sequence[str], stream: io.BufferedReader) -
 
 
 def _check_fasttext(path: str, head: bytes) -> None:
-    """Refuses what gensim has no message for; a file that was cut off would keep it waiting for ever."""
+    """Refuses files that gensim gives no message for; a truncated file would make it wait for ever."""
     name, again = files.shown(path), "download it again"
     if path == files.STANDARD or name.lower().endswith(".gz"):
         message = "vectors in fastText's binary format are read from a plain file only"
@@ -207,12 +206,12 @@ def _quiet_gensim() -> Iterator[None]:
 
 
 def _cache_file(path: str, words: Sequence[str]) -> str | None:
-    """Where the vectors of these words are kept, None if the file is so small that they are not."""
+    """The file in which these words' vectors are cached; None if the vector file is too small for that."""
     try:
         if os.path.getsize(path) < CACHE_ABOVE:
             return None
     except OSError:
-        return None  # reading it will tell what is wrong
+        return None  # reading it will show what is wrong
     asked = json.dumps([CACHE_FORMAT, path, list(words)]).encode()
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     name = f"{files.sha256(path)[:32]}-{hashlib.sha256(asked).hexdigest()[:32]}.npz"
@@ -223,14 +222,14 @@ def _cached(cached: str) -> Embeddings | None:
     try:
         with np.load(cached, allow_pickle=False) as stored:
             embeddings = Embeddings(stored["values"], stored["found"], tuple(map(str, stored["notes"])))
-        os.utime(cached)  # the least recently used go first
-    except Exception:  # on nonsense NumPy raises whatever comes: the file of vectors is read instead
+        os.utime(cached)  # the least recently used files go first
+    except Exception:  # NumPy raises any exception on nonsense: the file of vectors is read instead
         return None
     return embeddings
 
 
 def _keep(embeddings: Embeddings, cached: str) -> None:
-    """Stores vectors for next time, and forgets those that were not used for longest; may fail in silence."""
+    """Stores vectors for next time, and deletes those unused for longest; may fail silently."""
     folder = os.path.dirname(cached)
     with suppress(OSError, UsageError):
         os.makedirs(folder, exist_ok=True)
@@ -246,7 +245,7 @@ def _keep(embeddings: Embeddings, cached: str) -> None:
 
 
 def usual_epochs(n_words: int) -> int:
-    """How often to read a text of so many words: about three million in all, but 5 to 50 times."""
+    """How often to read a text of so many words: about three million words in all, but 5 to 50 times."""
     return min(50, max(5, round(3_000_000 / max(n_words, 1))))
 
 
@@ -261,10 +260,10 @@ def train(
 ) -> KeyedVectors:
     """FastText skip-gram vectors of the words that occur at least `min_count` times.
 
-    The same sentences and seed give the same numbers. The text is held in memory.
+    The result is reproducible from sentences and seed. The text is held in memory.
 
     Raises:
-        ValueError: no word occurs so often.
+        ValueError: no word occurs that often.
     """
     text = [[sys.intern(word) for word in sentence] for sentence in sentences]
     counts = Counter(word for sentence in text for word in sentence)
@@ -294,7 +293,7 @@ def train(
             bucket=n_ngrams,  # the default, two million, is too much memory for a small text
             epochs=epochs,
             seed=seed,
-            workers=1,  # several would interfere in an order of their own
+            workers=1,  # several would run in an unpredictable order
             callbacks=[Epochs()],
         )
     return model.wv
@@ -303,7 +302,7 @@ def train(
 def write(vectors: KeyedVectors, handle: TextIO) -> int:
     """Writes vectors in word2vec's text format, with header: frequent words first, then by alphabet.
 
-    Words with a space inside are left out, as most readers would stumble at them. Returns the number of words
+    Words with a space inside are left out, because most readers fail on them. Returns the number of words
     written.
     """
     words = [word for word in vectors.index_to_key if " " not in word]

@@ -1,4 +1,4 @@
-"""Whether the files that a user names can serve together: told before any work."""
+"""Checks, before any work, that the files a user names can be used together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_output(output: AnyPath, inputs: Iterable[AnyPath], hint: str = "name a
 
 
 def check_read_once(names: Iterable[AnyPath]) -> None:
-    """Raises: `UsageError`, standard input, a pipe or a device is there twice, and is read once only."""
+    """Raises: `UsageError`, standard input, a pipe or a device is named twice but can be read only once."""
     met: set[tuple[int, int] | AnyPath] = set()
     for name in names:
         one = _read_once(name)
@@ -37,17 +37,17 @@ def check_read_once(names: Iterable[AnyPath]) -> None:
 
 
 def check_read_again(names: Iterable[AnyPath], why: str) -> None:
-    """Raises: `UsageError`, something is standard input, a pipe or a device, and has to be read again."""
+    """Raises: `UsageError`, standard input, a pipe or a device is named but has to be read again."""
     for name in names:
         if _read_once(name) is not None:
             raise UsageError(f"{why}: save {_called(name)} to a file first")
 
 
 def _read_once(name: AnyPath) -> tuple[int, int] | AnyPath | None:
-    """What tells apart what can be read only once; None for a file, a directory, and what cannot be read."""
+    """A key for an input that can be read only once; None for a file, a directory, or an unreadable name."""
     try:
         status = _status(name)
-    except (OSError, ValueError, AttributeError):  # reading it tells what is wrong
+    except (OSError, ValueError, AttributeError):  # reading it shows what is wrong
         return name if name == STANDARD else None
     if name != STANDARD and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return None

@@ -1,7 +1,7 @@
-"""Opening, writing and finding files: `-` and `.gz` are understood, faults carry their place.
+"""Opening, writing and finding files: `-` and `.gz` are understood, faults name their place.
 
-A file that is written appears under its name only when it is complete, so that an interrupted or failing run
-never leaves half a file, nor damages the one it was to replace.
+A written file appears under its name only when it is complete, so an interrupted or failing run never leaves
+half a file, nor damages the file that it was to replace.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 CHUNK = 1 << 16  # bytes
-_TEXT_CHUNK = 1 << 13  # that text is read by: a fault takes what is read with it along
+_TEXT_CHUNK = 1 << 13  # bytes read of text at a time: a fault loses the text read with it
 
 _CORRUPT = (EOFError, zlib.error, gzip.BadGzipFile)
 _UNREADABLE = (*_CORRUPT, OSError)
 
-_NOT_TEXT = {  # first two bytes of files that are often taken for text
+_NOT_TEXT = {  # first two bytes of files that are often mistaken for text
     b"\x1f\x8b": "gzip data? its name must end in .gz",
     b"\xff\xfe": "UTF-16? save the file as UTF-8",
     b"\xfe\xff": "UTF-16? save the file as UTF-8",
@@ -64,9 +64,9 @@ def without_ending(path: AnyPath) -> str:
 
 
 class TextSource(io.BufferedIOBase):
-    """A binary stream that knows its line, for faults found by the text layer above it.
+    """A binary stream that knows its line number, for faults found by the text layer above it.
 
-    At first it may be read by the `piece`. Closing it leaves the stream below open.
+    It may first be read by the `piece`. Closing it leaves the stream below open.
     """
 
     def __init__(self, stream: BinaryIO, name: str, longest: int | None) -> None:
@@ -78,11 +78,11 @@ class TextSource(io.BufferedIOBase):
         self._newlines = 0
         self._start = b""
         self._last = b""
-        self._again = b""  # is still to be read
+        self._again = b""  # bytes still to be read again
         self._fault: Exception | None = None  # comes after that
 
     def piece(self, size: int) -> bytes | None:
-        """The next bytes, with nothing checked; b"" at the end; None: they cannot be read, see `text`."""
+        """The next bytes, unchecked; b"" at the end; None: they cannot be read, see `text`."""
         try:
             piece: bytes = self._read_some(min(size, self._most))
         except _UNREADABLE as error:
@@ -92,7 +92,7 @@ class TextSource(io.BufferedIOBase):
         return piece
 
     def text(self, again: bytes = b"", newlines: int = 0) -> TextIO:
-        """The text of the bytes that begin with some that were read already, after so many line ends."""
+        """The text of the bytes, beginning with `again` (bytes already read), after `newlines` line ends."""
         self._again, self._newlines = again, newlines
         return io.TextIOWrapper(cast(BinaryIO, self), encoding="utf-8", newline="\n")
 
@@ -127,7 +127,7 @@ class TextSource(io.BufferedIOBase):
         return chunk
 
     def _check_line(self, chunk: bytes, longest: int) -> None:
-        """Raises: DataError, the line that goes on or begins with these bytes is too long."""
+        """Raises: DataError, the line that continues or begins with these bytes is too long."""
         end = chunk.find(b"\n")
         self._in_line += end if end >= 0 else len(chunk)
         if self._in_line > longest:
@@ -137,7 +137,7 @@ class TextSource(io.BufferedIOBase):
             self._in_line = len(chunk) - chunk.rfind(b"\n") - 1
 
     def fault(self, error: UnicodeDecodeError) -> DataError | None:
-        """The fault behind a decoding error, None when the error comes from some other text.
+        """The fault behind a decoding error; None if the error comes from another text.
 
         The decoder names a position in its pending bytes, which end as the chunk read last does.
         """
@@ -155,11 +155,11 @@ class TextSource(io.BufferedIOBase):
 def open_text(path: AnyPath, *, has_lines: bool = True) -> Iterator[TextIO]:
     r"""A UTF-8 text handle for reading `path`: `-` is standard input, `.gz` is decompressed on the way.
 
-    Lines end with "\n" only and are not translated, so that the caller sees "\r\n" and line numbers agree
-    with those of other programs. A line is limited, see `limits`, unless the file is said to have none.
+    Lines end with "\n" only and are not translated, so the caller sees "\r\n" and line numbers agree with
+    those of other programs. The length of a line is limited, see `limits`, unless `has_lines` is false.
 
-    Raises: `DataError` with the path (and the line, where there is one) for a file that is missing, a
-    directory, not permitted, damaged or not UTF-8, or has a line that is too long, also while it is read.
+    Raises: `DataError` with the path (and the line, if there is one) for a file that is missing, a directory,
+    not permitted, damaged or not UTF-8, or has too long a line; also while it is being read.
     """
     with open_source(path, has_lines=has_lines) as source:
         yield source.text()
@@ -208,7 +208,8 @@ def _open_binary(path: AnyPath, stack: ExitStack) -> BinaryIO:
 def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
     r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends well.
 
-    As `atomic_bytes_writer`; moreover a name in `.gz` is compressed, the same text always to the same bytes.
+    Like `atomic_bytes_writer`, but a name in `.gz` is also compressed, the same text always to the same
+    bytes.
     """
     with atomic_bytes_writer(path) as raw:
         compress = os.fspath(path).lower().endswith(".gz")
@@ -234,9 +235,10 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
     """A binary handle whose content replaces `path` when the block ends well; otherwise nothing changes.
 
     The content goes to a temporary file in the same directory, is forced to the disk and then renamed. A link
-    is followed; an existing file keeps its permission bits. `-` (and a pipe or device such as /dev/null) gets
-    the content at the end, from a temporary file, so that memory stays small; so does what is open already
-    (/dev/stdout, /dev/fd/3), where it stands, so that `>>` adds to a file.
+    is followed; an existing file keeps its permission bits. For `-`, a pipe or a device such as /dev/null,
+    the content is copied at the end from a temporary file, so memory use stays small. A file that is open
+    already (/dev/stdout, /dev/fd/3) gets it in the same way, at its present position, so that `>>` adds to a
+    file.
 
     Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot be
     written; later where writing fails (disk full, folder gone). A closed pipe raises `BrokenPipeError`.
@@ -278,9 +280,9 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
-    """The name of a new file and the file, which is locked until all descriptors of it are closed.
+    """The name of a new file, and the file, which stays locked until all its descriptors are closed.
 
-    Raises: UsageError, the directory does not let any be made.
+    Raises: UsageError, no file can be made in the directory.
     """
     while True:
         temporary = os.path.join(directory, f"{TEMPORARY}{secrets.token_hex(8)}.tmp")
@@ -291,11 +293,11 @@ def _temporary_file(directory: str, shown_path: str) -> tuple[str, _Output]:
         take(raw.fileno(), wait=True)
         if os.path.exists(temporary):
             return temporary, raw
-        raw.close()  # another process took it for a leftover before it was locked
+        raw.close()  # another process removed it as a leftover before it was locked
 
 
 class _Output(io.FileIO):
-    """A file whose failing writes are told with the name that the user gave."""
+    """A file that reports failing writes under the name that the user gave."""
 
     def __init__(self, file: str | int, mode: str, shown_path: str) -> None:
         super().__init__(file, mode)
@@ -308,7 +310,7 @@ class _Output(io.FileIO):
 
 @contextmanager
 def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
-    """A block that writes to `path`. Raises: `UsageError` with it, and with what was kept, for `OSError`."""
+    """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and `kept`."""
     try:
         yield
     except BrokenPipeError:
@@ -324,7 +326,7 @@ Handle = TypeVar("Handle", bound=io.IOBase)
 
 @contextmanager
 def _closing(handle: Handle) -> Iterator[Handle]:
-    """The handle, closed at the end; where the block fails, its failure is told and not that of closing."""
+    """The handle, closed at the end; if the block fails, that failure is raised and not that of closing."""
     try:
         yield handle
     except BaseException:
@@ -335,7 +337,7 @@ def _closing(handle: Handle) -> Iterator[Handle]:
 
 
 def _descriptor(target: str) -> int | None:
-    """The number of the open file that a name such as /dev/stdout means; None: it means no such thing."""
+    """The number of the open file that a name such as /dev/stdout means; None: it means none."""
     own = f"/proc/{os.getpid()}/fd"
     for _ in range(40):  # as many links as the system follows
         folder, name = os.path.split(target)
@@ -349,13 +351,13 @@ def _descriptor(target: str) -> int | None:
 
 
 def check_named(output: str) -> None:
-    """Raises: `UsageError`, the name is empty, as that of a variable of the shell that is not set."""
+    """Raises: `UsageError`, the name is empty, as from an unset shell variable."""
     if not output:
         raise UsageError("the name of the output is empty")
 
 
 def _writable_mode(target: str) -> int | None:
-    """File type and permission bits of `target`, None when there is none yet; `UsageError` if unwritable."""
+    """File type and permission bits of `target`, None if it does not exist; `UsageError` if unwritable."""
     check_named(target)
     try:
         mode = os.stat(target).st_mode
@@ -377,7 +379,7 @@ def _writable_mode(target: str) -> int | None:
 
 
 def _copy(spool: BinaryIO, target: str, descriptor: int | None) -> None:
-    """Copies what was written to standard output, to what is open already, or to a pipe or device."""
+    """Copies the written content to standard output, to an open file, or to a pipe or device."""
     if target == STANDARD:
         _copy_to_stdout(spool)
         return
@@ -418,10 +420,10 @@ def sha256(path: AnyPath) -> str:
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """The files meant by command-line arguments, in the arguments' order and each once.
+    """The files that command-line arguments mean, in the order of the arguments and each once.
 
     A glob pattern (`*`, `?`, `[...]`, `**`) gives its files sorted; an existing name is never taken for a
-    pattern; `-` passes.
+    pattern; `-` is kept as it is.
 
     Raises: `UsageError` naming a path or pattern without a file.
     """

@@ -16,7 +16,7 @@ _COORDINATION = ("coordination", "first conjunct")
 
 
 class Search(NamedTuple):
-    """The first child, seen from a side, with one of these labels."""
+    """Finds the first child, from one side, with one of these labels."""
 
     side: str
     labels: frozenset[str]
@@ -32,7 +32,7 @@ class Search(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadRules:
-    """A table of head rules: for each label of constituents, searches; the first to succeed counts."""
+    """A table of head rules: for each label of constituents, searches; the first successful one counts."""
 
     searches: Mapping[str, tuple[Search, ...]]
     first_conjunct: bool = False
@@ -72,7 +72,7 @@ def load(name: str) -> HeadRules:
 
 
 def parse(text: str, path: str) -> HeadRules:
-    """The head rules that the text of a table says; `path` is for messages. Raises: ConfigError."""
+    """The head rules in the text of a table; `path` is for messages. Raises: ConfigError."""
     searches: dict[str, list[Search]] = {}
     first_conjunct = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -86,7 +86,7 @@ def parse(text: str, path: str) -> HeadRules:
         elif labels.split() and items and items[0] in _SIDES:
             side = items[0]
             found = [Search(side, frozenset(item.split("|"))) for item in items[1:]]
-            found = found or [Search(side, frozenset())]  # finds nothing, but says the side
+            found = found or [Search(side, frozenset())]  # finds nothing, but gives the side
             for label in labels.split():
                 searches.setdefault(label, []).extend(found)
         else:

@@ -1,4 +1,4 @@
-"""Temporary files of processes that were killed: how they are called, and how they are removed."""
+"""Temporary files of processes that were killed: how they are named and removed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NO_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 _LEFTOVER = re.compile(r"\.vdgi-(\d+)-(.*)-[0-9a-f]{16}\.tmp")
 
 _looked_through: set[str] = set()
-"""Directories in which this process has removed what others left."""
+"""Directories in which this process has removed the leftovers of others."""
 
 
 def remove_leftovers(directory: str) -> None:
-    """Removes temporary files of processes of this machine that were killed; once a directory.
+    """Removes temporary files of killed processes of this machine; once a directory.
 
-    A living process has its file locked. Its number alone does not say whether it lives: in a container that
-    shares the directory and the host's name, numbers are others.
+    A living process keeps its file locked. Its number alone does not show whether it lives, because a
+    container that shares the directory and the host's name has other process numbers.
     """
     if directory in _looked_through:
         return

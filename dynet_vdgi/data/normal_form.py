@@ -10,7 +10,7 @@ _FIRST_COMBINING = "\u0300".encode()[0]
 """Letters whose first byte is below this one are their own normal form, in any context."""
 
 _RARE = 0.02
-"""Share of other letters up to which a look at each different one is quicker than one at all the text."""
+"""Share of other letters below which checking each different letter is quicker than checking all the text."""
 
 _SIZES = (2, 3, 4)  # of letters in UTF-8
 _BEGIN = (0xC0, 0xE0, 0xF0, 0x100)  # their first bytes
@@ -33,6 +33,6 @@ def is_normalized(content: bytes) -> bool:
 
 
 def _is_its_own(letter: str) -> bool:
-    """Whether a letter stays as it is wherever it stands: neither a mark nor part of a Korean syllable."""
+    """Whether a letter is unchanged in any context: neither a mark nor part of a Korean syllable."""
     is_mark = unicodedata.category(letter).startswith("M")
     return not is_mark and not 0x1100 <= ord(letter) < 0x1200 and unicodedata.is_normalized("NFC", letter)

@@ -1,4 +1,4 @@
-"""Numbers for values that come again and again, and arrays of what functions make of these values.
+"""Numbers for values that recur, and arrays of a function's results for them.
 
 Letters: R different values, N numbers.
 """
@@ -28,9 +28,10 @@ class Known(Generic[T]):
         self._tables: dict[Hashable, NDArray[Any]] = {}
 
     def table(self, key: Hashable, function: Callable[[T], Any], dtype: Any = np.int64) -> NDArray[Any]:
-        """What a function makes of each value (R,) or, if it makes rows, (R, columns).
+        """The results of a function for each value (R,) or, if it returns rows, (R, columns).
 
-        Kept under the key, so that it is called once for a value. It may number further values meanwhile.
+        Results are kept under the key, so the function is called once for a value. It may number further
+        values meanwhile.
         """
         made = self._tables.get(key)
         while made is None or len(made) < len(self.known):
@@ -42,26 +43,26 @@ class Known(Generic[T]):
 
 
 class Numbering(Known[T]):
-    """Numbers of values, given to one value at a time when it first comes."""
+    """Numbers of values, given out one value at a time when the value first occurs."""
 
     def forget(self) -> None:
         super().forget()
         self._numbers: dict[T, int] = {}
 
     def __call__(self, value: T) -> int:
-        """The number of a value, a new one if it was not known."""
+        """The number of a value, a new one if the value is new."""
         number = self._numbers.setdefault(value, len(self.known))
         if number == len(self.known):
             self.known.append(value)
         return number
 
     def changed(self, numbers: Ints, function: Callable[[T], T]) -> Ints:
-        """The numbers (N,) of what a function makes of the values with these numbers (N,)."""
+        """The numbers (N,) of the function's results for the values with these numbers (N,)."""
         return translated(numbers, len(self.known), lambda k: self(function(self.known[k])))
 
 
 def translated(numbers: Ints, size: int, function: Callable[[int], int]) -> Ints:
-    """What a function makes of numbers (N,) below size, each of which it is given once."""
+    """The results of a function for numbers (N,) below size; it is called once for each different number."""
     table = np.zeros(size, np.int64)
     for k in np.flatnonzero(np.bincount(numbers, minlength=size)).tolist():
         table[k] = function(k)

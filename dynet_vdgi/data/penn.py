@@ -1,16 +1,16 @@
 r"""Reading the bracketed trees of the Wall Street Journal in the Penn Treebank, and writing them as CoNLL-U.
 
 A file (`.mrg`) holds trees such as `( (S (NP-SBJ-1 (NNS dogs)) (VP (VBP bark))) )`, over any number of lines,
-with or without the outer brackets; lines that begin with `*x*`, as those of the LDC's headers, are comments
-where no bracket is open. On the way
+with or without the outer brackets. Lines that begin with `*x*`, as in the LDC's headers, are comments where
+no bracket is open. Reading changes the trees as follows:
 
-* traces and other empty elements (-NONE-) are taken out with the constituents that they leave empty;
+* traces and other empty elements (-NONE-) are removed, with the constituents that they leave empty;
 * function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
 * forms and tags of words are kept as they are: -LRB-, -LCB-, 3\/4, `` and '' are not rewritten.
 
-UPOS is that which UD version 1 gives the tag of the Penn Treebank (universaldependencies.org/en/pos/all.html)
-where the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB
-always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always DET.
+UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where the
+tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB always
+ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always DET.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EMPTY = "-NONE-"
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 SYMBOLS = frozenset({"#", "$"})
 POLICIES = {"standard": PUNCTUATION, "wsj10": PUNCTUATION | SYMBOLS}
-"""Which tags become UPOS PUNCT, and so are taken out before training and scoring. `wsj10` is the convention
+"""The tags that become UPOS PUNCT, and so are removed before training and scoring. `wsj10` is the convention
 of Klein and Manning (2004), whose WSJ-10 has 7,422 sentences; under `standard`, # and $ are SYM."""
 
 MAX_DEPTH = 200  # of brackets; the treebank stays far below
@@ -67,7 +67,7 @@ class Tree(NamedTuple):
 def find(folder: AnyPath) -> list[Path]:
     """The files `wsj_0001.mrg`, ... of a treebank, by name.
 
-    They lie in the folder itself, in its folders (00, 01, ...), or in those of its `parsed/mrg/wsj`.
+    They lie in the folder itself, in its folders (00, 01, ...), or in the folders of its `parsed/mrg/wsj`.
 
     Raises: UsageError where there are none, or two of the same name.
     """
@@ -111,8 +111,8 @@ class _Bracket:
 def read(path: AnyPath) -> Iterator[Tree]:
     """The trees of a file, without empty elements, function tags and outer brackets.
 
-    Raises: DataError for what is not a tree of tagged words, with the line of the bracket concerned;
-    also for a file without trees.
+    DataError: something is not a tree of tagged words, with the line of the bracket concerned; or the
+        file has no trees.
     """
     name = shown(path)
     stack: list[_Bracket] = []
@@ -163,7 +163,7 @@ def _check_outside(stack: list[_Bracket], name: str) -> None:
     if not stack:
         return
     stack[-1].has_brackets = True
-    is_outer = stack[-1].label is None and stack[-1].starts_line  # by its looks
+    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
     if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
         message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
         raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
@@ -172,7 +172,7 @@ def _check_outside(stack: list[_Bracket], name: str) -> None:
 
 
 def _tree(bracket: _Bracket, name: str) -> Tree | None:
-    """What a bracket that was closed holds; None for an empty element or for nothing else."""
+    """The tree of a closed bracket; None for an empty element or a bracket of nothing else."""
     label, forms = bracket.label or "", bracket.forms
 
     def fault(message: str) -> DataError:
@@ -206,7 +206,7 @@ def bare(label: str) -> str:
 
 # ------------------------------------------------------------------------------------------- dependencies
 def heads(tree: Tree, rules: HeadRules) -> list[int]:
-    """The head of each word, 0 for the root, else from 1. Punctuation heads no other words."""
+    """The head of each word, 0 for the root, else from 1. No word depends on punctuation."""
     tags: list[str] = []
     result: list[int] = []
 

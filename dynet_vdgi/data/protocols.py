@@ -12,7 +12,7 @@ UD_PUNCTUATION = frozenset({"PUNCT"})
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is removed before training and scoring. Length is counted in the words that are left.
+    """The words and trees removed before training and scoring. Length counts the words that are left.
 
     `removed_tags` are the tags of the words to delete; none means that punctuation is kept and scored.
     `projective_only` drops gold trees with crossing arcs, tested after that deletion.

@@ -22,7 +22,7 @@ FAMILIES = {
     "``": FIRST_QUOTE,
     "''": FIRST_QUOTE,
 }
-"""Which brackets and quotation marks are partners of which, by form, see `tree_kernels.FIRST_QUOTE`."""
+"""The brackets and quotation marks that are partners, by form, see `tree_kernels.FIRST_QUOTE`."""
 
 _restore_tree = as_python(restore_tree)
 
@@ -54,7 +54,7 @@ def is_projective(heads: Sequence[int]) -> bool:
 
 def cycle(heads: Sequence[int]) -> list[int]:
     """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
-    visit = [-1] + [0] * len(heads)  # the word from which the climb came by, -1 for the root
+    visit = [-1] + [0] * len(heads)  # the word from which the climb came, -1 for the root
     above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
     for start in range(1, len(heads) + 1):
         word = start
@@ -80,10 +80,11 @@ def without_punctuation(
 ) -> tuple[Sentence, tuple[int, ...]]:
     """The sentence without words of the removed tags, and the positions (from 1) of the kept words in it.
 
-    Removed tags are universal ones, whatever column the sentence's `tags` are from.
-    Heads change as in `heads_without`. A shortened sentence has no `source`: its words and head numbers no
-    longer fit the lines of the file, and a writer must not put them there. Its `gaps` say what was removed
-    where; relations, which belonged to the arcs of the file, are kept word by word.
+    The removed tags are universal ones, whichever column the sentence's `tags` are from.
+    Heads change as in `heads_without`. A shortened sentence has no `source`, because its words and head
+    numbers no longer fit the lines of the file and must not be written there. Its `gaps` record the removed
+    punctuation and its place; each kept word keeps its relation, although that belonged to an arc of the
+    file.
     """
     is_kept = [tag not in removed_tags for tag in sentence.upos or sentence.tags]
     positions = tuple(compress(range(1, len(is_kept) + 1), is_kept))
@@ -108,7 +109,7 @@ def without_punctuation(
 
 
 def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
-    """What stood before each of the kept words, and after the last: removed words, and gaps there before."""
+    """The removed words, and earlier gaps, before each kept word and after the last."""
     if not sentence.gaps:
         forms, gaps, start = sentence.forms, [""] * (len(positions) + 1), 0
         for k, end in enumerate((*positions, len(forms) + 1)):
@@ -132,9 +133,10 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
     """Heads of the words at `positions` (ascending, from 1) when all other words are removed, renumbered.
 
     A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the first word
-    that would climb to 0 becomes the root and the others that would attach to it, so one root stays one root;
-    no treebank in use has such a sentence with more than one of them. A projective tree stays projective.
-    In a partial tree a word that climbs to a FREE one, or to 0, has any head: it is FREE, too.
+    that would climb to 0 becomes the root, and the others that would attach to 0 attach to it, so one root
+    stays one root; no treebank in use has a sentence with several such words. A projective tree stays
+    projective. In a partial tree, a word that climbs to a FREE one, or to 0, may have any head: it is FREE,
+    too.
 
     >>> heads_without([2, 0, 2, 3], (1, 2, 4)), heads_without([3, 3, 0], (1, 2))
     ((2, 0, 2), (0, 1))
@@ -169,13 +171,14 @@ def restore_punctuation(
 ) -> tuple[int, ...]:
     """Heads of all words, given their forms and the tree of the words at `positions` (ascending, from 1).
 
-    The others become leaves, as Universal Dependencies has it
-    (https://universaldependencies.org/u/dep/punct.html): from the word before a mark one goes up from head to
-    head without passing the mark, to the highest word where the arc of the mark crosses no other; likewise
-    from the word after it. The lower one of the two is the mark's head. So a mark between a word and its
-    dependent belongs to the dependent, and the last one to the root. Brackets and quotation marks that are
-    partners look at the words between them only. A mark whose arc would cross that of a mark beside it takes
-    the same head. In a sentence without kept words the first word is the root and the head of the others.
+    The removed words become leaves, as Universal Dependencies requires
+    (https://universaldependencies.org/u/dep/punct.html). From the word before a mark, go up from head to
+    head, without passing the mark, to the highest word from which the arc to the mark crosses no other; do
+    likewise from the word after it. The lower of the two is the mark's head. So a mark between a word and its
+    dependent belongs to the dependent, and the last mark to the root. Brackets and quotation marks that are
+    partners consider only the words between them. A mark whose arc would cross the arc of a mark beside it
+    takes that mark's head. In a sentence without kept words, the first word is the root and the head of the
+    others.
 
     A projective tree with one root stays one, and `heads_without` undoes it. Linear time for such trees.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from dynet_vdgi.data import notebooks
 
 FREE = -1
-"""In heads, stands for that of a word that may have any: nobody has said it. A tree with it is partial."""
+"""Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
 
 # As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
 _SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
@@ -17,7 +17,7 @@ _SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(\S.*?)\s*")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a sentence came from: its raw text lines, so that a writer can give every byte back.
+    """The origin of a sentence: its raw text lines, so that a writer can reproduce every byte.
 
     `lines` are without line ends: comments, multiword ranges, empty nodes and words, in file order.
     `rows[i]` is the index in `lines` of syntactic word i + 1.
@@ -44,13 +44,13 @@ class Sentence:
     """Syntactic words 1..n of one sentence.
 
     `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. Readers
-    that are asked for partial trees put FREE, -1, where a tree has no head. `upos`
-    are the universal tags where `tags` are others, and tell what is punctuation; empty: `tags` are universal.
+    asked for partial trees put FREE, -1, where a tree has no head. `upos` holds the universal tags if `tags`
+    are others, and determines punctuation; it is empty if `tags` are universal.
 
-    The columns below `upos` are empty where nothing is known for any word, else one entry a word, "_" for a
-    word without; `feats` are as in the file, `Name=Value|Name=Value`. `gaps` says which punctuation was
-    removed: n + 1 strings, the forms (joined by spaces) that stood before each word and after the last one,
-    "" for none; empty: nothing was removed.
+    The columns below `upos` are empty if nothing is known for any word; otherwise they have one entry a word,
+    "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps` records the removed
+    punctuation: n + 1 strings, the forms (joined by spaces) before each word and after the last one, "" for
+    none; it is empty if nothing was removed.
     """
 
     forms: tuple[str, ...]
@@ -69,7 +69,7 @@ class Sentence:
 
     @classmethod
     def of_tags(cls, tags: Iterable[str]) -> Sentence:
-        """Words of which nothing but the tags is known; their forms are "_".
+        """Words whose tags alone are known; their forms are "_".
 
         >>> Sentence.of_tags(["DET", "NOUN"]).forms
         ('_', '_')
@@ -78,9 +78,9 @@ class Sentence:
         return cls(("_",) * len(tags), tags)
 
     def ignoring(self, known: Collection[str]) -> Sentence:
-        """The sentence without some of what is known of its words, as `data.ignore` names it.
+        """The sentence without some of its columns; the names are those of the setting `data.ignore`.
 
-        `feats`, `xpos`: these columns; `forms`: forms, which are "_" then, and lemmas; `punctuation`: `gaps`.
+        `feats`, `xpos`: these columns; `forms`: forms, which become "_", and lemmas; `punctuation`: `gaps`.
 
         >>> Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing")).ignoring(["forms"]).forms
         ('_', '_')

@@ -1,4 +1,4 @@
-"""Part-of-speech tags: the inventory of Universal Dependencies, and which other tags are punctuation."""
+"""Part-of-speech tags: the inventory of Universal Dependencies, and punctuation tags of other inventories."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ UD2_TAGS = frozenset((*_SHARED.split(), "CCONJ"))
 UD_TAGS = UD1_TAGS | UD2_TAGS
 
 _BRACKETS = frozenset({"-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
-_SYMBOLS = frozenset({"$", "#"})  # of the Penn Treebank: words as others, unlike the $, of German tags
+_SYMBOLS = frozenset({"$", "#"})  # of the Penn Treebank: ordinary words, unlike the German tag $,
 
 
 def is_punctuation(tag: str) -> bool:
-    """Whether a tag of a language's own tag set (XPOS) is one of punctuation marks.
+    """Whether a tag of a language's own tag set (XPOS) marks punctuation.
 
     These are tags without a letter or digit (, . : `` '' $,), brackets of the Penn Treebank, and tags that
     begin with PUNC.
@@ -28,6 +28,6 @@ def is_punctuation(tag: str) -> bool:
 
 
 def ud_version(tags: Container[str]) -> str:
-    """Which version of UD tags are from, told by their tag for coordinating conjunctions; "" if neither."""
+    """The UD version of the tags, judged by the tag for coordinating conjunctions; "" if neither."""
     old, new = "CONJ" in tags, "CCONJ" in tags
     return "" if old == new else "UD 1" if old else "UD 2"

@@ -1,9 +1,9 @@
 """Features written as templates, such as "s0 b0.W", and the numbers that kernels hash them with.
 
-A template names the atoms that one feature is made of. Kernels compute the atoms of a situation as 64-bit
-numbers and look up, for each template, the weight in one bucket: the highest bits of a sum of odd random
-numbers, one of the template and, for each of its atoms, one times the atom (multiply-shift hashing,
-Dietzfelbinger 1996).
+A template names the atoms that make up one feature. Kernels compute the atoms of a situation as 64-bit
+numbers and look up the weight of each template in one bucket, given by the highest bits of a sum: the
+template's odd random number plus, for each of its atoms, the atom times another odd random number
+(multiply-shift hashing, Dietzfelbinger 1996).
 
 Letters: t templates, a atoms, w atoms of the longest template.
 """
@@ -23,9 +23,9 @@ MASK = (1 << 64) - 1
 
 
 class Templates(NamedTuple):
-    """Templates for a kernel. From `certain` on, they have atoms that may be absent, which is the number 0.
+    """Templates for a kernel. From `certain` on, templates have atoms that may be absent, which are then 0.
 
-    A feature with an absent atom does not exist. Atom 0 is always 0 and fills short templates up.
+    A feature with an absent atom does not exist. Atom 0 is always 0 and pads short templates.
     """
 
     parts: Ints  # (t, w): the atoms of each
@@ -35,7 +35,7 @@ class Templates(NamedTuple):
 
 
 def random_words(count: int, state: int = 0) -> list[int]:
-    """64-bit numbers that are always the same (the generator splitmix64)."""
+    """64-bit numbers that are the same in every run (the generator splitmix64)."""
     words = []
     for _ in range(count):
         state = (state + 0x9E3779B97F4A7C15) & MASK
@@ -50,11 +50,11 @@ def table_of(
 ) -> Templates:
     """The templates' table; `atoms` are all atoms in the kernel's order, the first one "nothing".
 
-    The numbers of a template depend on its text and the seed alone, so that weights learnt with some of the
-    templates mean the same beside others.
+    The numbers of a template depend only on its text and the seed, so weights learnt with some of the
+    templates keep their meaning beside others.
 
     Raises:
-        ValueError: a template names no such atom.
+        ValueError: a template names an unknown atom.
     """
     ordered = sorted(templates, key=lambda template: not optional_free(template, optional))
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]

@@ -1,4 +1,4 @@
-"""Running text as sentences of words: what word vectors and word clusters are learnt from."""
+"""Running text as sentences of words, for learning word vectors and word clusters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dynet_vdgi.data.files import is_conllu, open_text
 def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
     """Words of each sentence of the files, in their order.
 
-    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, its words without those tagged
-    PUNCT; others as plain text, one sentence a line, words between spaces. Empty lines are passed over.
+    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, without the words tagged PUNCT;
+    others as plain text, one sentence a line, words separated by spaces. Empty lines are skipped.
 
     Raises:
         DataError: a file is malformed or not UTF-8; the message names file and line.

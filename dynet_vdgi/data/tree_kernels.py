@@ -1,7 +1,7 @@
-"""Compiled parts of what is done to trees of many sentences at once; called by `columns`.
+"""Compiled operations on the trees of many sentences at once; called by `columns`.
 
-Letters: N words, K of them that are not removed, S sentences; n words of one sentence, m of them kept. A gap
-is a place between kept words, numbered by how many stand before it.
+Letters: N words, K of them kept, S sentences; n words of one sentence, m of them kept. A gap is a place
+between kept words, numbered by how many of them precede it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynet_vdgi.compiled.jit import compiled
 
-if TYPE_CHECKING:  # with little work to do, nothing needs NumPy
+if TYPE_CHECKING:  # small amounts of work need no NumPy
     from dynet_vdgi.data.column_kernels import Flags, Ints
 
 FIRST_QUOTE, LAST_FAMILY = 32, 63
-"""Families of marks: -k closes what k opens; from FIRST_QUOTE on one mark does both, in turn. 0: others."""
+"""Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""
 
 
 class MarkRoom(NamedTuple):
-    """Room for `restore_tree`: arrays or lists of `room_size`. Word 0 stands before the first one."""
+    """Workspace for `restore_tree`: arrays or lists of `room_size`. Word 0 stands before the first one."""
 
     depth: Ints  # number of arcs from the root
-    low: Ints  # the leftmost word that an arc links this one to, or itself; 0 for the root
+    low: Ints  # the leftmost word linked to this one by an arc, or itself; 0 for the root
     high: Ints  # the rightmost one
     left_wall: Ints  # of each gap: the nearest word before it with an arc to a word after it
     right_wall: Ints  # the nearest word after it with an arc to one before it
@@ -44,7 +44,7 @@ def room_size(n_words: int) -> int:
 def restore_trees(
     kept_heads: Ints, is_removed: Flags, families: Ints, first: Ints, room: MarkRoom, heads: Ints
 ) -> None:
-    """`restore_tree` for sentences that begin at first (S + 1,), one after the other: heads (N,)."""
+    """`restore_tree` for sentences in a row that begin at first (S + 1,): heads (N,)."""
     kept = 0
     for k in range(len(first) - 1):
         start, end, m = first[k], first[k + 1], 0
@@ -58,7 +58,7 @@ def restore_trees(
 
 @compiled
 def restore_tree(kept_heads: Ints, is_removed: Flags, families: Ints, room: MarkRoom, heads: Ints) -> bool:
-    """Heads (n,) of all words, as `data.punctuation.restore_punctuation` says; False: kept_heads are no tree.
+    """Heads (n,) of all words, as in `data.punctuation.restore_punctuation`; False: kept_heads are no tree.
 
     families (n,) are those of `data.punctuation.FAMILIES`.
     """
@@ -86,7 +86,7 @@ def restore_tree(kept_heads: Ints, is_removed: Flags, families: Ints, room: Mark
 
 @compiled
 def find_depths(heads: Ints, room: MarkRoom) -> bool:
-    """Fills in the depth of words with heads (m,); False: there is a cycle."""
+    """Fills in the depths of words with heads (m,); False: there is a cycle."""
     m, depth, stack = len(heads), room.depth, room.stack
     depth[0] = 0
     for word in range(1, m + 1):
@@ -108,7 +108,7 @@ def find_depths(heads: Ints, room: MarkRoom) -> bool:
 
 @compiled
 def find_walls(heads: Ints, room: MarkRoom) -> None:
-    """Fills in how far arcs of the words with heads (m,) reach, and the walls and covers that they make."""
+    """Fills in how far the arcs of words with heads (m,) reach, and the walls and covers they make."""
     m, low, high, stack = len(heads), room.low, room.high, room.stack
     for word in range(m + 2):
         low[word] = high[word] = word
@@ -117,7 +117,7 @@ def find_walls(heads: Ints, room: MarkRoom) -> None:
         low[word], high[word] = min(low[word], head), max(high[word], head)
         if head:
             low[head], high[head] = min(low[head], word), max(high[head], word)
-    high[0], low[m + 1] = m + 1, -1  # so that the stack is never empty
+    high[0], low[m + 1] = m + 1, -1  # keeps the stack non-empty
     stack[0], top = 0, 0
     for word in range(1, m + 1):
         while high[stack[top]] <= word:
@@ -181,10 +181,10 @@ def head_of_mark(heads: Ints, gap: int, inner: int, room: MarkRoom) -> int:
 
 @compiled
 def highest(heads: Ints, start: int, first: int, last: int, room: MarkRoom) -> int:
-    """The last word on the way up from `start`, as far as it stays in first..last, that a mark can reach.
+    """The last word on the way up from `start`, staying within first..last, that a mark can reach.
 
-    The mark stands beside `start`, at that end of first..last. An arc may cover the word if it covers the
-    mark, too.
+    The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
+    covers the mark.
     """
     word = found = start
     while first <= heads[word - 1] <= last:
@@ -198,7 +198,7 @@ def highest(heads: Ints, start: int, first: int, last: int, room: MarkRoom) -> i
 def shorten_trees(heads: Ints, is_removed: Flags, first: Ints, ranks: Ints, kept_heads: Ints) -> None:
     """`data.punctuation.heads_without` for trees of sentences that begin at first (S + 1,): kept_heads.
 
-    ranks is room for the words of a sentence and one more.
+    ranks is workspace for the words of a sentence and one more.
     """
     kept = 0
     for k in range(len(first) - 1):
@@ -217,7 +217,7 @@ def shorten_trees(heads: Ints, is_removed: Flags, first: Ints, ranks: Ints, kept
                 while head > 0 and ranks[head] == 0:
                     head = heads[start + head - 1]
                 if head == 0 and heads[start + word - 1] > 0:
-                    root = root if root else ranks[word]  # the first one that climbs there is the root
+                    root = root if root else ranks[word]  # the first word to climb there is the root
                     head_rank = 0 if root == ranks[word] else root
                 else:
                     head_rank = ranks[head]
@@ -243,7 +243,7 @@ def find_projective(heads: Ints, first: Ints, found: Flags) -> None:
 def score_trees(
     gold: Ints, heads: Ints, gold_relations: Ints, relations: Ints, first: Ints, scores: Ints
 ) -> None:
-    """What `evaluation.attachment.score_sentence` counts: scores (S, 6), with the words first."""
+    """The counts of `evaluation.attachment.score_sentence`: scores (S, 6), with the words first."""
     for k in range(len(first) - 1):
         start, n = first[k], first[k + 1] - first[k]
         agree = 1

@@ -1,4 +1,4 @@
-"""The sentences of a treebank that a protocol and limits of length leave, with counts of what they drop."""
+"""The sentences of a treebank that pass a protocol and length limits, with counts of those dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynet_vdgi.system.names import count
 
 @dataclass(frozen=True)
 class Dropped:
-    """What one filter took away: whole sentences with their words, or (sentences = 0) single words.
+    """The losses to one filter: whole sentences with their words, or (sentences = 0) single words.
 
     >>> print(Dropped("punctuation", 0, 3340))
     punctuation: 3,340 words
@@ -32,10 +32,10 @@ class Dropped:
 
 
 class Filter:
-    """Streams sentences through a protocol and length limits, and counts what it drops.
+    """Streams sentences through a protocol and length limits, and counts the losses.
 
-    Length is counted after the protocol's removal. Counts are of the sentences consumed so far; what was read
-    equals what was kept plus the sum of `dropped`, in sentences and in words.
+    Length is counted after the protocol's removal. Counts cover the sentences consumed so far: the input
+    equals the kept plus the sum of `dropped`, in sentences and in words.
     """
 
     def __init__(self, protocol: Protocol, max_len: int | None = None, min_len: int = 1) -> None:
@@ -50,7 +50,7 @@ class Filter:
         self._untested = [0, 0]
 
     def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences that stay, each as the protocol leaves it; lazily, in order."""
+        """The sentences that pass, each after the protocol's removals; lazily, in order."""
         for original in sentences:
             sentence, _ = without_punctuation(original, self.protocol.removed_tags)
             n_removed = len(original) - len(sentence)
@@ -74,7 +74,7 @@ class Filter:
 
     @property
     def notes(self) -> list[str]:
-        """What the protocol asked for and could not be done."""
+        """Requests of the protocol that could not be carried out."""
         if not any(self._untested):
             return []
         return [str(Dropped("kept without the projectivity test (no trees)", *self._untested))]
@@ -97,7 +97,7 @@ class Filter:
 def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences, one after the other.
 
-    Raises: DataError, there are too many different tags: what learns needs memory for each pair of them.
+    Raises: DataError, there are too many different tags: learning needs memory for each pair of them.
     """
     tags, most = set[str](), limit("tags")
     for sentence in sentences:
@@ -127,11 +127,11 @@ class Prepared:
 def prepare(
     sentences: Sentences, protocol: str | Protocol = STANDARD, max_len: int | None = None, min_len: int = 1
 ) -> Prepared:
-    """The sentences as a protocol leaves them, "standard" without punctuation, and what was left out.
+    """The sentences after a protocol's removals, "standard" without punctuation, with counts of the losses.
 
     Teachers and learners take such sentences. Trees keep their form: the children of a removed word depend on
-    its nearest ancestor that stays. Sentences longer or shorter than the limits, in words that stay, are left
-    out, and so are those with nothing but punctuation.
+    its nearest remaining ancestor. Sentences are dropped if their remaining words are more or fewer than the
+    limits, or if they hold nothing but punctuation.
 
     Raises:
         ConfigError: no such protocol, or no sentence can have such a length.

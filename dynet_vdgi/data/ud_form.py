@@ -1,6 +1,6 @@
-"""What the validator of UD asks of sound sentences besides: sent_id, text, order of FEATS, relations.
+"""Further requirements of UD's validator for sound sentences: sent_id, text, order of FEATS, relations.
 
-Such lines are read as they stand, so they are no faults of `conllu.read`; `vdgi check` warns of them.
+Such lines are read unchanged, so they are no faults for `conllu.read`; `vdgi check` warns of them.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ REMEDIES = {
     "FEATS out of order": "sort them by name, each once",
     "DEPREL is missing beside a head": "write the relation",
 }
-"""What may be found, and what to do."""
+"""Possible findings, with their remedies."""
 
 
 @dataclass
 class UdForm:
-    """Counts what is found in sentences, taken in one after the other; `found`: number and first place."""
+    """Counts the findings in sentences added one after the other; `found`: number and first place."""
 
     found: dict[str, tuple[int, str]] = field(default_factory=dict)
     _sent_ids: set[str] = field(default_factory=set)
     _is_sorted: dict[str, bool] = field(default_factory=dict)
 
     def add(self, path: str, line: int, text: str) -> None:
-        """Takes in sound sentences, between which there are empty lines; `line`: number of their first."""
+        """Adds sound sentences, separated by empty lines; `line`: number of their first line."""
         places = (self._doubled(text), self._other_texts(text), self._unsorted(text), _unrelated(text))
         for what, found in zip(REMEDIES, places):
             for place in found:
@@ -43,7 +43,7 @@ class UdForm:
                 self.found[what] = (number + 1, first)
 
     def lines(self) -> list[str]:
-        """What was found, a line each."""
+        """The findings, a line each."""
         return [
             f"{what} ({count(self.found[what][0], 'line')}, first {self.found[what][1]}): {remedy}"
             for what, remedy in REMEDIES.items()
@@ -84,7 +84,7 @@ def _unrelated(text: str) -> Iterator[int]:
 
 
 def _text_of(block: str) -> str:
-    """The text that the words of a sentence make: forms, and spaces but for SpaceAfter=No."""
+    """The text that the words of a sentence make up: forms, with spaces except after SpaceAfter=No."""
     pieces, inside = [], 0
     for line in block.split("\n"):
         if line[:1] in ("", "#"):

@@ -1,7 +1,7 @@
-"""Rows of files of word vectors: the format told from the content, wanted rows taken, odd rows counted.
+"""Rows of word-vector files: detects the format from the content, takes wanted rows, counts odd rows.
 
 Text (GloVe's; word2vec's and fastText's with a header `rows dimensions`) and word2vec's binary format. A file
-is read once, from beginning to end; memory grows with the rows that are wanted, not with the file.
+is read once, from beginning to end; memory grows with the wanted rows, not with the file.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Floats = NDArray[np.float32]
 Row = tuple[int, bytes, bytes]  # its number (of the line in text), word, numbers
 Fields = Sequence[float | bytes]
 
-BUFFER = 1 << 20  # bytes read at once; the format is told from the first of them
+BUFFER = 1 << 20  # bytes read at once; the first of them reveal the format
 SNIFFED_ROWS = 100
-BEGINNING = 3  # words of the file named when none of those wanted is in it
+BEGINNING = 3  # words of the file that a message names when the file has none of the wanted words
 
 _BOM = b"\xef\xbb\xbf"
-_NOT_VECTORS = {  # first bytes of files that are often taken for vectors
+_NOT_VECTORS = {  # first bytes of files that are often mistaken for vectors
     b"PK\x03\x04": ("a zip archive", "unpack it, and name the file of vectors that was in it"),
     b"\x1f\x8b": ("gzip data", "its name must end in .gz"),
     b"\xff\xfe": ("UTF-16 text", "save the file as UTF-8"),
@@ -42,20 +42,20 @@ _NOT_VECTORS = {  # first bytes of files that are often taken for vectors
     b"version https://git-lfs": ("a Git LFS pointer", "fetch the file itself: git lfs pull"),
 }
 _HTML = re.compile(rb"\s*<(!doctype|html|head|\?xml)", re.IGNORECASE)
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that text does not have
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that do not occur in text
 _DECIMAL = re.compile(rb"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _HINT = "cut off, or not a file of word vectors?"
 
 
 @contextmanager
 def byte_stream(path: str) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, decompressed; faults are told as `files.open_text` tells them."""
+    """The bytes of a file, decompressed; faults are reported as by `files.open_text`."""
     with files.open_text(path, has_lines=False) as text:
         yield io.BufferedReader(cast(io.RawIOBase, text.buffer), BUFFER)
 
 
 def refuse_others(path: str, head: bytes) -> None:
-    """Raises `DataError` if the first bytes of a file are those of something else, well known."""
+    """Raises `DataError` if the first bytes of a file belong to another well-known format."""
     name = files.shown(path)
     if not head.strip():
         raise DataError(name, None, "the file is empty", "download it again, or fetch it: git lfs pull")
@@ -77,9 +77,9 @@ class WantedRows:
 
 
 def wanted_rows(path: str, stream: io.BufferedReader, wanted: Collection[str]) -> WantedRows:
-    """Those rows of a stream whose word is wanted; the first row of a word counts.
+    """The rows of a stream whose words are wanted; the first row of a word counts.
 
-    Rows that are not as the others, or not in UTF-8, are passed over and noted.
+    Rows unlike the others, or not in UTF-8, are skipped and noted.
 
     Raises:
         DataError: no row is sound, or a wanted one has a value that is no finite number.
@@ -130,7 +130,7 @@ class _Layout:
 
 
 def _layout(path: str, head: bytes) -> _Layout:
-    """The format of a file, told from its beginning.
+    """The format of a file, detected from its beginning.
 
     Raises: `DataError` where there is no row of a word and numbers.
     """
@@ -156,7 +156,7 @@ def _layout(path: str, head: bytes) -> _Layout:
 
 
 def _n_numbers(line: bytes) -> int:
-    """How many fields at the end of a line are numbers, leaving one to be the word."""
+    """How many fields at the end of a line are numbers; at least one is left to be the word."""
     fields = line.rstrip(b" \r\n").split(b" ")
     count = 0
     while count < len(fields) - 1 and _number(fields[-1 - count]) is not None:
@@ -184,7 +184,7 @@ def _is_utf8(data: bytes, complete: bool = True) -> bool:
 
 
 class _Oddities:
-    """Rows of one kind that do not count: how many, and the first."""
+    """Rows of one kind that are not used: their number, and the first."""
 
     def __init__(self) -> None:
         self.count, self.number, self.word = 0, 0, ""
@@ -244,7 +244,7 @@ def _binary_rows(stream: io.BufferedReader, layout: _Layout, malformed: _Odditie
 def _vector(path: str, layout: _Layout, number: int, word: str, numbers: bytes) -> Floats:
     """The numbers of a row (dim,).
 
-    Raises: `DataError` for one that is none, or is not finite.
+    Raises: `DataError` for a field that is not a number, or not finite.
     """
     fields: Fields = np.frombuffer(numbers, "<f4").tolist() if layout.binary else numbers.split(b" ")
     values = np.array([_number(field) for field in fields], np.float64)  # None becomes nan

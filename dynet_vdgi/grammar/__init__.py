@@ -1,1 +1,1 @@
-"""What is known before training: transitions, rules, projective decoding. No DyNet."""
+"""Knowledge available before training: transitions, rules, projective decoding. No DyNet."""

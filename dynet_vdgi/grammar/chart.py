@@ -1,10 +1,10 @@
 """Exact sums, maxima and k-best lists over projective trees with one root, for scores of single arcs.
 
-Eisner's (1996, "Three new probabilistic models for dependency parsing") half-trees, cubic in the number of
-words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the arcs [head, dependent] of one
-sentence, in nats, ROOT at 0; column 0 and the diagonal are ignored, minus infinity forbids an arc. The score
-of a tree is the sum over its arcs, its probability proportional to exp(score). All functions raise ValueError
-where there is no tree, or the scores are no such matrix.
+These are Eisner's half-trees (1996, "Three new probabilistic models for dependency parsing"), cubic in the
+number of words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the arcs [head,
+dependent] of one sentence, in nats, ROOT at 0; column 0 and the diagonal are ignored, minus infinity forbids
+an arc. The score of a tree is the sum over its arcs; its probability is proportional to exp(score). All
+functions raise ValueError if there is no tree, or the scores are not such a matrix.
 
 Letters: n words; inside the kernels words are 0..n-1.
 """
@@ -26,15 +26,15 @@ Ints = NDArray[np.int64]
 Heads = tuple[int, ...]
 
 LOWEST = -50.0
-"""How far below the best arc of its word a score may lie when trees are summed over; lower ones are raised to
-it, except for minus infinity."""
+"""How far a score may lie below the best arc of its word when trees are summed over; lower scores are raised
+to this limit, except for minus infinity."""
 
 LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+"""Sums over trees are scaled to lie between these, so that no part of them leaves the range of a float."""
 
 NO_TREE = "there is no projective tree with one root among the arcs that are allowed"
 
-LINK, CLOSED = 0, 1  # first index of a chart (2, n, n): an arc with what lies under it; a finished half-tree
+LINK, CLOSED = 0, 1  # first index of a chart (2, n, n): an arc with the words under it; a finished half-tree
 
 
 # ------------------------------------------------------------------------------------------- sums
@@ -67,7 +67,7 @@ def inside(factors: Floats, chart: Floats) -> float:
 def outside(factors: Floats, chart: Floats, z: float, gradients: Floats, marginals: Floats) -> None:
     """The probability (n + 1, n) of every arc, from a filled chart.
 
-    `gradients` receives the derivatives of log Z by the chart; its entries, as the marginals', must be zero.
+    `gradients` receives the derivatives of log Z by the chart; it and `marginals` must be zero at first.
     """
     n = factors.shape[1]
     link, closed = chart[LINK], chart[CLOSED]
@@ -139,7 +139,7 @@ def sums(
 ) -> None:
     """log Z (1,), in nats, and the marginals (n + 1, n), which must be zero. Minus infinity: no tree.
 
-    Room: factors (n + 1, n), a chart and slopes (2, n, n), all zero.
+    Workspace: factors (n + 1, n), a chart and slopes (2, n, n), all zero.
     """
     log_scale = exponentials(scores, factors)
     z, further = scaled_inside(factors, chart)
@@ -191,7 +191,7 @@ def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
 def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints) -> bool:
     """Fills in the heads (n,) of the best tree; whether there is one.
 
-    Works in arrays of the caller, which may be larger: a chart and splits (2, n, n), both zero on the
+    Works in the caller's arrays, which may be larger: a chart and splits (2, n, n), both zero on the
     diagonal, and an agenda (2 * n + 2, 3).
     """
     root = best_chart(n, scores, chart, split)
@@ -230,10 +230,10 @@ def find_trees(
     split: Ints,
     agenda: Ints,
 ) -> None:
-    """Heads (N,) of the trees with the highest sums of marginals, sentences of these lengths (S,) in a row.
+    """Heads (N,) of the trees with the highest sums of marginals, for sentences in a row of lengths (S,).
 
-    Each has (n + 1) * n marginals, by head, ROOT first, and dependent. Room: scores (n + 1, n + 1) for the
-    longest, and what `find_tree` needs.
+    Each sentence has (n + 1) * n marginals, by head, ROOT first, and dependent. Workspace: scores
+    (n + 1, n + 1) for the longest sentence, and that of `find_tree`.
     """
     at = word = 0
     for n in lengths:
@@ -253,7 +253,7 @@ _FIND_TREE, _FIND_TREES = Kernel(find_tree, "exact parsing"), Kernel(find_trees,
 def offer(score: float, split: int, first: int, second: int, scores: Floats, origin: Ints) -> None:
     """Puts a candidate in its place among the k best of an item, scores (k,) and origin (k, 3)."""
     place = len(scores)
-    while place > 0 and score > scores[place - 1]:  # of equals the first one stays before
+    while place > 0 and score > scores[place - 1]:  # of equal scores the first stays ahead
         place -= 1
     for k in range(len(scores) - 1, place, -1):
         scores[k] = scores[k - 1]
@@ -266,7 +266,7 @@ def offer(score: float, split: int, first: int, second: int, scores: Floats, ori
 
 @compiled
 def combine(left: Floats, right: Floats, extra: float, split: int, scores: Floats, origin: Ints) -> None:
-    """Offers the sums of two items, k best each, that can be among the k best sums."""
+    """Offers those sums of two items, k best each, that can be among the k best."""
     count = len(scores)
     for first in range(count):
         for second in range(count // (first + 1)):
@@ -280,8 +280,8 @@ def combine(left: Floats, right: Floats, extra: float, split: int, scores: Float
 def best_charts(scores: Floats, chart: Floats, origin: Ints, roots: Floats, root_origin: Ints) -> None:
     """Fills a chart (2, n, n, k) with the k best scores of every item, and where they come from.
 
-    origin (2, n, n, k, 3): the split, and which of the k best the two parts are; the same for the whole tree
-    in roots (k,) and root_origin (k, 3), whose split is the root.
+    origin (2, n, n, k, 3): the split, and the ranks of the two parts; roots (k,) and root_origin (k, 3) are
+    the same for the whole tree, whose split is the root.
     """
     n = len(scores) - 1
     link, closed = chart[LINK], chart[CLOSED]
@@ -309,7 +309,7 @@ def put(agenda: Ints, at: int, kind: int, head: int, end: int, rank: int) -> Non
 
 @compiled
 def read_off(origin: Ints, root_origin: Ints, rank: int, heads: Ints, agenda: Ints) -> None:
-    """Heads (n,) of the tree with this rank, 0 the best; the agenda (2 * n + 2, 4) is room."""
+    """Heads (n,) of the tree with this rank, 0 the best; the agenda (2 * n + 2, 4) is workspace."""
     root = root_origin[rank, 0]
     heads[root] = 0
     put(agenda, 0, CLOSED, root, 0, root_origin[rank, 1])
@@ -342,9 +342,9 @@ def maxima(
     root_origin: Ints,
     agenda: Ints,
 ) -> None:
-    """Heads (k, n) and scores (k,) of the k best trees, where there are so many.
+    """Heads (k, n) and scores (k,) of the k best trees, if there are that many.
 
-    values (k,) and the chart (2, n, n, k) must be minus infinity; more room: origin (2, n, n, k, 3),
+    values (k,) and the chart (2, n, n, k) must be minus infinity. Further workspace: origin (2, n, n, k, 3),
     root_origin (k, 3), agenda (2 * n + 2, 4).
     """
     best_charts(scores, chart, origin, values, root_origin)
@@ -403,9 +403,9 @@ def best(scores: Floats) -> Heads:
 
 
 def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
-    """Scores and heads (n,) of the k best trees, the best first; fewer where there are fewer trees.
+    """Scores and heads (n,) of the k best trees, the best first; fewer if fewer trees exist.
 
-    Time and memory grow with k (log k) and k.
+    Time grows with k log k, memory with k.
     """
     if k < 1:
         raise ValueError(f"k must be 1 or more, not {k}")
@@ -424,7 +424,7 @@ def k_best(scores: Floats, k: int) -> list[tuple[float, Heads]]:
 
 
 def expected_best(arc_marginals: Floats) -> Heads:
-    """The tree of which most arcs are expected to be right, for marginals (n + 1, n)."""
+    """The tree with the highest expected number of right arcs, for marginals (n + 1, n)."""
     return best(np.pad(arc_marginals, ((0, 0), (1, 0))))
 
 
@@ -442,7 +442,7 @@ def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
 
 
 def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
-    """The scores with every arc forbidden that is not in these heads (n,); FREE words may have any head."""
+    """The scores with all arcs forbidden that contradict these heads (n,); FREE words may have any head."""
     given = np.asarray(heads, np.int64)
     if given.shape != (len(scores) - 1,):
         raise ValueError(f"{len(scores) - 1} words, but heads of {given.shape}")

@@ -1,4 +1,4 @@
-"""Rules whose expectations are counted in gold trees, from files or sentences; see `expectations`."""
+"""Rules with expectations counted in gold trees, from files or sentences; see `expectations`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 FEW = 50
-"""Expectations that were counted in fewer sentences say little."""
+"""Expectations counted in fewer sentences are unreliable."""
 
 
 def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: str) -> RuleSet:
@@ -33,9 +33,9 @@ def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: st
 def estimated_in(
     sentences: Iterable[Sentence], rules: RuleSet, max_len: int, names: Sequence[str], where: str
 ) -> RuleSet:
-    """The rules with the expectations that these trees give.
+    """The rules with the expectations estimated from these trees.
 
-    `names`: of the files, for the comment in the rule file; `where`: what a fault names.
+    `names`: the files, for the comment in the rule file; `where`: the place that an error names.
 
     Raises: DataError, no sentence is left to count in.
     """

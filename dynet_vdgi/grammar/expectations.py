@@ -3,12 +3,12 @@
     expectation(H > M) = gold arcs H > M / ordered pairs of two words of one sentence, tagged H and M
 
 A sentence with n_H and n_M words of these tags has n_H * n_M such pairs, n_H * (n_H - 1) if H = M, and n_M
-for ROOT, which is there once. A rule of tag classes sums arcs and pairs over all tag pairs that it matches.
+if H is ROOT, which occurs once. A rule of tag classes sums arcs and pairs over all tag pairs that it matches.
 
-Source: the paper only says that expectations are estimated from the training part. The definition was
-recovered from the authors' released French file: over sentences without punctuation, projective, of at most
-ten words, it gives all thirteen values to three decimals. The estimate is a rate per pair, although
-posterior regularisation compares it with the count in a sentence; that is so in the released code, too.
+Source: the paper says only that expectations are estimated from the training part. The definition was
+recovered from the authors' released French file: over projective sentences of at most ten words, without
+punctuation, it reproduces all thirteen values to three decimals. The estimate is a rate per pair, although
+posterior regularisation compares it with the count in a sentence; the released code does so, too.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.rules import ROOT, Floats, Rule, RuleSet
 
 PROTOCOL = protocols.Protocol("expectations", protocols.UD_PUNCTUATION, projective_only=True)
-"""Which words and sentences the released expectations were counted in."""
+"""The words and sentences in which the released expectations were counted."""
 
 MAX_LEN = 10
-"""Longest sentence of the released expectations, in words without punctuation."""
+"""Length of the longest sentence for the released expectations, in words without punctuation."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What was counted for K rules: `arcs` (K,) that hold of `pairs` (K,) that could, in `n_sentences`."""
+    """Counts for K rules: arcs `arcs` (K,) out of possible `pairs` (K,), in `n_sentences` sentences."""
 
-    rules: RuleSet  # as asked for; their own expectations are not used
+    rules: RuleSet  # as given; their own expectations are not used
     arcs: tuple[int, ...]
     pairs: tuple[int, ...]
     n_sentences: int
@@ -46,16 +46,16 @@ class Estimate:
 
     @property
     def without_pairs(self) -> list[Rule]:
-        """Rules that could hold for no words of any sentence: nothing is known about them."""
+        """Rules that no words of any sentence could match: nothing is known about them."""
         return [rule for rule, pairs in zip(self.rules.rules, self.pairs) if not pairs]
 
     def rule_file(self, names: Sequence[str], max_len: int = MAX_LEN) -> str:
         """The text of a rule file with the estimates, to three decimals, and the classes of `rules`.
 
-        Comments on top say how they were made. Rules keep their order; `parse_rules` reads the text.
+        Comments at the top record how they were made. Rules keep their order; `parse_rules` reads the text.
 
         Args:
-            names: what the sentences came from, for the comments.
+            names: the sources of the sentences, for the comments.
             max_len: the limit of `sentences_for_estimate`, for the comments.
         """
         lines = [
@@ -75,12 +75,12 @@ class Estimate:
 
 
 def _printable(name: str) -> str:
-    """The name on one line: a file's name may hold line ends, or bytes that are no text."""
+    """The name on one line, because a file's name may hold line ends, or bytes that are not text."""
     return "".join(character if character.isprintable() else "?" for character in name)
 
 
 def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN) -> treebank.Prepared:
-    """The sentences that expectations are counted in, and what was dropped for them.
+    """The sentences in which expectations are counted, and a record of those dropped.
 
     Punctuation is removed and its children re-attached; then sentences that are not projective or longer than
     `max_len` words are dropped.
@@ -92,7 +92,7 @@ def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN
 
 
 def estimate(sentences: Iterable[Sentence], rules: RuleSet) -> Estimate:
-    """What the trees of these sentences say about each rule; every sentence given is counted.
+    """The evidence of these sentences' trees for each rule; every given sentence is counted.
 
     Raises:
         ValueError: a sentence has no heads.

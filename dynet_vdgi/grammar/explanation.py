@@ -1,8 +1,8 @@
-"""Which part of a rule table gives what to the arcs of a sentence, and how parts read its words.
+"""How much each part of a rule table contributes to the arcs of a sentence, and how parts read its words.
 
-The parts' additions are those of the table as it is read: from the first line to the last, each part adds
-what it changes beside all before it. So their sum is `Prior.potentials`, and an exception is charged with
-the difference from the rule that it is an exception to.
+Contributions follow the order of the table: from the first line to the last, each part adds its change to
+the result of all parts before it. So their sum is `Prior.potentials`, and an exception is charged with the
+difference from the rule that it is an exception to.
 
 Letters: n words.
 """
@@ -22,22 +22,22 @@ from dynet_vdgi.grammar.prior import Floats, Prior
 from dynet_vdgi.grammar.rules import RuleSet
 
 RULES, DISTANCE = "rules", "short arcs"
-"""What a rule file without parts is made of."""
+"""The name for the whole of a rule file without parts."""
 
 COMPARED = 300
-"""So many sentences are looked at for what a fact changes."""
+"""Sentences examined for the changes that a fact makes."""
 
 BARRED = 1e6
-"""Taken from an arc that is not wanted: more than any tree is worth."""
+"""Subtracted from a forbidden arc: more than the score of any tree."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A part reads a word, 1..n, as another tag; or the dependency model is given another symbol for it."""
+    """A word, 1..n, that a part reads as another tag or gives another symbol for the dependency model."""
 
     word: int
     part: str
-    tag: str  # "" if it is the same
+    tag: str  # "" if unchanged
     symbol: str
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Reading:
 
 
 class Alternative(NamedTuple):
-    """A word's head in a tree, and the one that it would have without this arc; -1: there is no other."""
+    """A word's head in a tree, and the head it would have without this arc; -1: there is no other."""
 
     word: int
     head: int
@@ -53,7 +53,7 @@ class Alternative(NamedTuple):
 
 
 class PartByPart:
-    """A prior taken to pieces."""
+    """The separate contributions of a prior's parts."""
 
     def __init__(self, prior: Prior) -> None:
         self.prior = prior
@@ -66,7 +66,7 @@ class PartByPart:
             ]
 
     def additions(self, sentence: Sentence) -> dict[str, Floats]:
-        """What each part that says anything adds to the log-potentials (n + 1, n + 1), in order."""
+        """The contribution of each part, if any, to the log-potentials (n + 1, n + 1), in order."""
         view = self.prior.view(sentence)
         whole = np.zeros((view.n + 1, view.n + 1))
         found: dict[str, Floats] = {}
@@ -78,7 +78,7 @@ class PartByPart:
         return {part: added for part, added in found.items() if np.abs(added[:, 1:]).max(initial=0.0) > 1e-9}
 
     def readings(self, sentence: Sentence) -> list[Reading]:
-        """What parts make of the sentence's words, in the order of their reading."""
+        """The parts' readings of the sentence's words, in the order of reading."""
         view, found = self.prior.unread(sentence), []
         tags, symbols = list(view.read), list(view.symbols)
         for setting in self.prior.reading(view):
@@ -93,12 +93,12 @@ class PartByPart:
 
 
 def without_settings(rules: RuleSet) -> RuleSet:
-    """The rules with no part that looks at whole sentences."""
+    """The rules without any part that looks at whole sentences."""
     return rules if rules.table is None else replace(rules, table=replace(rules.table, settings=()))
 
 
 def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
-    """The heads of a tree, and those of the best trees without each of its arcs."""
+    """The heads of a tree, and the heads in the best trees without each of its arcs."""
     found = []
     for word, head in enumerate(heads, 1):
         without = potentials.copy()
@@ -109,9 +109,9 @@ def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
 
 
 def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fact]) -> list[str]:
-    """Messages about facts without which the potentials and symbols of the text would be the same.
+    """Messages about facts whose removal would change neither the potentials nor the symbols of the text.
 
-    Where a text is long, its first COMPARED sentences decide.
+    For a long text, its first COMPARED sentences decide.
     """
     if not facts:
         return []
@@ -144,7 +144,7 @@ def _all_seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
 
 
 def _seen(prior: Prior, sentence: Sentence) -> Seen:
-    """All that a teacher and a student get to see of a prior."""
+    """Everything about a prior that a teacher and a student can see."""
     return prior.potentials(sentence), prior.student_symbols(sentence)
 
 

@@ -1,16 +1,16 @@
-"""What a linguist knows of a language, as evidence beside that of the text.
+"""A linguist's knowledge of a language, as evidence in addition to the text.
 
-A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE says where its
-words stand: before, after, mixed, or the share of those before; or NAME is a measure that the rule table
-defines (see `statistics`), and VALUE its value from 0 to 1, `yes` for 1 and `no` for 0. `; cases N` says how
-many cases the fact is worth, otherwise CASES:
+A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives the
+position of its words: before, after, mixed, or the share of them that stand before. Or NAME is a measure that
+the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes` for 1 and `no` for 0. `;
+cases N` says how many cases the fact is worth, otherwise CASES:
 
     objects = before            # their verbs
     verb-initial = no
     adpositions = after ; cases 1000
     version-1 = no
 
-Comments begin with #. A fact about which the table asks nothing is refused.
+Comments begin with #. A fact that the table does not use is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["CASES", "Fact", "accepted", "load_facts", "parse_facts", "with_facts
 
 
 def accepted(rules: RuleSet) -> list[str]:
-    """The names of facts that change something under a table: orders first, then its measures."""
+    """The names of facts that have an effect under a table: orders first, then its measures."""
     if rules.table is None:
         return []
     measures = dict.fromkeys(measure.name for measure in rules.table.measures)
@@ -48,7 +48,7 @@ def _is_asked(name: str, table: Table) -> bool:
         return True
     if order.tag in table.edge_statistics or order.tag in table.subordinator:
         return True
-    if name == "adjectives":  # a predicate moves to the noun behind it, if the line says over which words
+    if name == "adjectives":  # a predicate moves to the noun behind it, if the line has `over`
         return "nominal predicate" in settings and "over" in settings["nominal predicate"].options
     return any(setting in settings for setting in order.settings)
 
@@ -57,8 +57,8 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
     """The facts of a file's text, for a table, by name.
 
     Raises:
-        ConfigError: a line is malformed, about nothing that the table asks, or says again what another says;
-            there are no facts; the table asks for none. The message names file and line.
+        ConfigError: a line is malformed, is about nothing that the table uses, or repeats another line;
+            there are no facts; the table uses none. The message names file and line.
     """
     names = accepted(rules)
     facts: dict[str, Fact] = {}
@@ -127,7 +127,7 @@ def load_facts(path: str | Path, rules: RuleSet) -> dict[str, Fact]:
 
 
 def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) -> Text:
-    """The text's measures with facts beside them; `cases`: what each measure of the text itself counts."""
+    """The text's measures combined with facts; `cases`: the number of cases for each measure of the text."""
     measures = dict(text.measures)
     for name, fact, _ in of_measures(facts):
         if name in measures:

@@ -1,4 +1,4 @@
-"""What a rule table measured in a text, and makes of a sentence, for people to read."""
+"""A rule table's measurements of a text, and its analysis of a sentence, for people to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.system.text_tables import aligned
 
 MOST = 8
-"""How many of a part's findings are shown from each end of their order."""
+"""Number of a part's findings shown from each end of their order."""
 
 MEANINGS = {
     "nominal predicate": "adjectives stand before nouns",
@@ -23,21 +23,21 @@ MEANINGS = {
     "markers": "markers, above 0: of nouns rather than verbs",
     "words": "words told apart in the last stage",
 }
-"""What the findings of a setting are."""
+"""The meaning of a setting's findings."""
 
 
 FOR = "# For "
-"""Begins the first line of a table that comes with the package."""
+"""Begins the first line of a bundled table."""
 
 
 def purpose(rules: RuleSet) -> str:
-    """What a table that comes with the package is for; "" if it does not say."""
+    """The purpose of a bundled table; "" if it states none."""
     first = rules.text.partition("\n")[0]
     return first[len(FOR) :].rstrip(".") if first.startswith(FOR) else ""
 
 
 def found_in(prior: Prior, without: Prior | None = None) -> str:
-    """What was measured in the text of a prior, beside the measures of `without`, a prior without facts."""
+    """The measurements in a prior's text, compared with those of `without`, a prior without facts."""
     text, rules = prior.text, prior.rules
     lines = [f"{_has('FEATS', text.has_feats)}; {_has('traces of removed punctuation', text.has_gaps)}"]
     if prior.statistics.is_mirrored:
@@ -72,7 +72,7 @@ def _numbers(title: str, values: Mapping[str, float], bare: Mapping[str, float] 
 
 
 def _of_parts(prior: Prior) -> Iterator[str]:
-    """A line for each setting of whole sentences that found something, or that says nothing in this text."""
+    """A line for each setting of whole sentences that found something, or has no effect in this text."""
     assert prior.rules.table is not None
     lines, silent = [], []
     for setting in prior.rules.table.settings:
@@ -90,7 +90,7 @@ def _of_parts(prior: Prior) -> Iterator[str]:
 
 
 def _told(found: Any) -> Iterator[str]:
-    """A part's findings, which are plain data, in a few words."""
+    """A part's findings, which are plain data, summarised."""
     if isinstance(found, bool):
         yield "yes" if found else "no"
     elif isinstance(found, (int, float)):
@@ -112,14 +112,14 @@ def _by_key(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _shortened(items: Iterable[str]) -> list[str]:
-    """The items, those in the middle left out where there are many."""
+    """The items, without those in the middle if there are many."""
     every = list(items)
     return every if len(every) <= 2 * MOST else [*every[:MOST], "...", *every[-MOST:]]
 
 
 # ------------------------------------------------------------------------------------------- of a sentence
 def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
-    """What each part gives to the arcs of a tree, and to the best other head of each word; in nats."""
+    """Each part's contribution to the arcs of a tree, and to the best other head of each word; in nats."""
     pieces = PartByPart(prior)
     additions, potentials = pieces.additions(sentence), prior.potentials(sentence)
     readings: dict[int, list[str]] = {}

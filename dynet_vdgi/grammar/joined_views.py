@@ -1,7 +1,7 @@
-"""Many sentences at once, as the parts of a rule table see them: what `views.View` is of one, on arrays.
+"""Many sentences at once, as the parts of a rule table see them: `views.View` for many sentences, on arrays.
 
-The words of all sentences stand one after the other, with a word of nobody's, tagged BOUNDARY, before each
-sentence and after the last; it belongs to no group, and there is a gap before it.
+The words of all sentences stand one after the other. Before each sentence and after the last stands a dummy
+word, tagged BOUNDARY; it belongs to no group, and there is a gap before it.
 
 Letters: K words, S sentences, L = K + S + 1 places.
 """
@@ -23,14 +23,14 @@ BOUNDARY = "\n"
 
 
 class Forms(NamedTuple):
-    """Forms of words that are looked up only where a part asks for them."""
+    """Forms of words, looked up only where a part asks for them."""
 
     texts: Known[str]
-    numbers: Callable[[Ints], Ints]  # of some of the words 0..K-1, among the texts
+    numbers: Callable[[Ints], Ints]  # of the given words, from 0..K-1, among the texts
 
 
 class Lexicon:
-    """Numbers for what words are; kept from one joined view to the next."""
+    """Numbers for the types, readings and symbols of words; kept from one joined view to the next."""
 
     def __init__(self) -> None:
         self.types: Numbering[WordType] = Numbering()
@@ -39,16 +39,16 @@ class Lexicon:
         self.types((BOUNDARY, NOTHING, NOTHING))
 
     def reading_of(self, word: WordType) -> int:
-        """How a word is read before any part changes it."""
+        """The reading of a word before any part changes it."""
         return self.readings(word[:2])
 
     def symbol_of(self, word: WordType) -> int:
-        """Its symbol before any part changes it."""
+        """The symbol of a word before any part changes it."""
         return self.symbols(word[0])
 
 
 class _Strings(Sequence[str]):
-    """A column of what words are at the moment."""
+    """One column of the words' present readings or symbols."""
 
     def __init__(self, known: Sequence[tuple[str, ...]], numbers: Ints, part: int) -> None:
         self._known, self._numbers, self._part = known, numbers, part
@@ -63,8 +63,8 @@ class _Strings(Sequence[str]):
 class JoinedView(AnyView):
     """Sentences whose words have these types (K,), by number in the lexicon, and begin at first (S + 1,).
 
-    gaps (K,): punctuation was removed just before a word. `places` (K,) says where the words stand here; in a
-    text that is a mirror image they do so from right to left.
+    gaps (K,): punctuation was removed just before a word. `places` (K,) holds the words' positions here; in a
+    text that is a mirror image, these run from right to left.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class JoinedView(AnyView):
         self.n = n_words + n_sentences + 1
         places = np.arange(n_words) + np.repeat(np.arange(1, n_sentences + 1), np.diff(first))
         boundaries = first + np.arange(n_sentences + 1)
-        before: Flags = np.zeros(self.n + 1, np.bool_)  # and a gap after the last place, which is none
+        before: Flags = np.zeros(self.n + 1, np.bool_)  # and a gap after the last place, which does not count
         before[places] = gaps
         if is_mirrored:
             places, boundaries, before = self.n - 1 - places, self.n - 1 - boundaries[::-1], before[::-1]
@@ -153,5 +153,5 @@ class JoinedView(AnyView):
 
 
 def add_mark(strings: Numbering[str], numbers: Ints, flags: Flags, mark: str) -> None:
-    """Adds a mark to strings, given by their numbers (n,), where they are flagged; in place."""
+    """Adds a mark to the flagged ones of some strings, given by their numbers (n,); in place."""
     numbers[flags] = strings.changed(numbers[flags], lambda string: string + mark)

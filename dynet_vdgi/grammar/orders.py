@@ -1,7 +1,7 @@
-"""Orders of words by the names that linguists use, and what each says about what a rule table measures.
+"""Word orders by the names that linguists use, and the evidence each gives about a rule table's measures.
 
-A *fact* is a share, from 0 to 1, and how many cases it is worth beside those of a text. It is never put in
-place of what a text shows: it counts as further cases, so it fades as the text grows.
+A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It never
+replaces the evidence of a text: it counts as further cases, so its influence fades as the text grows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CASES = 200.0
-"""What a fact is worth where nobody says: more than a small text, less than a large one."""
+"""The default number of cases a fact is worth: more than a small text, less than a large one."""
 
 SIDES_OF_HEADS = {"before": 1.0, "after": 0.0, "mixed": 0.5}
 YES_OR_NO = {"yes": 1.0, "no": 0.0}
@@ -18,18 +18,18 @@ YES_OR_NO = {"yes": 1.0, "no": 0.0}
 
 @dataclass(frozen=True)
 class Fact:
-    """A share as it is known, and how many cases this is worth."""
+    """A known share, and how many cases this knowledge is worth."""
 
     value: float
     cases: float = CASES
 
     def beside(self, value: float, cases: float) -> float:
-        """The share of both, where so many cases have this value."""
+        """The combined share, if this many `cases` have this value."""
         total = cases + self.cases
         return (value * cases + self.value * self.cases) / total if total else value
 
     def rest(self) -> Fact:
-        """The fact about the opposite order: the rest of the share, worth as many cases."""
+        """The fact about the opposite order: 1 - share, worth as many cases."""
         return Fact(1.0 - self.value, self.cases)
 
     def __str__(self) -> str:
@@ -38,10 +38,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Order:
-    """What stands before what, or how clauses begin.
+    """An order of two kinds of words, or the way clauses begin.
 
-    Measures of a table that it is about, the `opposite` ones with the other sign; the `tag` whose places at
-    the edges of sentences show it; the edge where verbs show it; settings that count it by themselves.
+    It names the measures of a table that it concerns, the `opposite` ones with reversed sign; the `tag` whose
+    places at the edges of sentences show it; the edge where verbs show it; settings that count it themselves.
     """
 
     meaning: str
@@ -82,11 +82,11 @@ ORDERS = {
         "their nouns", ("relative-clauses-before-nouns",), ("relative-clauses-after-nouns",)
     ),
 }
-"""By the name in a file of facts; such a fact is the share of those that stand `before`."""
+"""By the name in a file of facts; such a fact is the share of the words that stand `before`."""
 
 
 def value_as_written(name: str, fact: Fact) -> str:
-    """The value of a fact as a file of facts says it.
+    """The value of a fact in the notation of a file of facts.
 
     >>> value_as_written("objects", Fact(0.0)), value_as_written("verbs-last", Fact(0.3))
     ('after', '0.3')
@@ -96,7 +96,7 @@ def value_as_written(name: str, fact: Fact) -> str:
 
 
 def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
-    """What facts say of measures: name, fact, and the name that it was said by."""
+    """The facts about measures: name of the measure, fact, and the name it was given under."""
     found = []
     for name, fact in facts.items():
         order = ORDERS.get(name)
@@ -109,11 +109,11 @@ def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
 
 
 def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """What facts say of tags at the edges of sentences, by tag."""
+    """The facts about tags at the edges of sentences, by tag."""
     return {ORDERS[name].tag: fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].tag}
 
 
 def of_verbs(facts: Mapping[str, Fact], edge: str) -> Fact:
-    """What facts say of verbs at an edge, LAST or FIRST; worth no cases if nothing."""
+    """The fact about verbs at an edge, LAST or FIRST; worth no cases if there is none."""
     said = (fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].verbs_are == edge)
     return next(said, Fact(0.0, 0.0))

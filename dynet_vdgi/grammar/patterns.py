@@ -1,4 +1,4 @@
-"""Which words a line of a rule table is about: tags, with conditions on features.
+"""The words that a line of a rule table concerns: tags, with conditions on features.
 
     VERB                    words with this tag
     VERB[VerbForm=Part]     ... whose FEATS have this value, alone or among others: VerbForm=Part,Vnoun
@@ -6,7 +6,7 @@
     PRON[-Case]             ... whose FEATS do not have the feature
     *[Case=Gen]             any tag
 
-A group is a list of these; a word belongs to it if one of them fits.
+A group is a list of these patterns; a word belongs to it if one of them fits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_KNOWN = 1 << 14
 
 @lru_cache(maxsize=1 << 16)
 def features_of(column: str) -> Mapping[str, frozenset[str]]:
-    """The values of each feature of a FEATS column, as conditions ask for them: Case=Nom,Acc has both.
+    """The values of each feature of a FEATS column, split for conditions: Case=Nom,Acc has both.
 
     >>> sorted(features_of("Case=Nom,Acc|Number=Sing")["Case"])
     ['Acc', 'Nom']
@@ -38,7 +38,7 @@ def features_of(column: str) -> Mapping[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A tag and a condition on one feature: one of `values`; with none, the feature must be missing."""
+    """A tag and a condition on one feature: it has one of `values`; if there are none, it must be missing."""
 
     tag: str
     feature: str = ""
@@ -46,7 +46,7 @@ class Pattern:
 
     @classmethod
     def of(cls, text: str) -> Pattern:
-        """The pattern that a table writes like this. Raises: ValueError, it is none."""
+        """The pattern from its notation in a table. Raises: ValueError, the text is not a pattern."""
         match = _PATTERN.fullmatch(text)
         if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
             raise ValueError(
@@ -57,7 +57,7 @@ class Pattern:
         return cls(match["tag"], match["name"], frozenset((match["values"] or "").split("|")) - {""})
 
     def fits(self, tag: str, features: Mapping[str, frozenset[str]]) -> bool:
-        """Whether a word with this tag and these features is meant."""
+        """Whether a word with this tag and these features fits the pattern."""
         if self.tag not in (tag, ANY):
             return False
         if not self.feature:
@@ -69,7 +69,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Group:
-    """Patterns of which one must fit."""
+    """Patterns, one of which must fit."""
 
     patterns: tuple[Pattern, ...]
 
@@ -83,16 +83,16 @@ class Group:
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
     known: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Of words that were asked about, as far as special patterns decide."""
+    """Cached answers for tags and FEATS, as far as special patterns decide."""
 
     @classmethod
     def of_tags(cls, *tags: str) -> Group:
-        """Words with one of these tags."""
+        """The group of words with one of these tags."""
         return cls(tuple(map(Pattern, tags)))
 
     @cached_property
     def tags(self) -> frozenset[str]:
-        """The tags that are mentioned, with conditions or without."""
+        """The tags in the patterns, with conditions or without."""
         return frozenset(pattern.tag for pattern in self.patterns)
 
     def has(self, tag: str, feats: str = "_") -> bool:
@@ -111,7 +111,7 @@ class Group:
 
 
 def tokens_of(value: str) -> list[str]:
-    """Words of a line's value; `|` and `;` outside of brackets are words of their own.
+    """The tokens of a line's value; `|` and `;` outside brackets are tokens of their own.
 
     >>> tokens_of("2 VERB[VerbForm=Part|Ger] NOUN | DET; within 4")
     ['2', 'VERB[VerbForm=Part|Ger]', 'NOUN', '|', 'DET', ';', 'within', '4']

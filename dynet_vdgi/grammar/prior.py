@@ -1,7 +1,7 @@
-"""What is believed about arcs before anything is learnt, as one log-potential for every arc of a sentence.
+"""Beliefs about arcs before anything is learnt, as one log-potential for every arc of a sentence.
 
-One place for every consumer. `rules` describes the tables that it is made from. Potentials are in nats, and
-only their differences within a column, the possible heads of one word, mean anything.
+All consumers use this module. `rules` describes the tables behind it. Potentials are in nats, and only their
+differences within a column, the possible heads of one word, have a meaning.
 
 Letters: n words, K tags that a table or the statistics mention.
 """
@@ -37,23 +37,23 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 SHORT_ARCS = 0.05
-"""For rule files without parts: penalty per word skipped by an arc. Far below a rule, so that it decides
-among trees with equally many."""
+"""For rule files without parts: penalty per word skipped by an arc. It is far smaller than a rule, so it only
+decides among trees that follow equally many rules."""
 
 LEAST_FACTOR = 0.05
-"""Parts that count less than this in a text are left out."""
+"""Parts with less influence than this in a text are left out."""
 
 KEPT_VIEWS = 20_000
-"""Views of a text that are kept while it is measured: each takes kilobytes."""
+"""Number of views of a text that are kept while it is measured: each takes kilobytes."""
 
-LEFT, RIGHT = range(2)  # where a dependent stands, seen from its head: indices into SIDES
+LEFT, RIGHT = range(2)  # side of a dependent, seen from its head: indices into SIDES
 
 
 class Prior:
-    """Log-potentials of arcs from rules, and from what a text shows where a table asks for it.
+    """Log-potentials of arcs from rules, and from measurements of a text where a table asks for them.
 
     A rule file without parts is a table with rule strength 1 and short arcs `short`. Without a text, edge
-    statistics and measures are worth nothing. In a text that is a mirror image, left is right.
+    statistics and measures have no influence. In a text that is a mirror image, left and right are swapped.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Prior:
     def of_text(
         cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
     ) -> Prior:
-        """The prior of a text, sentences without punctuation; `facts` are what is known besides.
+        """The prior of a text, sentences without punctuation; `facts` are further knowledge of the language.
 
         Raises:
             ConfigError: there are facts, and the text is read in mirror image.
@@ -109,7 +109,7 @@ class Prior:
         """The prior of a text saved by `Text.to_json`.
 
         Raises:
-            ModelError: something in it is missing or of another type than the parts of the table find.
+            ModelError: a field is missing or does not have the type that the parts of the table find.
         """
         text = Text.from_json(data)
         for name, finding in text.found.items():
@@ -123,27 +123,28 @@ class Prior:
         return cls(rules, text)
 
     def unread(self, sentence: Sentence) -> View:
-        """The sentence as it stands, in the order that the statistics are about."""
+        """The sentence as it stands, in the word order of the statistics."""
         return View(sentence, self.statistics.is_mirrored, self.text.has_feats)
 
     def view(self, sentence: Sentence) -> View:
-        """The sentence as the table reads it."""
+        """The sentence after the table's changes to how words are read."""
         view = self.unread(sentence)
         for _ in self.reading(view):
             pass
         return view
 
     def reading(self, view: AnyView) -> Iterator[Setting]:
-        """Reads a view step by step: yields each setting that may change how words are read, when it has."""
+        """Reads a view step by step: yields each setting that may change readings, after it has run."""
         for setting, kind in self._settings:
             if kind.read is not None:
                 kind.read(view, setting, self.text)
                 yield setting
 
     def potentials(self, sentence: Sentence) -> Floats:
-        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, whose row has no distance.
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have no
+        distance.
 
-        Column 0 and the diagonal mean nothing; all numbers are finite.
+        Column 0 and the diagonal have no meaning; all numbers are finite.
         """
         return self.potentials_of(self.view(sentence))
 
@@ -158,7 +159,7 @@ class Prior:
         return self._in_order(potentials)
 
     def additions(self, view: View) -> Iterator[tuple[Setting, Floats]]:
-        """What each part that looks at the whole sentence adds to `potentials_of`, one after the other."""
+        """The contribution to `potentials_of` of each part that looks at the whole sentence, in order."""
         for setting, kind in self._settings:
             if kind.add is not None and view.n:
                 added = np.zeros((view.n + 1, view.n + 1))
@@ -166,18 +167,18 @@ class Prior:
                 yield setting, self._in_order(added)
 
     def by_tags(self, view: View) -> Floats:
-        """`potentials_of` without these additions."""
+        """`potentials_of` without the contributions of `additions`."""
         return self._in_order(self._potentials(view.read))
 
     def _in_order(self, potentials: Floats) -> Floats:
-        """Potentials for the order of the sentence; changes them in place."""
+        """Potentials in the order of the sentence; changes them in place."""
         if self.statistics.is_mirrored:
             potentials[:, 1:] = potentials[:, :0:-1].copy()
             potentials[1:] = potentials[:0:-1].copy()
         return potentials
 
     def student_symbols(self, sentence: Sentence) -> tuple[list[str], list[str]]:
-        """The model's symbol of each word, and the finer symbol that a student sees, in order."""
+        """For each word in order, the model's symbol, and the finer symbol that a student sees."""
         view = self.view(sentence)
         symbols = view.symbols
         marked = list(symbols)
@@ -188,14 +189,14 @@ class Prior:
         return symbols[::step], marked[::step]
 
     def marks(self, view: AnyView) -> Iterator[tuple[Flags, str]]:
-        """The marks that a student sees besides the symbols: which words (n,) have it, and the mark."""
+        """The marks that a student sees besides the symbols: the words (n,) that have it, and the mark."""
         for setting, kind in self._settings:
             if kind.mark is not None:
                 yield from kind.mark(view, setting, self.text)
 
     @property
     def joins(self) -> bool:
-        """If many sentences may be read at once, see `parts.kinds`."""
+        """Whether many sentences may be read at once, see `parts.kinds`."""
         return all(kind.joins or (kind.read is None and kind.mark is None) for _, kind in self._settings)
 
     def silence(self, setting: Setting) -> str:
@@ -208,18 +209,18 @@ class Prior:
         return next((setting for setting, kind in self._settings if kind is WORDS), None)
 
     def split_symbols(self, view: View) -> list[str]:
-        """The symbols of `symbols`, told apart by words where the table asks for it."""
+        """The symbols of `symbols`, distinguished by words where the table asks for it."""
         if self.words is None:
             return self.symbols(view)
         step = -1 if self.statistics.is_mirrored else 1
         return split(view, self.words, self.text)[::step]
 
     def symbols(self, view: View) -> list[str]:
-        """What each word is for the dependency model, in the order of the sentence."""
+        """The symbol of each word for the dependency model, in the order of the sentence."""
         return view.symbols[::-1] if self.statistics.is_mirrored else view.symbols
 
     def _potentials(self, tags: Sequence[str]) -> Floats:
-        """Log-potentials (n + 1, n + 1) by tags alone; tags and arcs are in the order that was measured."""
+        """Log-potentials (n + 1, n + 1) by tags alone; tags and arcs are in the measured order."""
         ids = np.array([self._ids.get(tag, 0) for tag in tags], dtype=np.int64)
         side, skipped = _geometry(len(ids))
         potentials = np.zeros((len(ids) + 1, len(ids) + 1))
@@ -315,7 +316,7 @@ class Prior:
 
 
 class _Views(Sequence[View]):
-    """The views of a text, as it stands. Those of a large text are made again whenever they are asked for."""
+    """The unread views of a text. In a large text they are made again on each access."""
 
     def __init__(self, prior: Prior, sentences: Sequence[Sentence]) -> None:
         self._make, self._sentences = prior.unread, sentences
@@ -335,7 +336,7 @@ class _Views(Sequence[View]):
 
 
 def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting, Kind]]:
-    """The settings that count in this text, with their numbers for it."""
+    """The settings that have an effect in this text, with their numbers adapted to it."""
     result = []
     for setting in settings:
         if not _silence(setting, text):
@@ -346,7 +347,7 @@ def _settings_for(settings: Sequence[Setting], text: Text) -> list[tuple[Setting
 
 
 def _silence(setting: Setting, text: Text) -> str:
-    """Why a setting says nothing in a text; "" if it says something."""
+    """Why a setting has no effect in a text; "" if it has one."""
     kind = KINDS[setting.name]
     if text.factor(setting.conditions, setting.negated) <= LEAST_FACTOR:
         values = (f"{name}, which is {text.measures.get(name, 0.0):.2f}" for name in setting.conditions)

@@ -28,17 +28,17 @@ def content_of(line: str) -> str:
 
 
 def part_of(content: str) -> str | None:
-    """The name of the part that a line begins; None if it begins none."""
+    """The name of the part that a line begins; None if it begins no part."""
     header = _PART.match(content)
     return header["name"].strip() if header else None
 
 
 LEFT_OUT = "# left out: "
-"""Begins the line that stands where a part began that was taken away."""
+"""Begins the line that replaces the first line of a removed part."""
 
 
 def without_parts(text: str, names: Collection[str]) -> str:
-    """The text of a rule table without these parts; lines keep their numbers, and say which are left out."""
+    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
     lines, is_on = [], True
     for line in text.split("\n"):
         part = part_of(content_of(line))
@@ -61,11 +61,11 @@ _SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL, *SENTENC
 
 
 _OF_TAGS = (*_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
-"""Settings of one line whose values are tags, perhaps with a number."""
+"""Settings with only one line whose values are tags, perhaps with a number."""
 
 
 def tags_named(content: str) -> list[str]:
-    """The tags and tag classes that a line names, whose comment was taken away.
+    """The tags and tag classes in a line whose comment has been removed.
 
     >>> tags_named("except VERB AUX 0 right"), tags_named("verb = VERB"), tags_named("[verbs] (b)")
     (['VERB', 'AUX'], ['VERB'], [])
@@ -83,7 +83,7 @@ def tags_named(content: str) -> list[str]:
 
 
 class Reader:
-    """Reads a simple rule file. `number` is that of the present line, `lines` those of the rules."""
+    """Reads a simple rule file. `number` is the number of the present line, `lines` those of the rules."""
 
     def __init__(self, path: str) -> None:
         self.path, self.number = path, 0
@@ -96,7 +96,7 @@ class Reader:
         return ConfigError(f"{self.path}:{self.number}: {message}")
 
     def read(self, content: str) -> None:
-        """Takes in one line. Raises: ConfigError, as all that follow."""
+        """Reads one line. Raises: ConfigError, like all methods below."""
         if "=" in content:
             self.read_class(content)
             return
@@ -126,7 +126,7 @@ class Reader:
         return tuple(dict.fromkeys(members.split()))
 
     def add(self, rule: Rule) -> None:
-        """Notes the rule of the present line."""
+        """Adds the rule of the present line."""
         self.rules.append(rule)
         self.lines.append(self.number)
 
@@ -148,13 +148,13 @@ class Reader:
         return value
 
     def table(self) -> Table | None:
-        """What there is besides rules and classes. Raises: ConfigError, something is missing."""
+        """The contents besides rules and classes. Raises: ConfigError, something is missing."""
         if not self.rules:
             raise ConfigError(f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)")
         return self.as_it_is()
 
     def as_it_is(self) -> Table | None:
-        """What there is besides rules and classes, without a look at what is missing."""
+        """The contents besides rules and classes, even if something is missing."""
         return None
 
 
@@ -177,7 +177,7 @@ class TableReader(Reader):
         if content.startswith("["):
             self.read_part(content)
         elif not self.parts:
-            self.parts.append(Part("", KINDS[0], self.number))  # told once, not of every line
+            self.parts.append(Part("", KINDS[0], self.number))  # reported once, not for every line
             raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
         elif "+=" in content:
             self.read_members(content)
@@ -328,7 +328,7 @@ class TableReader(Reader):
         return self.as_it_is()
 
     def check(self) -> None:
-        """Raises: ConfigError, a part needs what is not there."""
+        """Raises: ConfigError, a part needs something that the table lacks."""
         needs = [
             ("conjunct" in self.grouped, "conjunct", "conjunction"),
             (
@@ -352,7 +352,7 @@ class TableReader(Reader):
                     raise self.fault(f"no measure '{condition}'{hint} (there are: {there_are})")
 
     def as_it_is(self) -> Table:
-        """The table without a look at what is missing."""
+        """The table, even if something is missing."""
         reading = list(SENTENCE_KINDS)
         return Table(
             measures=tuple(self.measures),

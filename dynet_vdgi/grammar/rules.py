@@ -7,9 +7,9 @@ A rule file is plain text, one rule a line, meant to be edited by a linguist:
     ROOT VERB 0.5              head tag, dependent tag, expectation
     VERB NOUN 0.5
 
-A name that is not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc. The
-expectation is what posterior regularisation asks of the rule's count in a sentence; other learners use the
-rule's presence alone. Order does not matter, except that it is the order of the parameters lambda.
+A name not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc. Posterior
+regularisation requires the expectation of the rule's count in a sentence; other learners use only the rule's
+presence. Order does not matter, except that it is the order of the parameters lambda.
 
 A rule file with parts is a rule table. It says more about arcs, for `prior.Prior`:
 
@@ -49,8 +49,8 @@ at hand, (d) a convention of UD's annotation. A part is switched off by taking i
         two, or with a conjunction between the two and after it no word of the group before the head.
     name run = NUMBER TAG ...        in a run of equal tags, one of these, the first word is the others' head
 
-Learners that count rules see a table's rules on both sides, without exceptions, and half the weight as
-expectation: 0.5, which is what is published, for a weight of 1.
+Learners that count rules see a table's rules on both sides, without exceptions, with half the weight as
+expectation: a weight of 1 gives 0.5, the published expectation.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ __all__ = [
 ]
 
 SHOWN = 20
-"""Faults of a rule file that a message has room for."""
+"""Maximum number of faults of a rule file in a message."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -111,7 +111,7 @@ class RuleSet:
         return len(self.rules)
 
     def __hash__(self) -> int:
-        return hash(self.text)  # the mappings have no hash
+        return hash(self.text)  # the mappings are not hashable
 
     @property
     def expectations(self) -> Floats:
@@ -125,7 +125,7 @@ class RuleSet:
 
     @property
     def meaning(self) -> tuple[object, ...]:
-        """What of a rule file matters, comments left out."""
+        """The content of a rule file that has an effect, without comments."""
         return self.rules, self.classes, self.table
 
     def heads(self, rule: Rule) -> tuple[str, ...]:
@@ -139,9 +139,9 @@ class RuleSet:
         return (*self.classes.get(rule.dependent, (rule.dependent,)), *only)
 
     def pairs(self) -> dict[tuple[str, str], int]:
-        """Index of the rule for every (head tag, dependent tag) that one matches, classes expanded.
+        """Index of the matching rule for every (head tag, dependent tag), classes expanded.
 
-        Sides and exceptions of a table are left out of account.
+        Sides and exceptions of a table are ignored.
         """
         return {
             (head, dependent): k
@@ -157,7 +157,7 @@ class RuleSet:
         return np.array(table, dtype=np.int64).reshape(len(tags) + 1, len(tags))
 
     def mentioned_tags(self) -> frozenset[str]:
-        """Every tag that something is said about, classes expanded, ROOT left out."""
+        """Every tag in rules, exceptions and settings, classes expanded, without ROOT."""
         table = self.table or Table()
         tags: set[str] = set().union(*self.classes.values())
         for rule in (*self.rules, *table.exceptions):
@@ -171,7 +171,7 @@ class RuleSet:
         return frozenset(tags - {ROOT})
 
     def unused(self, tags: Sequence[str]) -> list[Rule]:
-        """Rules that can never fire because a tag of theirs is not among `tags`."""
+        """Rules that can never fire because one of their tags is not among `tags`."""
         heads, dependents = {ROOT, *tags}, set(tags)
         pairs = self.pairs().items()
         used = {k for (head, dependent), k in pairs if head in heads and dependent in dependents}
@@ -181,7 +181,7 @@ class RuleSet:
         """The table with these parts switched off.
 
         Raises:
-            ConfigError: there is no such part, or another part cannot do without one of them.
+            ConfigError: there is no such part, or another part needs one of them.
         """
         there_are = [part.name for part in self.parts]
         for name in names:
@@ -196,12 +196,12 @@ class RuleSet:
             raise ConfigError(f"{error}; another part cannot do without what was left out") from None
 
     def of_kinds(self, kinds: str) -> RuleSet:
-        """The table with the parts of these kinds only, such as "abc". Raises: as `without`."""
+        """The table with only the parts of these kinds, such as "abc". Raises: as `without`."""
         others = [part.name for part in self.parts if part.kind not in kinds]
         return self._without(others, f"<rules of kinds {kinds}>")
 
     def ablations(self) -> Iterator[tuple[Part, RuleSet]]:
-        """The table without each of its parts that the others can do without."""
+        """The table without each part that the others do not need."""
         for part in self.parts:
             try:
                 yield part, self.without(part.name)
@@ -221,7 +221,7 @@ class RuleSet:
     def growing(self) -> Iterator[tuple[Part, RuleSet]]:
         """Each part, with the table from the first part to this one.
 
-        What a part needs is not there before its own part is: a conjunct without conjunctions joins nothing.
+        A part's needs are met only from their own part on: a conjunct without conjunctions joins nothing.
         """
         for number, part in enumerate(self.parts):
             later = [other.name for other in self.parts[number + 1 :]]
@@ -257,9 +257,9 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """Rules from the text of a rule file.
 
     Raises:
-        ConfigError: lines are malformed, a rule is there twice, two rules match one pair of tags on one
-            side, there are too many tags, or there is no rule (in a table: no part); the message has a line
-            for each fault, with file and line.
+        ConfigError: lines are malformed, a rule occurs twice, two rules match one pair of tags on one side,
+            there are too many tags, or there is no rule (in a table: no part); the message has a line for
+            each fault, with file and line.
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
@@ -267,7 +267,7 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     table = reader.as_it_is() if faults else reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
     n_tags = len(result.mentioned_tags())
-    if n_tags > max(limit("tags"), DEFAULTS["tags"]):  # what learns and parses has tables by pairs of tags
+    if n_tags > max(limit("tags"), DEFAULTS["tags"]):  # learning and parsing use tables by pairs of tags
         raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
     faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
     if faults:
@@ -278,7 +278,7 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
 
 
 def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
-    """Has the reader take in every line; the lines that are at fault, each with its message."""
+    """Passes every line to the reader; returns the faulty lines, each with its message."""
     faults = []
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
@@ -292,7 +292,7 @@ def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
 
 
 def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Lines whose rule matches a pair of tags that another rule matches on the same side, and the remedy."""
+    """Lines whose rule matches a pair of tags already matched on that side by another rule, and remedy."""
     owner: dict[tuple[str, str, str], int] = {}
     told = set()
     for line, rule in zip(lines, rules.rules):
@@ -311,6 +311,6 @@ def load_rules(path: str | Path) -> RuleSet:
     """Rules from a file.
 
     Raises:
-        ConfigError: the file cannot be read, or see `parse_rules`.
+        ConfigError: the file cannot be read, or as in `parse_rules`.
     """
     return parse_rules(read_table(path, "rule file"), str(path))

@@ -1,10 +1,10 @@
-"""The lines of a rule table that set up a part which looks at a whole sentence:
+"""The lines of a rule table that set up a part for whole sentences:
 
     NAME = NUMBER GROUP | GROUP ; OPTION VALUE ... ; OPTION VALUE ... if MEASURE
 
-What NAME does, which groups it wants and which options it has is said where it is registered, see `parts`.
-The number is mostly in nats. `if MEASURE` multiplies it by what was measured in the text, from 0 to 1,
-`unless MEASURE` by the rest, `if MEASURE and MEASURE` by both.
+Each NAME is registered with its effect, its groups and its options, see `parts`. The number is usually in
+nats. `if MEASURE` multiplies it by the text's value of the measure, m from 0 to 1, `unless MEASURE` by 1 - m,
+`if MEASURE and MEASURE` by both values.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Value = Union[float, Group, "tuple[str, ...]"]
 
 @dataclass(frozen=True)
 class Syntax:
-    """What a setting's line looks like.
+    """The form of a setting's line.
 
     `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
     A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
-    last group may come several times. `choices`: the names that an option may have, where they are few.
-    `needs`: options that must be there, with one name.
+    last group may occur several times. `choices`: the names allowed for an option, if they are few. `needs`:
+    options that are required, with one name each.
     """
 
     groups: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Syntax:
 
 @dataclass(frozen=True)
 class Setting:
-    """One line. `conditions` are names of measures; `negated`: the rest of the one there is counts."""
+    """One line. `conditions` are names of measures; `negated`: the only condition counts as 1 - its value."""
 
     name: str
     weight: float
@@ -58,7 +58,7 @@ class Setting:
     negated: bool = False
     line: int = field(default=0, compare=False)
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Room for what a part finds out about words of one text, see `Prior`."""
+    """Storage for a part's findings about words of one text, see `Prior`."""
 
     def number(self, option: str, default: float) -> float:
         """A number among the options."""
@@ -83,7 +83,7 @@ NOBODY = Group(())
 
 
 def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setting:
-    """A setting from what stands behind its `=`. Raises: ValueError, saying what is wrong."""
+    """A setting from the text behind its `=`. Raises: ValueError, with the fault."""
     tokens = tokens_of(value)
     tokens, conditions, negated = _conditions(tokens)
     body, *tails = _split(tokens, ";")
@@ -133,7 +133,7 @@ def _check_choices(setting: str, option: str, values: Sequence[str], choices: Se
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], bool]:
-    """What stands before the conditions at the end of a line, these, and whether they are negated."""
+    """The tokens before the conditions at the end of a line, the conditions, and whether they are negated."""
     place = len(tokens) - 2
     while place > 0 and tokens[place] == "and":
         place -= 2

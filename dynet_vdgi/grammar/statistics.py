@@ -1,12 +1,12 @@
-"""What a text without trees shows of its language: orders by construction, and what each part measures.
+"""Evidence about a language from a text without trees: word order by construction, and the parts' measures.
 
 A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
 
     measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 
-It is the share of cases of the KIND that speak for it: at LOW it counts as 0, at HIGH as 1, in between in
-proportion (LOW may be above HIGH), and it is taken times n / (n + `table.FEW`) after n cases. Several lines
-of a name are averaged. Kinds:
+Its value is the share of cases of the KIND that support it, rescaled: LOW becomes 0, HIGH becomes 1, values
+in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n + `table.FEW`).
+Several lines with one name are averaged. Kinds:
 
     ending A | B        sentences of three words or more with a word of A; for it: those that end with B
     beginning A | B     the same, that begin with B
@@ -39,14 +39,14 @@ from dynet_vdgi.grammar.views import View
 from dynet_vdgi.grammar.word_order import Statistics
 
 TOLD = "told"
-"""The kind of measures that no text shows."""
+"""The kind of measures that no text can show."""
 
 VERB_INITIAL = "verbs-before-nouns"
-"""The measure that says of a text whether its clauses begin with their verbs."""
+"""The measure of whether a text's clauses begin with their verbs."""
 
 
 class VerbOrder(IntEnum):
-    """Where the verbs of a text stand in its sentences. The numbers are those of model files."""
+    """The place of verbs in a text's sentences. The numbers are those of model files."""
 
     OTHER = 0
     FINAL = 1
@@ -132,16 +132,16 @@ MEASURE_OPTIONS = {"from": "number", "to": "number"}
 
 
 def measure_syntax(kind: str) -> Syntax:
-    """What a line with a measure of this kind looks like."""
+    """The form of a line with a measure of this kind."""
     return Syntax(tuple("ABC"[: MEASURES[kind][0]]), MEASURE_OPTIONS)
 
 
 @dataclass(frozen=True)
 class Text:
-    """All that is measured in one text, as plain data: it is kept in model files.
+    """All measurements of one text, as plain data: it is kept in model files.
 
-    `found` are the parts' own findings by the name of their setting, `told` the facts about the language,
-    which are part of `order` and `measures` already.
+    `found` holds the parts' own findings by setting name, `told` the facts about the language, which are
+    already part of `order` and `measures`.
     """
 
     order: Statistics = field(default_factory=Statistics)
@@ -152,23 +152,23 @@ class Text:
     told: Mapping[str, Fact] = field(default_factory=dict)
 
     def factor(self, conditions: Sequence[str], negated: bool) -> float:
-        """By how much a line's number counts."""
+        """The factor for a line's number."""
         value = math.prod(self.measures.get(name, 0.0) for name in conditions)
         return 1.0 - value if negated else value
 
     @property
     def verb_order(self) -> VerbOrder:
-        """Where the text's verbs stand, as far as the table measures it."""
+        """The place of the text's verbs, as far as the table measures it."""
         if self.order.is_verb_final:
             return VerbOrder.FINAL
         return VerbOrder.INITIAL if self.is_named([VERB_INITIAL]) else VerbOrder.OTHER
 
     def is_named(self, names: Sequence[str]) -> bool:
-        """Whether a text is more one of these measures than not."""
+        """Whether one of these measures exceeds one half in the text."""
         return any(self.measures.get(name, 0.0) > 0.5 for name in names)
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads back."""
+        """The JSON that `from_json` reads."""
         return {
             "order": {
                 "sentences": self.order.sentences,
@@ -202,7 +202,7 @@ class Text:
 
 
 class _StoredText(msgspec.Struct):
-    """What `Text.to_json` gives, for the validation library."""
+    """The fields of `Text.to_json`, for the validation library."""
 
     order: Statistics
     measures: dict[str, int | float]

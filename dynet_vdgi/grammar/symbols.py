@@ -1,8 +1,8 @@
-"""What a word is for the dependency model and for a student: a tag, or a finer symbol that falls back to it.
+"""A word's symbol for the dependency model and for a student: a tag, or a finer symbol with fallbacks.
 
-A symbol is a tag and, after MARK, what a rule table distinguishes: VERB, VERB+Part, VERB+a; in the last
-stage of learning also, after WORD, a word: ADP=of. A symbol that was not seen in training is taken for a
-coarser one.
+A symbol is a tag and, after MARK, the distinctions of a rule table: VERB, VERB+Part, VERB+a; in the last
+stage of learning also, after WORD, a word: ADP=of. A symbol not seen in training is replaced by a coarser
+one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def coarse(symbol: str) -> str:
 
 
 def fallbacks(symbol: str) -> tuple[str, ...]:
-    """The symbol, and what to take it for where it is not known, one after the other.
+    """The symbol, and its successive replacements where it is not known.
 
     >>> fallbacks("VERB+Part=gone")
     ('VERB+Part=gone', 'VERB+Part', 'VERB')

@@ -1,4 +1,4 @@
-"""What a rule file says, as plain data: rules, parts, measures and the other lines of a table."""
+"""The content of a rule file, as plain data: rules, parts, measures and the other lines of a table."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ ROOT = "ROOT"
 SIDES = ("left", "right")
 
 FEW = 20.0
-"""So many cases make half of what there is to believe."""
+"""This many cases get half of the full weight."""
 
-Cases = tuple[float, float]  # for it, in all
+Cases = tuple[float, float]  # supporting cases, all cases
 
 
 @dataclass(frozen=True)
 class Rule:
     """One line of a rule file; `head` and `dependent` are tags or declared classes.
 
-    The weight is 1 outside tables. `sides` are where the dependent may stand, seen from its head.
-    `verb_final` says which texts an exception is about, those that are or those that are not; None: all.
+    The weight is 1 outside tables. `sides` are the sides of the head on which the dependent may stand.
+    `verb_final`: the texts an exception applies to: True: verb-final ones; False: the others; None: all.
     """
 
     head: str
@@ -38,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a rule table: it can be switched off by its name. `kind`: a, b, c or d; `line`: its first."""
+    """A part of a rule table, to be switched off by its name. `kind`: a, b, c or d; `line`: its first."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ class Measure:
     high: float = 1.0
 
     def level(self, cases: Cases) -> float:
-        """The measure's value after these cases."""
+        """The measure's value, given these cases."""
         good, total = cases
         if not total:
             return 0.0
@@ -74,7 +74,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Table:
-    """What a rule table holds besides its rules and classes. Weights are in nats, by tag in mappings."""
+    """The content of a rule table besides its rules and classes. Weights are in nats, by tag in mappings."""
 
     parts: tuple[Part, ...] = ()
     strength: float = 0.0

@@ -1,4 +1,4 @@
-"""Tags that fit nothing, in a text or in a rule table: likely typos, which cost accuracy in silence."""
+"""Tags without effect, in a text or in a rule table: probably typos, which silently cost accuracy."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.names import count, did_you_mean, listed
 
 RARE = 0.01
-"""A tag of fewer words than this share, like a tag of UD, is taken for a typo of it."""
+"""A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a typo."""
 
 MOST_TOLD = 20
-"""Tags that have a line of their own."""
+"""Maximum number of tags reported in a line each."""
 
 ALIKE = 0.7
-"""How like a UD tag a rare tag must be, from 0 to 1."""
+"""Required similarity of a rare tag to a UD tag, from 0 to 1."""
 
 
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
-    """What looks wrong with the tags of a text, a line each; `counts` are words by tag, without punctuation.
+    """Warnings about the tags of a text, a line each; `counts` are words by tag, without punctuation.
 
-    Tags in lower case (several have one line), rare tags that look like a tag of UD, and tags that no rule
-    mentions.
+    Reported are tags in lower case (several share one line), rare tags similar to a UD tag, and tags that no
+    rule mentions.
 
     >>> from dynet_vdgi.grammar.rules import parse_rules
     >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
@@ -73,7 +73,7 @@ def _in_small_letters(tags: list[str], counts: Mapping[str, int]) -> str:
 
 
 def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
-    """Tags of a rule table that nobody knows: neither UD, nor Penn Treebank, nor the text.
+    """Tags of a rule table that are unknown everywhere: in UD, the Penn Treebank and the text.
 
     The first ones have one line each.
     """

@@ -1,8 +1,8 @@
 """The arc-standard transition system for projective trees with one root (paper, section "Background").
 
-A derivation of n words has 2n - 1 actions. ROOT is never on the stack: the last word left there is the
-root, attached without an action and without a score. Legality lives here and nowhere else; a neural stack
-keeps pace with `State` by pushing where `State` pushes and popping where it pops.
+A derivation of n words has 2n - 1 actions. ROOT is never on the stack: the last word left there is the root,
+attached without an action and without a score. Only this module decides legality; a neural stack keeps pace
+with `State` by pushing and popping whenever `State` does.
 """
 
 from __future__ import annotations

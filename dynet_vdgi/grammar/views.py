@@ -23,11 +23,11 @@ WordType = tuple[str, str, str]
 """Tag, FEATS and XPOS of a word."""
 
 Reading = tuple[str, str]
-"""The tag that a table reads, and FEATS."""
+"""The tag that a table reads, and the FEATS of a word."""
 
 
 def last_morph(xpos: str) -> str:
-    """What follows the last + of an XPOS; "" without one."""
+    """The text after the last + of an XPOS; "" without a +."""
     return xpos.rpartition("+")[2] if "+" in xpos else ""
 
 
@@ -43,7 +43,7 @@ def with_morph(feats: str, xpos: str) -> str:
 
 
 class Phrase(NamedTuple):
-    """A phrase of the words from start to before end, and its head."""
+    """A phrase from word start to before word end, and its head."""
 
     start: int
     end: int
@@ -51,9 +51,9 @@ class Phrase(NamedTuple):
 
 
 class AnyView(ABC):
-    """What parts that read words may ask for, of one sentence (`View`) or of many (`JoinedView`); n places.
+    """The methods for parts that read words, of one sentence (`View`) or of many (`JoinedView`); n places.
 
-    `key`, where a function of a word is wanted, stands for the function as long as the table is used.
+    Where a function of a word is an argument, `key` identifies the function as long as the table is used.
     """
 
     n: int
@@ -69,29 +69,29 @@ class AnyView(ABC):
     @property
     @abstractmethod
     def are_gaps(self) -> Flags:
-        """Before which words (n,) punctuation was removed; not before the first one of a sentence."""
+        """The words (n,) just after removed punctuation; never the first word of a sentence."""
 
     @abstractmethod
     def where(self, key: Hashable, holds: Callable[[WordType], bool]) -> Flags:
-        """Of which words (n,) something holds."""
+        """The words (n,) for which `holds` is true."""
 
     @abstractmethod
     def flags(self, group: Group, bare: bool = False) -> Flags:
-        """Which words (n,) belong to a group, as the table reads their tags; `bare`: if they had no FEATS.
+        """The words (n,) in a group, by the tags that the table reads; `bare`: ignoring their FEATS.
 
-        Not to be changed.
+        The result must not be changed.
         """
 
     @abstractmethod
     def by_form(self, words: Ints, key: Hashable, function: Callable[[str], Any], dtype: Any) -> NDArray[Any]:
-        """What a function makes of the forms, in lower case, of some words."""
+        """The results of a function for the lower-case forms of some words."""
 
     @abstractmethod
     def rename(self, word: int, tag: str, symbol: str) -> None:
-        """Has a word read as another tag, with a symbol of its own."""
+        """Makes the table read a word as another tag, with a symbol of its own."""
 
     def rename_all(self, words: Sequence[int], tag: str, symbol: str) -> None:
-        """Has several words read as another tag, with one symbol."""
+        """Makes the table read several words as another tag, with one symbol."""
         for word in words:
             self.rename(word, tag, symbol)
 
@@ -101,18 +101,18 @@ class AnyView(ABC):
 
     @abstractmethod
     def distinguish(self, finer: Callable[[WordType], str], known: dict[WordType, str]) -> None:
-        """Gives words whose symbol is their tag a finer one, if there is one: not "".
+        """Replaces symbols that equal their word's tag by a finer one, if there is one: not "".
 
-        `known` is room for what the function said.
+        `known` stores the results of the function.
         """
 
     @abstractmethod
     def mark_symbols(self, flags: Flags, mark: str) -> None:
-        """Adds a mark to the symbols of the words (n,) that are flagged."""
+        """Adds a mark to the symbols of the flagged words (n,)."""
 
     @abstractmethod
     def end_of(self, word: int) -> int:
-        """Where the sentence of a word ends."""
+        """The end of the sentence that a word belongs to."""
 
     def has(self, group: Group, word: int) -> bool:
         """Whether a word belongs to a group."""
@@ -130,9 +130,9 @@ class AnyView(ABC):
 class View(AnyView):
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
-    `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model:
+    `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model;
     parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for the
-    first word. `marks[i]`: the marks themselves, in front of word i.
+    first word. `marks[i]`: the punctuation marks removed before word i.
     """
 
     def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:
@@ -148,12 +148,12 @@ class View(AnyView):
         self.gaps: list[bool] = [False, *map(bool, gaps[1:n])] if gaps else [False] * n
         self.marks: Sequence[str] = gaps[:n] if gaps else [""] * n
         self.read: list[str] = list(self.tags)
-        self._flags: dict[tuple[int, bool], tuple[Group, Flags]] = {}  # as words are read now
+        self._flags: dict[tuple[int, bool], tuple[Group, Flags]] = {}  # for the words' present readings
         self.symbols: list[str] = list(self.tags)
         self.predicates: dict[int, int] = {}  # predicate without a verb: its copula
         self.linked: dict[
             int, tuple[int, list[int]]
-        ] = {}  # linker: its verb, and nouns that this may depend on
+        ] = {}  # linker: its verb, and nouns that the verb may depend on
         self.runs: dict[int, int] = {}  # other words of a run of nominals: its first
         self.run_ends: dict[int, int] = {}  # first word of such a run: its last
         self.placed: set[int] = set()  # verbs whose head a part has found
@@ -173,7 +173,7 @@ class View(AnyView):
         return [form.lower() for form in self._own_forms]
 
     def form(self, word: int) -> str:
-        """One of them; most sentences are asked for few."""
+        """The lower-case form of one word; most sentences need few of them."""
         return self._own_forms[word].lower()
 
     @cached_property
@@ -183,7 +183,7 @@ class View(AnyView):
 
     @cached_property
     def different(self) -> frozenset[str]:
-        """The text's tags that the sentence has."""
+        """The tags, as in the text, that occur in the sentence."""
         return frozenset(self.tags)
 
     @property

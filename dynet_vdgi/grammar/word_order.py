@@ -1,12 +1,12 @@
-"""What a text without trees shows of its language's word order: counts at the edges of its sentences.
+"""Evidence about word order from a text without trees: counts at the edges of its sentences.
 
-Function words stand on one side of what they belong to, so one edge of a sentence has hardly any of them.
-A verb-final language hides this: nothing but verbs can end its sentences. There the edge is taken before
-the final verbs, and the same with verbs that begin sentences.
+Function words stand on one side of the words they belong to, so one edge of a sentence has hardly any of
+them. A verb-final language hides this, because only verbs can end its sentences. There the edge is taken
+before the final verbs; verbs that begin sentences are treated likewise.
 
-Conjunctions stand before what they join to the text so far, in every language that the author of a rule
-table is likely to meet; so sentences begin with them and do not end with them. A text of which the opposite
-is true is taken for the mirror image of a language, and read from its end.
+Conjunctions stand before the words that they join to the preceding text, in every language that the author of
+a rule table is likely to meet, so sentences begin with them and do not end with them. A text for which the
+opposite is true is taken for the mirror image of a language, and read from its end.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ CLEARLY_MIRRORED = 1.0
 """How far below 0 the asymmetry of conjunctions, smoothed by FEW, must lie in a mirror image."""
 
 FEW = 5
-"""So many sentences do not turn a text round."""
+"""This many sentences alone do not turn a text round."""
 
 
-_Count = Annotated[float, msgspec.Meta(ge=0)]  # what a model file says is checked, see `Text.from_json`
+_Count = Annotated[float, msgspec.Meta(ge=0)]  # values of model files are checked, see `Text.from_json`
 
 
 @dataclass(frozen=True)
 class Statistics:
     """How many of the sentences with two words or more begin, and end, with each tag.
 
-    Of a verb-final text without the verbs that end its sentences, of a verb-initial one without those that
-    begin them, and of a mirror image in the order of the original. `is_verb_final` is about that order, too.
-    With the cases that facts about the language are worth.
+    In a verb-final text the final verbs are left out, in a verb-initial one the initial verbs. A mirror image
+    is counted in the order of the original, to which `is_verb_final` also refers. The counts include the
+    cases that facts about the language are worth.
     """
 
     sentences: int = 0
@@ -60,7 +60,7 @@ class Statistics:
     ) -> Statistics:
         """Statistics of tagged sentences; a rule table says which tags are verbs and conjunctions.
 
-        Words that do not count, punctuation under the `standard` protocol, must have been taken away.
+        Words that do not count (punctuation under the `standard` protocol) must have been removed.
 
         Raises:
             ConfigError: there are facts about a text that is read in mirror image.
@@ -101,7 +101,7 @@ class Statistics:
     def asymmetry(self, tag: str) -> float:
         """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was never seen.
 
-        Above 0: the tag stands to the left of what it belongs to.
+        Above 0: the tag stands to the left of the words it belongs to.
         """
         ratio = math.log((self.first.get(tag, 0) + 1) / (self.last.get(tag, 0) + 1))
         return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
@@ -113,7 +113,7 @@ def _is_mirrored(text: Sequence[Sequence[str]], conjunctions: Collection[str]) -
 
 
 def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], told: Fact) -> float:
-    """The share of sentences with a verb that end with one, with facts about it added."""
+    """The share of sentences with a verb that end with one, including the facts about it."""
     with_verb = [tags for tags in text if not set(verbs).isdisjoint(tags)]
     share = sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
     return told.beside(share, len(with_verb))

@@ -1,1 +1,1 @@
-"""Relations (DEPREL) of trees: from a table that people can edit, and from trees that have them."""
+"""Relations (DEPREL) of trees: from an editable table, and learnt from trees with relations."""

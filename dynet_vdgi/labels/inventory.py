@@ -1,4 +1,4 @@
-"""The relations that a labeller knows: those of UD 2, and those that its trees have besides, as they are.
+"""The relations that a labeller knows: those of UD 2, and any others of its trees, unchanged.
 
 A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among universal parts
 and then among the relations that share the chosen one, so that subtypes never cost a universal part.
@@ -27,14 +27,14 @@ Flags = NDArray[np.bool_]
 
 ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 NOTHING = -1
-"""The number of no relation."""
+"""The number that stands for no relation."""
 
 _CLOSED = -1
 _UNIVERSAL = 0
 
 
 class Family(NamedTuple):
-    """The relations for kernels."""
+    """The relations as arrays for kernels."""
 
     group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
@@ -45,8 +45,8 @@ class Family(NamedTuple):
 class Inventory:
     """Relations by number: those of UD 2 in the order of LABELS, then others.
 
-    The names of `root` and `punct` are those of the trees. `starts`: the universal part to which each label
-    of LABELS gives its head start, NOTHING where it gives none. `closed`: universal parts that may not stand
+    The trees determine the names of `root` and `punct`. `starts`: the universal part to which each label of
+    LABELS gives its head start, NOTHING where it gives none. `closed`: universal parts that may not stand
     alone, or not at all.
     """
 
@@ -58,14 +58,15 @@ class Inventory:
     def of_trees(
         cls, relations: Sequence[str], tables: Sequence[int], is_root: Sequence[bool], punctuation: str
     ) -> Inventory:
-        """That of words with these relations, labels of the table, and heads that are ROOT or not.
+        """The inventory of words with these relations, labels of the table, and heads that are ROOT or not.
 
-        Where all relations are UD's, the table's count as they are. Otherwise a label of the table stands for
-        the relation that the words with this label mostly have, if that is none of UD's; a label of UD that
-        no word has counts only if most relations are UD's. `punctuation`: what the trees call it.
+        If all relations are UD's, the table's labels count unchanged. Otherwise a label of the table stands
+        for the relation that most words with this label have, if UD lacks that relation; a label of UD that
+        no word has counts only if most relations are UD's. `punctuation`: the trees' relation for
+        punctuation.
 
         Raises:
-            VdgiError: one cannot stand in CoNLL-U, or they are too many.
+            VdgiError: a relation cannot stand in CoNLL-U, or there are too many.
         """
         times = Counter(r for r, root in zip(relations, is_root) if not root)
         check([*relations, punctuation])
@@ -103,7 +104,7 @@ class Inventory:
 
     @cached_property
     def family(self) -> Family:
-        """The relations for kernels."""
+        """The relations as arrays for kernels."""
         n_relations, parts = len(self.names), self.parts
         is_part = parts == np.arange(n_relations)
         n_subtypes = np.bincount(parts[~is_part], minlength=n_relations).astype(np.int64)
@@ -123,12 +124,12 @@ class Inventory:
         return Inventory(tuple(names), self.starts, (self.closed - opened) | set(unnamed))
 
     def starts_of(self, labels: Sequence[str]) -> Ints:
-        """What each label (T,) of a table gives its head start to, NOTHING where to nothing."""
+        """The relation to which each label (T,) of a table gives its head start, NOTHING if it gives none."""
         known = dict(zip(LABELS, self.starts))
         return np.array([known.get(label, self.numbers.get(label, NOTHING)) for label in labels], np.int64)
 
     def to_array(self) -> NDArray[np.uint8]:
-        """What `from_array` reads back: JSON as numbers, as arrays of a model file hold no text."""
+        """The JSON that `from_array` reads, as numbers, because arrays of a model file hold no text."""
         text = msgspec.json.encode(_Stored(list(self.names), list(self.starts), sorted(self.closed)))
         return np.frombuffer(text, np.uint8)
 
@@ -167,7 +168,7 @@ class _Stored(msgspec.Struct):
 
 
 def check(relations: Iterable[str]) -> None:
-    """Raises: VdgiError, one cannot stand in CoNLL-U, or they are too many."""
+    """Raises: VdgiError, a relation cannot stand in CoNLL-U, or there are too many."""
     several, most = set(relations), limit("relations")
     for name in several:
         if fault := fault_in(name):
@@ -179,7 +180,7 @@ def check(relations: Iterable[str]) -> None:
 
 
 def own_relations(trees: Iterable[Sequence[str]]) -> Counter[str]:
-    """How often relations stand in trees of which the universal part is none of UD 2."""
+    """Counts of the relations in trees whose universal part is not in UD 2."""
     return Counter(r for deprels in trees for r in deprels if r != "_" and relation_of(r) not in LABELS)
 
 
@@ -191,7 +192,7 @@ def _numbers(names: Sequence[str]) -> dict[str, int]:
 
 
 def _starts(pairs: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
-    """What each label of LABELS stands for, by how often words with it have which universal part."""
+    """The meaning of each label of LABELS, given how often words with it have each universal part."""
     by_label: dict[int, Counter[int]] = {}
     of_part: Counter[int] = Counter()
     for (label, part), n in pairs.items():

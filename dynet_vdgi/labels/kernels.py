@@ -1,7 +1,7 @@
 """Compiled parts of labelling: a table's rules, features of arcs for the classifier, and its learning.
 
-Words are 1..n and ROOT is 0, in arrays that are about both; in rows packed by `data.atoms` ROOT is n + 1. A
-head below 0 is not known: such a word gets no label here, and is nobody's dependent.
+Words are 1..n, and ROOT is 0 in arrays that include it; in rows packed by `data.atoms` ROOT is n + 1. A head
+below 0 is unknown: its word gets no label here, and is nobody's dependent.
 
 Letters: n words, N words of all sentences, S sentences, c columns, a atoms, t templates, R rows of weights,
 Y relations, T labels of a table, E examples, F features of all examples.
@@ -41,7 +41,7 @@ _OTHERWISE = LABELS.index(OTHERWISE)
 # ------------------------------------------------------------------------------------------- the table
 @compiled
 def add_bits_below(bits: Bits, heads: Ints, below: Bits) -> None:
-    """The bits (n + 1, 3) that the dependents of each word have, ROOT's at 0; they are 0 before."""
+    """Fills in the bits (n + 1, 3) of the dependents of each word, ROOT's at 0; `below` must be zero."""
     for word in range(1, len(heads) + 1):
         if heads[word - 1] >= 0:
             for column in range(bits.shape[1]):
@@ -88,7 +88,7 @@ def holds(
     nouns: np.uint64,
     adposition: np.uint64,
 ) -> bool:
-    """Whether a condition holds of the arc to word d; gaps (n,) as the column GAPS."""
+    """Whether a condition holds of the arc to word d; gaps (n,) is the column GAPS."""
     head = heads[d - 1]
     if kind in (LEFT, RIGHT):
         return bool((d < head) == (kind == LEFT))
@@ -118,7 +118,7 @@ def holds(
 def apply_rules(
     bits: Bits, below: Bits, heads: Ints, gaps: Ints, verb_order: int, rules: RuleArrays, labels: Ints
 ) -> None:
-    """The label (n,) of every word with a head: that of the first rule that holds."""
+    """The label (n,) of every word with a head: the label of the first rule that holds."""
     names, of_head, of_dependent, first = rules.labels, rules.heads, rules.dependents, rules.first
     kinds, masks, negated = rules.kinds, rules.masks, rules.negated
     nouns, adposition = rules.nouns, rules.adposition
@@ -155,7 +155,7 @@ def table_labels(
 ) -> None:
     """Labels (N,) of all sentences; gaps (N,); bits (N + S, 3), ROOT's first in each sentence.
 
-    `below` is room for the bits of dependents, zeros of the same shape.
+    `below` is workspace for the bits of dependents, zeros of that shape.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -188,9 +188,9 @@ ATOMS = (
     "child.W",
     "sister",
 )
-"""What is seen of an arc from h to d: columns of both words; the table's label; which kinds of function words
-depend on d; whether d is the nearest dependent on its side, whether another noun stands farther out; the
-distance, in the bins of `arc_features`; whether there is punctuation between; the form of a function word
+"""The features of an arc from h to d: columns of both words; the table's label; the kinds of function words
+that depend on d; whether d is the nearest dependent on its side, and whether another noun stands farther out;
+the distance, in the bins of `arc_features`; whether there is punctuation between; the form of a function word
 that depends on d; the table's label of another dependent of h, one of TELLING."""
 
 TELLING = ("nsubj", "obj", "cop", "aux", "obl", "conj")
@@ -226,7 +226,7 @@ TEMPLATES = (
     "d.T sister side",
     "d.C sister",
 )
-"""Those with a child's form are there once for every such child, those with a sister for every such label."""
+"""Features with a child's form occur once for every such child, those with a sister for every such label."""
 
 SEED = 1403  # of the hashing
 TABLE = table_of(TEMPLATES, ATOMS, ("child.W", "sister"), SEED)
@@ -242,7 +242,7 @@ _CHILD, _SISTER = ATOMS.index("child.W"), ATOMS.index("sister")
 def fill_atoms(
     rows: Codes, bits: Bits, heads: Ints, labels: Ints, nouns: np.uint64, d: int, atoms: Codes
 ) -> None:
-    """The atoms (a,) of the arc to word d, but for the last two."""
+    """The atoms (a,) of the arc to word d, except the last two."""
     n, head = len(heads), heads[d - 1]
     h, k = head if head else n + 1, 1
     for column in (T, C, W, S, L):
@@ -278,7 +278,7 @@ def code_of(table: Templates, t: int, atoms: Codes, shift: int) -> int:
 
 
 class LabelRoom(NamedTuple):
-    """What kernels work with."""
+    """Workspace for kernels."""
 
     atoms: Codes  # (a,)
     buckets: Ints  # of the features of an arc
@@ -287,7 +287,7 @@ class LabelRoom(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, n_relations: int) -> LabelRoom:
-        """Enough for sentences that begin and end at `first` (S + 1,)."""
+        """Enough space for sentences that begin and end at `first` (S + 1,)."""
         longest = int(np.diff(first).max(initial=0))
         buckets = np.zeros(len(TABLE.parts) * (longest + 2), np.int64)
         seen = np.zeros(len(LABELS), np.bool_)
@@ -306,7 +306,7 @@ def find_buckets(
     shift: int,
     room: LabelRoom,
 ) -> int:
-    """Fills in the buckets of the features of the arc to word d; how many there are."""
+    """Fills in the buckets of the features of the arc to word d; returns their number."""
     atoms, buckets, seen, _ = room
     fill_atoms(rows, bits, heads, labels, nouns, d, atoms)
     found, last = table.certain, len(table.parts)
@@ -346,9 +346,9 @@ def all_buckets(
     ends: Ints,
     room: LabelRoom,
 ) -> None:
-    """Buckets (F,) of the features of every word, one after the other, and where each word's end (N,).
+    """Buckets (F,) of the features of every word, one after the other, and the end of each word's (N,).
 
-    Those that do not fit into `buckets` are only counted. Words without a head have none.
+    Buckets that do not fit into `buckets` are only counted. Words without a head have none.
     """
     total = 0
     for k in range(len(first) - 1):
@@ -370,7 +370,7 @@ def all_buckets(
 # ------------------------------------------------------------------------------------------- classifier
 @compiled
 def label_scores(weights: Floats, rows: Ints, start: int, trust: float, scores: Floats) -> None:
-    """Scores (Y,) of relations: weights (R, Y) of these rows, and trust in `start`, below 0 in none."""
+    """Scores (Y,) of relations: weights (R, Y) of these rows, plus trust for `start` unless it is below 0."""
     scores[:] = 0.0
     if start >= 0:
         scores[start] = trust
@@ -381,9 +381,9 @@ def label_scores(weights: Floats, rows: Ints, start: int, trust: float, scores: 
 
 @compiled
 def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, slopes: Floats) -> float:
-    """The log-likelihood of a relation among those of a group; its slopes (Y,) are filled in.
+    """The log-likelihood of a relation among the relations of a group; fills in its slopes (Y,).
 
-    `has_rest`: there is one more, of score 0, which is gold where gold is in another group.
+    `has_rest`: there is one more choice, of score 0, which is gold if gold is in another group.
     """
     highest = 0.0 if has_rest else -np.inf
     for label in range(len(scores)):
@@ -417,9 +417,9 @@ def learn(
 ) -> float:
     """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], the relation where the table gives its head start, the
-    gold one, and the gold one's universal part. Changes weights (R, Y) and squares (R, Y), the sums of
-    squared slopes so far; scores (Y,) and slopes (Y,) are room.
+    Example e has the rows rows[first[e]:first[e + 1]], the relation to which the table gives its head start,
+    the gold relation, and the gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the
+    sums of squared slopes so far; scores (Y,) and slopes (Y,) are workspace.
     """
     total = 0.0
     for e in order:
@@ -439,7 +439,7 @@ def learn(
 
 @compiled
 def best_relation(scores: Floats, family: Family, root: int) -> int:
-    """The best relation, by scores (Y,), of those with the best universal part; that is never `root`."""
+    """The best relation, by scores (Y,), among those with the best universal part; it is never `root`."""
     part, best = _OTHERWISE, -np.inf
     for label in range(len(scores)):
         if family.group[label] == 0 and label != root and scores[label] > best:
@@ -474,8 +474,8 @@ def choose(
 ) -> None:
     """The best relation (N,) of every word with a head: `root` for arcs from ROOT, and only for these.
 
-    `tables` (N,) are the table's labels, starts (T,) the relations to which these give their head start,
-    row_of (B,) the rows of weights of buckets.
+    `tables` (N,) are the table's labels, starts (T,) the relations to which these labels give their head
+    start, row_of (B,) the rows of weights for buckets.
     """
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]

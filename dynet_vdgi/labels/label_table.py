@@ -1,7 +1,7 @@
-"""Tables of labels, such as resources/labels/ud2.txt, whose head describes the format.
+"""Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
 
-A table becomes numbers that a compiled kernel reads: every tag, every set of features and every name of a
-feature that it mentions is one bit of a word.
+A table becomes numbers for a compiled kernel: every tag, every set of features and every name of a feature in
+the table is one bit of a word.
 
 Letters: r rules, q conditions of all rules.
 """
@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 ROOT = "ROOT"
 OTHERWISE = "dep"
-"""The label where no rule holds."""
+"""The label if no rule holds."""
 
 LABELS = (
     "acl",
@@ -100,7 +100,7 @@ TAGS = (
 """The universal tags (CONJ was CCONJ in UD 1), and ROOT."""
 
 NOUNS = ("NOUN", "PROPN", "PRON", "NUM")
-"""What the conditions `outer`, `inner` and `across` are about."""
+"""The words that the conditions `outer`, `inner` and `across` concern."""
 
 PLAIN_CONDITIONS = (
     "left",
@@ -121,10 +121,10 @@ _FEATURE = re.compile(r"[^=|:]+=[^=]+")
 _MOST_BITS = 64
 
 LONGEST = 200
-"""Characters of a relation."""
+"""Characters allowed in a relation."""
 
 MOST_SHOWN = 5
-"""Labels that a message names."""
+"""Number of labels named in a message."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class LabelRule:
 
 
 class RuleArrays(NamedTuple):
-    """Rules for the kernel; the bits of words are as `LabelTable.bits_of` makes them."""
+    """Rules for the kernel; `LabelTable.bits_of` makes the bits of words."""
 
     labels: Ints  # (r,), numbers in the table's `names`
     heads: Bits  # (r,), the tags
@@ -168,12 +168,12 @@ class LabelTable:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Labels by number: LABELS, then those of the table that are not UD's."""
+        """Labels by number: LABELS, then the table's labels that are not UD's."""
         return (*LABELS, *self.own_labels)
 
     @cached_property
     def own_labels(self) -> tuple[str, ...]:
-        """The table's labels that UD 2 does not have; subtypes of UD's are among them."""
+        """The table's labels that UD 2 lacks, including subtypes of UD's."""
         return tuple(dict.fromkeys(rule.label for rule in self.rules if rule.label not in LABELS))
 
     @classmethod
@@ -199,7 +199,7 @@ class LabelTable:
         return cls(tuple(reader.rules))
 
     def bits_of(self, tag: str, feats: str) -> tuple[int, int, int]:
-        """What conditions see of a word: bits of its tag, of sets of features, and of names of features."""
+        """The bits of a word that conditions use: of its tag, sets of features, and names of features."""
         values = values_of(feats)
         pairs = {f"{name}={value}" for name, value in values.items()}
         sets = sum(1 << k for k, wanted in enumerate(self._feature_sets) if not pairs.isdisjoint(wanted))
@@ -254,7 +254,7 @@ def load(name: str = "ud2") -> LabelTable:
     """The table of this name in resources/labels, or in a file.
 
     Raises:
-        ConfigError: there is none, or a line is wrong.
+        ConfigError: there is no such table, or a line is wrong.
     """
     bundled = bundled_tables()
     if name not in bundled and not Path(name).exists():
@@ -264,7 +264,7 @@ def load(name: str = "ud2") -> LabelTable:
 
 
 def warnings_of(table: LabelTable, name: str) -> list[str]:
-    """What to say once of a table whose labels are not all UD's: they are taken as they are."""
+    """The warning, given once, about a table with labels that are not UD's: they are used unchanged."""
     own = [label for label in table.own_labels if relation_of(label) not in LABELS]
     near = [f"{label}{did_you_mean(relation_of(label), LABELS, 0.8)}" for label in own]
     if not own:
@@ -274,7 +274,7 @@ def warnings_of(table: LabelTable, name: str) -> list[str]:
 
 
 def named_table(name: str) -> LabelTable | None:
-    """The table that a user has named; None for "none". Warns of labels that UD 2 does not have.
+    """The table that a user has named; None for "none". Warns of labels that UD 2 lacks.
 
     Raises: as `load`.
     """
@@ -287,17 +287,17 @@ def named_table(name: str) -> LabelTable | None:
 
 
 def _tag_bits(tags: Iterable[str]) -> int:
-    """A bit for every tag, from the second on; the first one is that of all that are not in TAGS."""
+    """A bit for every tag, from the second bit on; the first bit stands for all tags not in TAGS."""
     return sum(1 << (TAGS.index(tag) + 1 if tag in TAGS else 0) for tag in tags)
 
 
 def _tags_wanted(tags: Sequence[str]) -> int:
-    """The bits of these tags; of none, which means any, all bits."""
+    """The bits of these tags; all bits for no tags, which means any."""
     return _tag_bits(tags) if tags else (1 << _MOST_BITS) - 1
 
 
 class _LabelTableReader:
-    """Reads a table line by line; `number` is that of the present one."""
+    """Reads a table line by line; `number` is that of the present line."""
 
     def __init__(self, name: str) -> None:
         self.name, self.number = name, 0
@@ -333,7 +333,7 @@ class _LabelTableReader:
         self.classes[name] = tuple(tag for member in members for tag in self.tags(member))
 
     def tags(self, column: str) -> tuple[str, ...]:
-        """VERB|AUX, a class, or *, which is no tags."""
+        """VERB|AUX, a class, or *, which gives no tags."""
         if column == "*":
             return ()
         tags: dict[str, None] = {}
@@ -392,7 +392,7 @@ class _LabelTableReader:
 
 
 def fault_in(relation: str) -> str | None:
-    """Why this cannot stand in the column DEPREL; None: it can."""
+    """Why this relation cannot stand in the column DEPREL; None if it can."""
     if not relation or relation == "_" or relation.startswith(":"):
         return "is none: it has no name"
     if len(relation) > LONGEST:

@@ -1,7 +1,7 @@
-"""Labels the arcs of trees: by a table, and better than it once there are trees with labels.
+"""Labels the arcs of trees: by a table, and more accurately once there are trees with labels.
 
-A multinomial logistic regression over hashed features of an arc, learnt by AdaGrad; the table's label starts
-with a head start of `trust`, so that without labelled trees it is the table.
+The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. The
+table's label begins with a head start of `trust`, so without labelled trees the labeller equals the table.
 
 Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
 T labels of the table.
@@ -39,38 +39,38 @@ Flags = NDArray[np.bool_]
 T = TypeVar("T")
 
 FORMAT = 2
-"""Of the arrays; goes up when features, labels or hashing change."""
+"""Version of the arrays; rises when features, labels or hashing change."""
 
 PREFIX = "labels/"
 
 RELATIONS = PREFIX + "relations"
-"""The array of what the relations are; without it they are those of UD 2."""
+"""The array of the relations' names; without it the relations are those of UD 2."""
 
 FEW_TREES = 30
-"""With fewer the slow rate is used, so that they do not undo the table."""
+"""With fewer trees the slow rate is used, so that they do not undo the table."""
 
 SLOW, FAST = 0.1, 0.2
 
 _TABLE, _CHOOSE = Kernel(kernels.table_labels, "labelling"), Kernel(kernels.choose, "labelling")
 _BUCKETS = Kernel(kernels.all_buckets, "labelling", ENOUGH)
 _LEARN = Kernel(kernels.learn, "labelling", ENOUGH)
-_WORK, _LEARNING_WORK = 5, 20  # of a word whose label is chosen, or learnt, as `Kernel` counts it
+_WORK, _LEARNING_WORK = 5, 20  # for choosing, or learning, the label of a word, in the unit of `Kernel`
 
 Word = tuple[str, ...]
-"""Universal tag and FEATS, and if there are weights form, lemma and XPOS."""
+"""Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
 
 
 class WordKinds(NamedTuple):
-    """What different words show, by number."""
+    """The properties of different words, by number."""
 
     is_punctuation: Flags  # (R,)
     bits: Bits  # (R, 3), for rules
-    atoms: Bits | None  # (R, c); None: only the table is wanted
+    atoms: Bits | None  # (R, c); None: only the table is used
 
 
 @dataclass(eq=False)
 class Labeller:
-    """Labels arcs; `fit` learns weights (R, Y), of which row 0 is that of features never seen."""
+    """Labels arcs; `fit` learns weights (R, Y), whose row 0 is for features never seen."""
 
     table: LabelTable
     epochs: int = 8  # weights are averaged over the ends of the later half
@@ -80,11 +80,11 @@ class Labeller:
     verb_order: int = VerbOrder.OTHER
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
-    buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), those of the rows from 1 on
+    buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
-        # What is known of words; dictionaries, because threads of a cluster's worker share a labeller.
+        # Known words; in dictionaries, because threads of a cluster's worker share a labeller.
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
         self._rows: dict[Word, list[int]] = {}
 
@@ -97,8 +97,8 @@ class Labeller:
     ) -> Labeller:
         """Learns from the words that have a head and a relation, whatever relations these are.
 
-        `verb_order`: where the verbs of the text stand, a `grammar.statistics.VerbOrder`. `punctuation`: the
-        relation of punctuation, which the trees do not have any more.
+        `verb_order`: the place of verbs in the text, a `grammar.statistics.VerbOrder`. `punctuation`: the
+        relation of punctuation, which the trees no longer contain.
 
         Raises:
             VdgiError: a relation cannot stand in CoNLL-U, or there are too many different ones.
@@ -139,7 +139,7 @@ class Labeller:
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
-        return average.astype(np.float32).astype(np.float64)  # as a model file has them
+        return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 
     @property
     def _starts(self) -> Ints:
@@ -147,7 +147,7 @@ class Labeller:
         return self.inventory.starts_of(self.table.names)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` reads back; the table is not part of it."""
+        """The arrays that `from_arrays` reads; the table is not part of them."""
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
         weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
         relations = {} if self.inventory == UD else {RELATIONS: self.inventory.to_array()}
@@ -162,10 +162,10 @@ class Labeller:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable) -> Labeller:
-        """The labeller whose `arrays` these are, with this table; other arrays are ignored.
+        """The labeller with these `arrays` and this table; other arrays are ignored.
 
         Raises:
-            ModelError: an array is missing, or they are not those of a labeller of this version.
+            ModelError: an array is missing, or the arrays are not from a labeller of this version.
         """
         inventory = UD
         if RELATIONS in arrays:
@@ -205,9 +205,9 @@ class Labeller:
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
-        Words are labelled as if punctuation were not there; its own relation is `punct`. `root` is the
-        relation of the words whose head is 0, and only theirs. `verb_order`: of this text; None: as learnt.
-        `sees_punctuation`: whether where it stood says something of other words' relations.
+        Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the relation
+        of words whose head is 0, and only of these. `verb_order`: of this text; None: as learnt.
+        `sees_punctuation`: whether the places of punctuation inform the relations of other words.
         """
         first = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)])
         all_heads = np.fromiter(chain.from_iterable(heads), np.int64, first[-1])
@@ -217,7 +217,7 @@ class Labeller:
         return self._named(self.labels(kinds, ids, all_heads, first, verb_order, sees_punctuation), first)
 
     def kinds_of(self, source: Known[T], word_of: Callable[[T], Word], with_forms: bool) -> WordKinds:
-        """What words show, by their numbers in a source that grows, each of which means a word."""
+        """The properties of words, by their numbers in a growing source, each of which stands for a word."""
         bits = source.table("bits", lambda value: self._bits_of(word_of(value)[:2]), np.uint64)
         atoms = None
         if with_forms:
@@ -254,7 +254,7 @@ class Labeller:
         return labels
 
     def make_ready(self) -> None:
-        """Compiles what labelling needs, or loads it."""
+        """Compiles or loads the kernels that labelling needs."""
         nothing, first, bits = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((0, 3), np.uint64)
         _TABLE(
             bits,
@@ -273,7 +273,7 @@ class Labeller:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What may be written, by number."""
+        """The relations that may be written, by number."""
         return self.inventory.names
 
     def _named(self, labels: Ints, first: Ints) -> list[tuple[str, ...]]:
@@ -301,7 +301,7 @@ class Labeller:
         return labels
 
     def _arcs(self, text: _LabelledText) -> tuple[Bits, Bits, Ints, Ints, Ints, np.uint64, Templates, int]:
-        """What kernels ask of trees and features."""
+        """The kernels' arguments about trees and features."""
         assert text.packed is not None
         nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
         return text.packed.rows, text.bits, text.heads, text.first, text.tables, nouns, kernels.TABLE, shift
@@ -325,7 +325,7 @@ class Labeller:
         gaps: Ints,
         verb_order: int | None = None,
     ) -> _LabelledText:
-        """Of trees without punctuation: of which kind each word is (N,), heads (N,), gaps (N,)."""
+        """Trees without punctuation as arrays: the kind of each word (N,), heads (N,), gaps (N,)."""
         n_sentences = len(first) - 1
         sentence = np.repeat(np.arange(n_sentences), np.diff(first))
         bits = np.empty((len(ids) + n_sentences, 3), np.uint64)
@@ -354,7 +354,7 @@ class Labeller:
         return row
 
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
-        """Buckets of the features of all words, and where those of each word end (N,)."""
+        """Buckets of the features of all words, and the end of each word's buckets (N,)."""
         ends, buckets = np.zeros(len(text.heads), np.int64), np.zeros(0, np.int64)
         room = kernels.LabelRoom.of(text.first, len(self.names))
         for _ in range(2):  # once to count, once to fill in
@@ -366,7 +366,7 @@ class Labeller:
 class _LabelledText(NamedTuple):
     """Trees one after the other: atoms, heads (N,), bits for rules (N + S, 3), the table's labels (N,)."""
 
-    packed: PackedRows | None  # None: only the table is wanted
+    packed: PackedRows | None  # None: only the table is used
     heads: Ints
     first: Ints  # (S + 1,)
     bits: Bits
@@ -374,7 +374,7 @@ class _LabelledText(NamedTuple):
 
 
 def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[Numbering[Word], Ints]:
-    """The different words, and which of them each word is (N,)."""
+    """The different words, and the number of each word (N,) among them."""
     words: Numbering[Word] = Numbering()
     ids: list[int] = []
     for sentence in sentences:

@@ -1,7 +1,7 @@
-"""The parts of a rule table that look at whole sentences, one small module a subject.
+"""The parts of a rule table that look at whole sentences, one small module for each subject.
 
-To add one: write its functions in a module here, its `Kind` into the module's `KINDS`, and the module into
-the list below. Parts for one annotation scheme alone have a package of their own, such as `penn2malt`.
+To add a part, write its functions in a module here, its `Kind` in the module's `KINDS`, and add the module to
+the list below. Parts for a single annotation scheme have a package of their own, such as `penn2malt`.
 """
 
 from __future__ import annotations
@@ -52,4 +52,4 @@ _MODULES = (
 )
 
 KINDS: dict[str, Kind] = {kind.name: kind for module in _MODULES for kind in module.KINDS}
-"""By the name of their setting, in the order in which they read a sentence."""
+"""By setting name, in the order in which parts read a sentence."""

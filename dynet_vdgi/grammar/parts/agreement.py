@@ -2,8 +2,8 @@
 
     agreement = 1 ADJ DET NUM | NOUN PROPN PRON ; by Case Gender Number
 
-A word of the first group whose FEATS share one of these features with a head of the second, but no value of
-it, loses this; where none of those they share differs, it gets 0.3 of it.
+An arc to a word of the first group from a head of the second loses this weight if their FEATS share one of
+these features but none of its values; if all shared features agree, the arc gains 0.3 of the weight.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AGREES = 0.3
 
 @lru_cache(maxsize=1 << 16)
 def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
-    """-1: they differ; AGREES: they share a feature and differ in none; 0: nothing is known."""
+    """-1: they differ; AGREES: they share a feature and differ in none; 0: they share no feature."""
     left, right = features_of(one), features_of(other)
     shared = [name for name in names if name in left and name in right]
     if any(left[name].isdisjoint(right[name]) for name in shared):

@@ -2,28 +2,28 @@
 
     relative clause = 5 PRON[PronType=Rel] SCONJ[PronType=Rel] | NOUN PROPN PRON DET | VERB ; within 4
 
-From a relative word r on: the nearest word h of the second group at most so many words before it is the
-head of the first verb v after it: h > v gets the weight, ROOT > v loses half, v > r gets half, arcs to r
-from before it lose half.
+Let r be a relative word, h the nearest word of the second group at most this many words before it, and v the
+first verb after it. The arc h > v gains the weight, ROOT > v loses half, v > r gains half, and arcs to r from
+words before it lose half.
 
     linker = 1.5 PRON SCONJ | VERB ; share .7 ; after .3
 
-Forms of the first group that the text shows to begin clauses within sentences, mostly after nouns, do the
-same.
+Forms of the first group that begin clauses within sentences in the text, mostly after nouns, are treated in
+the same way.
 
     participle = 5 VERB[VerbForm=Part] | NOUN PROPN PRON | ADJ ; aux AUX
 
-A word of the first group just after one of the second or third, with no auxiliary from 3 words before to
-the next one, depends on the nearest word of the second before it.
+A word of the first group just after one of the second or third, with no auxiliary from 3 words before it to
+the next word, depends on the nearest word of the second group before it.
 
     adnominal = 5 VERB | NOUN PROPN
 
-Forms of verbs (VerbForm and Case, or last morph of XPOS) which nouns follow more often than anything else:
-such a verb depends on the first noun within 4 words after it.
+Forms of verbs (VerbForm and Case, or last morph of XPOS) that are followed by nouns more often than by
+anything else: such a verb depends on the first noun within 4 words after it.
 
     non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
 
-A word of the first group with no auxiliary near it is no root, and gets this from verbs further right.
+A word of the first group with no auxiliary near it is no root, and gains this from verbs further right.
 
 """
 
@@ -89,7 +89,7 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
 
 
 def linked_verb(view: AnyView, word: int, setting: Setting) -> tuple[int, list[int]]:
-    """The verb of the clause that a linker begins, -1 for none, and nouns it can depend on, nearest first."""
+    """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest first."""
     before = word - 1
     if view.read[before] == "ADP" and before:
         before -= 1
@@ -151,7 +151,7 @@ def _add_participles(view: View, setting: Setting, text: Text, roots: Floats, ar
 
 
 def verb_form(word: WordType) -> str:
-    """What shows of a verb's form without knowing the language: VerbForm and Case, else the last morph."""
+    """The form of a verb, without knowledge of the language: VerbForm and Case, else the last morph."""
     _, feats, xpos = word
     forms = features_of(feats).get("VerbForm")
     if forms:

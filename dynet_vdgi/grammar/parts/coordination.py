@@ -8,8 +8,8 @@ loses `instead`.
 
     clause conjunct = 2 CCONJ CONJ | VERB ; barrier SCONJ ; subject NOUN PROPN PRON ADJ
 
-The next verb after a conjunction, with no barrier between, is joined to the last verb before it; what
-stands between the conjunction and its verb does not depend on anything further left.
+The next verb after a conjunction, with no barrier between, is joined to the last verb before it; the words
+between the conjunction and its verb do not depend on anything further left.
 
     name conjunct = 4 CCONJ CONJ | PROPN X ; over ADP DET
 

@@ -1,4 +1,4 @@
-"""Symbols of the model: words that a table treats differently are different words for the model, too.
+"""Symbols of the model: words that a table treats differently also differ for the model.
 
     distinguish = VERB AUX ; by VerbForm          VERB with VerbForm=Part is the symbol VERB+Part
     distinguish = PRON[PronType=Rel] ; as Rel     ... is PRON+Rel
@@ -19,7 +19,7 @@ from dynet_vdgi.grammar.symbols import MARK
 from dynet_vdgi.grammar.views import NOTHING, AnyView, WordType
 
 ENOUGH = 0.5
-"""A line with a condition counts, for `read`, where the condition is true rather than not."""
+"""A line of `read` with a condition counts if the value of the condition is above this."""
 
 
 def _read(view: AnyView, setting: Setting, text: Text) -> None:

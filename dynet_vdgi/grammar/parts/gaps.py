@@ -1,9 +1,10 @@
-"""Punctuation that was removed still separates.
+"""Removed punctuation still separates.
 
     punctuation = 2 ; most 2 ; quotes 0 ; told 0
 
-Taken from an arc for each place of removed punctuation between its ends, at most so many times. Students
-are told before which words it stood, unless `told` is 0; with `quotes` 0, quotation marks do not count.
+The weight is taken from an arc for each place of removed punctuation between its ends, at most `most` times.
+Students see the words that punctuation preceded, unless `told` is 0; with `quotes` 0, quotation marks do not
+count.
 """
 
 from __future__ import annotations

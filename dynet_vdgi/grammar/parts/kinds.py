@@ -1,4 +1,4 @@
-"""What a part of a rule table is made of, for those who write one.
+"""The functions that make up a part of a rule table, for authors of new parts.
 
 A kind of setting is up to four functions:
 
@@ -8,12 +8,12 @@ A kind of setting is up to four functions:
     add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
                                                     others (n, n), by head and dependent
 
-To save time students read many sentences as one view, see `joined_views`, if all that read or mark words can
-do so: if they ask for no more than what an `AnyView` has, and look no farther than to a word that belongs to
-no group, to a gap, or to `end_of`.
+To save time, students read many sentences as one view, see `joined_views`, if all parts that read or mark
+words allow it: they must use only the methods of an `AnyView`, and look no farther than to a word that
+belongs to no group, to a gap, or to `end_of`.
 
-`text.found[setting.name]` are the setting's own findings. Order matters for `read` only: `KINDS` of the
-package has it.
+`text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is that of
+`KINDS` in the package.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import AnyView, Flags, Floats, View
 
 Marks = Sequence[tuple[Flags, str]]
-"""Which words (n,) have which mark."""
+"""The words (n,) that have each mark."""
 
 MeasureIn = Callable[[Sequence[View], Setting, Text], Any]
-Read = Callable[[Any, Setting, Text], None]  # a View; any one, if the kind joins sentences
+Read = Callable[[Any, Setting, Text], None]  # a View, or any AnyView if the kind joins sentences
 Mark = Callable[[AnyView, Setting, Text], Marks]
 Add = Callable[[View, Setting, Text, Floats, Floats], None]
 
@@ -39,8 +39,8 @@ Add = Callable[[View, Setting, Text, Floats, Floats], None]
 class Kind:
     """A kind of setting.
 
-    `needs_gaps`: it is silent in a text without traces of punctuation. `joins`: `read` and `mark` take many
-    sentences at once, too.
+    `needs_gaps`: it has no effect in a text without traces of punctuation. `joins`: `read` and `mark` also
+    take many sentences at once.
     """
 
     name: str

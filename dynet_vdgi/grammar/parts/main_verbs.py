@@ -1,12 +1,13 @@
-"""Which verbs are heads of others, where sentences end with their main verb and clauses stand before it.
+"""Which verbs head others, in languages whose sentences end with the main verb, preceded by other clauses.
 
     main verb = 2 VERB ; aux AUX ; arcs 0.5
 
-Forms that stand alone in their sentences are main verbs there; forms that only come beside other verbs
-depend on them. A form is what FEATS or the last morph say of a verb, and the last two letters of the verb
-or of the last auxiliary behind it. Its score is the log of how often it is the only verb of a sentence,
-against how often verbs are, from -1.5 to 1.5, the mean of what is known of the form. The score times the
-number is added to root arcs, and `arcs` times the difference of two verbs' scores to arcs between them.
+Verb forms that occur alone in their sentences are main verbs there; forms that occur only beside other verbs
+depend on them. A form consists of the FEATS or last morph of a verb, and the last two letters of the verb or
+of the last auxiliary behind it. Its score is the log of how often it is the only verb of a sentence, relative
+to how often verbs in general are, from -1.5 to 1.5: the mean over what is known of the form. The score times
+the weight is added to root arcs, and `arcs` times the difference of two verbs' scores to the arcs between
+them.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View
 
 MOST = 1.5
-FEW = 3.0  # so many cases make half of what there is to believe
+FEW = 3.0  # this many cases get half of full weight
 LETTERS = 2
 SHOWN_BY = ("VerbForm", "Mood", "Aspect", "Tense", "Case", "Morph")
 
 
 def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
-    """What shows of a verb's form."""
+    """The features that make up a verb's form."""
     auxiliaries = setting.group("aux").tags
     end = verb
     while end + 1 < view.n and view.tags[end + 1] in auxiliaries and not view.gaps[end + 1]:

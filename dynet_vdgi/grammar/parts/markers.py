@@ -1,18 +1,18 @@
-"""What adpositions, cases and last morphs say about the head of a nominal, as far as the text shows it.
+"""The evidence of adpositions, cases and last morphs about the head of a nominal, as measured in the text.
 
     markers = 1 NOUN PROPN | VERB ; over DET ADJ NUM ADV NOUN PROPN PRON ; case 1
 
-The marker of a nominal (first group) is the adposition of its phrase, on the side where the text has them:
-going left over words of `over`, at most 3, or the next word. Without one it is its Case, or else the last
-morph of an XPOS with +. What stands around phrases with a marker tells whether they belong to nouns or to
-verbs: in texts with prepositions and verbs inside, the word before, otherwise the word after. The score of
-a marker, a log ratio from -1.5 to 1.5, is added to arcs from the first group and taken from arcs from the
-second.
+The marker of a nominal (first group) is the adposition of its phrase, on the side where the text has its
+adpositions: found by going left over at most 3 words of `over`, or the next word. Without an adposition it is
+the Case, or else the last morph of an XPOS with +. The words around phrases with a marker show whether the
+phrases belong to nouns or to verbs: in texts with prepositions and sentence-internal verbs, the word before,
+otherwise the word after. The score of a marker, a log ratio from -1.5 to 1.5, is added to arcs from the first
+group and taken from arcs from the second.
 
     case = 1 Gen ; 0.3 Nom   is written   case = 1 NOUN PROPN ; for Gen ; weakly Nom
 
-For words of the group with a case, `markers` counts this more if the case is among `for`, this less
-otherwise, and only 0.3 of it less if it is among `weakly`.
+For words of the group with a case, `markers` adds this weight if the case is among `for`, subtracts it
+otherwise, and subtracts only 0.3 of it if the case is among `weakly`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def case_of(feats: str) -> str:
 
 
 def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: bool) -> tuple[str, int, int]:
-    """A nominal's marker, and the first and last word of what it marks; `over`: tags of words between."""
+    """A nominal's marker, and the first and last word it marks; `over`: tags of words in between."""
     tags = view.tags
     if has_prepositions:
         place = word - 1
@@ -56,7 +56,7 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
             return BY_FORM + view.form(place), place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
         end = word + 1
-        while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one decides
+        while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one counts
             end += 1
         return BY_FORM + view.form(end), word, end
     end = view.run_ends.get(word, word)
@@ -103,7 +103,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
 
 
 def scores_of(view: View, setting: Setting, text: Text) -> Floats:
-    """The score (n,) of each word's marker; 0 for words without."""
+    """The score (n,) of each word's marker; 0 for words without a marker."""
     scores = np.zeros(view.n)
     known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
@@ -155,7 +155,7 @@ def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
 
 
 def case_score(feats: str, setting: Setting) -> float:
-    """What the case says, without what is measured; 0 without one."""
+    """The score of the case alone, without measurements; 0 without a case."""
     case = case_of(feats)
     if not case:
         return 0.0

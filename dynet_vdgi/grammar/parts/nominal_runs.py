@@ -1,14 +1,15 @@
-"""Runs of nominals without particles between them, where the morphs of XPOS say what has a particle.
+"""Runs of nominals without particles between them, where the morphs of XPOS show the particles.
 
     flat run = 5 NOUN PROPN NUM PRON | NOUN PROPN NUM ADV ; bare NNG NNP ; particle JKS JKO
 
-A word of the first group whose XPOS ends, after its last +, with one of `bare` goes on in the next word, if
-that is of the second group. The first word of such a run is the head of the others; the particle at the end
-of a run is that of its first word. Counts as far as nominals of the text have one of the particles.
+A run continues from a word of the first group whose XPOS ends, after its last +, with one of `bare`, to the
+next word, if that is of the second group. The first word of a run is the head of the others, and takes over
+the particle at the end of the run. The part counts in proportion to the share of nominals with one of the
+particles.
 
     name end = 8 PROPN
 
-Of words of the group one after the other, without punctuation between them, the last is the head.
+In a sequence of words of the group, without punctuation between them, the last is the head.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import AnyView, Floats, View, WordType, last_morph
 
 ENOUGH = 0.1
-"""Share of nominals with particles at which the part counts in full."""
+"""Share of nominals with particles at which the part has full weight."""
 
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:

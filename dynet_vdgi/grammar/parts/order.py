@@ -1,14 +1,14 @@
-"""On which side of their heads words stand, beyond what tags and edge statistics say.
+"""The side of their heads on which words stand, beyond the evidence of tags and edge statistics.
 
     after verb = 2 NOUN PROPN PRON | VERB | DET ADJ NUM ADV PART ADP
 
-A word of the first group gets this from the verb that one reaches going left over words of the third,
+A word of the first group gains this weight from the verb reached by going left over words of the third group,
 within a segment.
 
     left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
 
-Taken from arcs of words of the first group from heads of the second further left; not from the first such
-word within 5 after a conjunction, to heads before that.
+The weight is taken from arcs to words of the first group from heads of the second group further left; but for
+the first such word within 5 words after a conjunction, not from arcs whose heads precede the conjunction.
 
     from previous = 3 PART
 

@@ -1,15 +1,14 @@
-"""Adpositions, determiners and the phrases they stand in front of, or behind.
+"""Adpositions and determiners, and the phrases that they precede or follow.
 
     adposition object = 2 ADP
 
-An adposition is made to depend on the object that stands behind it (before it, where the text has
-postpositions).
+An adposition depends on the object behind it (before it, in texts with postpositions).
 
     phrase edge = 2 ADP DET
 
-Nothing inside a phrase depends on what is outside of its adposition: arcs from a nominal object to words on
-or beyond the place of its adposition lose this, but those to adpositions, adverbs and conjunctions; the
-same for determiners.
+A nominal object heads nothing beyond its own phrase: arcs from it to words at or beyond the place of its
+adposition lose this weight, except arcs to adpositions, adverbs and conjunctions. Determiners are treated in
+the same way.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
 
 
 def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list[int]) -> int:
-    """Where the run of words that can stand between ends, and so what the object is; -1: there is none."""
+    """The end of the run of words that may intervene, which is the object; -1: there is none."""
     others = [k for k, word in enumerate(run) if tags[word] == "ADP"]
     if 0 <= end < len(tags) and tags[end] in (*NOUNS, "X", "SYM"):
         if run and tags[run[0]] == "PRON" and len(run) > 1 and tags[run[1]] in ("DET", "ADP", "ADV"):

@@ -1,19 +1,19 @@
-"""Predicates that are no verbs: a clause with a copula and no verb has another word as its head.
+"""Non-verbal predicates: a clause with a copula and no verb has another word as its head.
 
     nominal predicate = 1 AUX | NOUN PROPN ADJ NUM PRON ; as VERB ; cut SCONJ CCONJ CONJ ; over NOUN PROPN ADJ
 
-Clauses are cut before removed punctuation and before words of `cut`. In one with a copula (first group) and
-no word of `as`, the predicate is a word of the second group: the first one after the last copula of the
-first run, or, where there is none after it or the measure `final` is above a half, the last one before it.
-From an ADJ or NUM on it moves to the next word while that belongs to `over` and the text has adjectives
-before nouns. Where the measure `initial` is above a half and nothing stands before the copula, its subject
-follows it, and the predicate after that: the next word if the subject is a PRON, or else the next one with a
+Clauses are cut before removed punctuation and before words of `cut`. In a clause with a copula (first group)
+and no word of `as`, the predicate is a word of the second group: the first one after the last copula of the
+first run or, if none follows or the measure `final` is above a half, the last one before it. From an ADJ or
+NUM, the predicate moves on to the next word while that belongs to `over`, if the text has adjectives before
+nouns. If the measure `initial` is above a half and nothing precedes the copula, its subject follows it, and
+the predicate follows the subject: it is the next word if the subject is a PRON, otherwise the next one with a
 `particle` just before it, if any. The predicate is read as `as`, by the table and by the model.
 
     copula = 1.7 VERB | ADJ ; least 5 ; as AUX
 
-Forms of the first group beside which a bare word of the second stands this many times as often as beside
-the average are copulas: read as `as` where they have such a predicate beside them, which is read as
+Forms of the first group are copulas if a bare word of the second stands beside them this many times as often
+as beside the average form. They are read as `as` if they have such a predicate beside them, which is read as
 `predicate`, or a verb after them.
 """
 
@@ -38,7 +38,7 @@ NOT_TOLD = Fact(0.0, 0.0)
 
 
 class _ClauseWords(NamedTuple):
-    """Which words (n,) are what, a byte each: 0 or 1."""
+    """The kinds of words (n,), a byte for each word: 0 or 1."""
 
     copulas: bytes
     predicates: bytes
@@ -49,7 +49,7 @@ class _ClauseWords(NamedTuple):
 
 
 class _PredicateOrder(NamedTuple):
-    """Where predicates stand in a text."""
+    """The place of predicates in a text."""
 
     subject_follows: bool
     is_final: bool
@@ -109,7 +109,7 @@ def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOr
 
 
 def _after_subject(words: _ClauseWords, subject: int, end: int) -> int:
-    """The predicate after a subject that follows its copula; -1: nothing tells which word that is."""
+    """The predicate after a subject that follows its copula; -1: no word is marked as the predicate."""
     place = words.predicates.find(1, subject + 1, end)
     while place >= 0 and not words.pronouns[subject] and not words.particles[place - 1]:
         place = words.predicates.find(1, place + 1, end)
@@ -127,7 +127,7 @@ def _adjectives_first(views: Sequence[View], setting: Setting, text: Text) -> bo
 
 # ------------------------------------------------------------------------------------------- copulas
 def _has_bare(tags: Sequence[str], word: int, bare: Group) -> bool:
-    """Whether a bare adjective stands beside a word: one that no noun follows, or precedes."""
+    """Whether a bare adjective stands beside a word: one that no noun follows or precedes."""
     n, place = len(tags), word + 1
     while place < n and tags[place] in ("ADV", "PART", "DET"):
         place += 1

@@ -2,9 +2,9 @@
 
     words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
 
-Words of the first group are told apart by form, those of the second by the form of their adposition; by the
-`most` frequent ones, that is. What comes fewer than `least` times is not told apart. A third group, if any,
-is told apart by the last two letters.
+Words of the first group are distinguished by form, words of the second by the form of their adposition; but
+only by the `most` frequent forms. Forms seen fewer than `least` times are not distinguished. A third group,
+if any, is distinguished by the last two letters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _adposition(view: View, word: int, text: Text) -> str:
 
 
 def _key(view: View, word: int, setting: Setting, text: Text) -> tuple[str, str]:
-    """What a word may be told apart by, with the class of such keys; "" for nothing."""
+    """The key that may distinguish a word, with its class of keys; "" for none."""
     tag, form = view.tags[word], view.forms[word]
     if form == NOTHING:
         return "", ""
@@ -65,7 +65,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, l
 
 
 def split(view: View, setting: Setting, text: Text) -> list[str]:
-    """The symbols (n,) of a sentence, with what tells a word apart behind them."""
+    """The symbols (n,) of a sentence, each with its distinguishing key appended."""
     known = text.found[setting.name]
     finer = []
     for word, symbol in enumerate(view.symbols):

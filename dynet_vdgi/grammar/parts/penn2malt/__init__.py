@@ -1,6 +1,6 @@
-"""Parts for one annotation scheme: tags of the Penn Treebank, and the heads that Penn2Malt gives its trees.
+"""Parts for one annotation scheme: tags of the Penn Treebank, and the heads that Penn2Malt assigns.
 
-Function words are heads there, and the last conjunct is. Only the table `wsj-best` uses these parts, and they
-were written with trees of the Wall Street Journal in view; tables for Universal Dependencies have no use for
-them.
+Function words are heads in this scheme, and so is the last conjunct. Only the table `wsj-best` uses these
+parts, which were written with trees of the Wall Street Journal in view; tables for Universal Dependencies
+have no use for them.
 """

@@ -1,13 +1,13 @@
-"""Noun phrases without what follows their heads, found by the names that `called` gives to tags.
+"""Noun phrases up to their heads, found by the names that `called` gives to tags.
 
     base phrase = 10 ; outside 8 ; root 6
 
-A base phrase is a run of determiners, adjectives, numbers and nouns, and of adverbs, participles and
-conjunctions among these; or a pronoun. Its head is the last noun or possessive; without one the currency
-sign before several numbers, else the last number, adjective or determiner. Every other word of it gets the
-weight from the word that it depends on, mostly the head, and loses `outside` as the head of words outside
-and `root` as the root. Punctuation ends a phrase, but not between adjectives; so do names of days and spans
-of time, which are phrases of their own.
+A base phrase is a pronoun, or a run of determiners, adjectives, numbers and nouns, with any adverbs,
+participles and conjunctions among these. Its head is the last noun or possessive; without one, the currency
+sign before several numbers, else the last number, adjective or determiner. Every other word of the phrase
+gains the weight from the word that it depends on, mostly the head; it loses `outside` as the head of words
+outside, and `root` as the root. Punctuation ends a phrase, but not between adjectives; so do names of days
+and spans of time, which are phrases of their own.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def has_comma(view: View, word: int) -> bool:
 
 
 def has_colon(view: View, word: int) -> bool:
-    """Whether a colon, a semicolon or a dash was."""
+    """Whether a colon, a semicolon or a dash was removed before a word."""
     return not COLONS.isdisjoint(view.marks[word].split())
 
 
 class Kinds:
-    """The kinds of words of one sentence that finding its phrases takes, each as flags (n,)."""
+    """The kinds of one sentence's words that are needed to find its phrases, each as flags (n,)."""
 
     def __init__(self, view: View) -> None:
         self.view, self.n = view, view.n
@@ -51,7 +51,7 @@ class Kinds:
 
     # ------------------------------------------------------------------------------------- where it ends
     def goes_on(self, start: int, word: int) -> bool:
-        """Whether a phrase that has come from `start` to before a word has this in it, too."""
+        """Whether a phrase that extends from `start` to before a word also includes this word."""
         if word > start and (self.is_a_time_apart(start, word) or self.is_parted(word)):
             return False
         if self.determiner[word]:
@@ -72,7 +72,7 @@ class Kinds:
         return is_cut(self.view, word) and not (self.adjective[word] and self.adjective[word - 1])
 
     def is_a_time_apart(self, start: int, word: int) -> bool:
-        """Of sales yesterday, of net last year, and of what follows yesterday or last year."""
+        """Splits sales | yesterday, net | last year, and yesterday or last year from the words after them."""
         before = word - 1
         goes_on = word + 1 < self.n and (self.noun[word + 1] or self.possessive[word + 1])
         begins = (self.day[word] and self.noun[word] and not goes_on) or (
@@ -91,7 +91,7 @@ class Kinds:
         return end < self.n and self.noun[end] and not self.plural[word - 1]
 
     def participle_goes_on(self, start: int, word: int) -> bool:
-        """The proposed sale, but not sales proposed."""
+        """True in the proposed sale, but not in sales proposed."""
         after = word + 1
         if after >= self.n or (self.noun[word - 1] and self.perfect[word]):
             return False
@@ -134,7 +134,7 @@ class Kinds:
         return end - 1
 
     def governor(self, phrase: Phrase, word: int) -> int:
-        """What a word of a phrase depends on that is not its head."""
+        """The head of a word of a phrase that does not depend on the phrase's head."""
         start, end, head = phrase
         if self.adverb[word]:
             return word + 1

@@ -1,11 +1,11 @@
-"""Names for kinds of words, which the parts that look at phrases and clauses ask for.
+"""Names for kinds of words, used by the parts that look at phrases and clauses.
 
     called = NN NNS ; as noun common
     called = * ; forms friday today ; as day
 
-Words of the group, or those among them with one of these forms in lower case, are called so; several lines
-add up. A kind of word that no line names has no words, and parts that need it are silent. In a text without
-forms no word has any.
+The name applies to words of the group or, with `forms`, to those among them with one of these lower-case
+forms; several lines add up. A kind without a line has no words, and parts that need it do nothing. In a text
+without forms, lines with `forms` name no words.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
     contact clause = 6 ; object 4 ; against 4
 
-A phrase with a finite verb behind it and no punctuation between, just after a verb or, if it is a personal
-pronoun, after a noun behind a verb: its verb depends on that word, and is hardly the root.
+This concerns a phrase just after a verb or, if it is a personal pronoun, after a noun behind a verb. If a
+finite verb follows the phrase with no punctuation between, the finite verb depends on that verb or noun, and
+is hardly the root.
 
     reported speech = 8 ; root 6 ; subject 8 ; against 4
 
-In "S, he said" and "S, said he", the verb of speech is the root and heads the first finite verb of S, and
-`said` its subject.
+In "S, he said" and "S, said he", the verb of speech is the root and heads the first finite verb of S; `said`
+heads its subject.
 
     parenthesis = 8 ; against 4 ; root 4 ; main 6
 
-In "..., he says, S", the verb between the commas depends on that of S. In "S, he says" with a verb that is
-not one of speech, it heads that of S, by `main`.
+In "..., he says, S", the verb between the commas depends on the verb of S. In "S, he says" with a verb that
+is not one of speech, it heads the verb of S, with weight `main`.
 
     question = 2 ; root 8 ; word 16
 
@@ -21,17 +22,17 @@ A wh word that begins a sentence with one finite verb depends on it.
 
     no finite verb = 6
 
-Then the first infinitive without "to", or perfect participle, outside of phrases is the root, and heads the
-phrase before it.
+In a sentence without a finite verb, the first infinitive without "to", or perfect participle, outside of
+phrases is the root, and heads the phrase before it.
 
     time = 3 ; ago 16
 
 Days, and spans of time after "last", "next" and so on, depend on verbs rather than nouns; spans before "ago"
-depend on that word, which depends on verbs.
+depend on "ago", which depends on verbs.
 
     quantity = 10 ; preposition 10 ; object 4
 
-"about", "nearly" and so on depend on the head of the number after them, and the number not on them.
+"about", "nearly" and so on depend on the head of the number after them, and it does not depend on them.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _add_speech(view: View, setting: Setting, text: Text, roots: Floats, arcs: F
 
 
 def _start_of_speaker(view: View, verb: int) -> int:
-    """Where the words with the verb of speech begin: at their subject, or at the verb itself; -1: nowhere."""
+    """The start of the words with the verb of speech: their subject, or the verb itself; -1: none."""
     if verb + 1 in view.phrase_of and view.marks[verb]:
         return verb
     before = over_adverbs(view, verb - 1, -1)

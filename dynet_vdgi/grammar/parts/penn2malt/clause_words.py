@@ -1,37 +1,39 @@
-"""Prepositions, complementizers and relative words: what they head, and what heads them.
+"""Prepositions, complementizers and relative words: their dependents and their heads.
 
-All of them head what follows, as in the Penn Treebank's dependencies. Kinds of words are those of `called`.
+All of them head the words that follow, as in the Penn Treebank's dependencies. `called` names kinds of words.
 
     infinitive = 10 ; adverb 4 ; adjective 4 ; leaf 8
 
-"to" depends on the infinitive after it, also over an adverb, and is a leaf; the infinitive on the adjective
-just before "to", if that is the head of its phrase.
+"to" depends on the infinitive after it, also across an adverb, and is a leaf; the infinitive depends on the
+adjective just before "to", if that is the head of its phrase.
 
     complementizer = 8 ; subject 6 ; against 6
 
-A preposition just before a clause (words, an optional phrase, a finite verb) heads its verb, if its form says
-so, or in a text without forms if there is another verb: then the verb is no root, and the phrase is the
-verb's subject and not its object.
+A preposition just before a clause (words, an optional phrase, a finite verb) heads the verb of the clause, if
+the preposition's form says so or, in a text without forms, if there is another verb. Then the verb is no
+root, and the phrase is the subject of the verb and not the object of the preposition.
 
     relative word = 8 ; preposition 8 ; noun 4 ; against 6
 
-It heads the next finite verb; it depends on the preposition before it; both together depend on the noun
-before.
+A relative word heads the next finite verb, and depends on the preposition before it. The two together depend
+on the noun before them.
 
     preposition = 10 ; other 4 ; finite 6
 
-A preposition that is no complementizer heads the phrase or the gerund after it, or gets `other` for a word of
-another kind; finite verbs do not depend on it, half as surely where its form is not known as a preposition's.
+A preposition that is no complementizer heads the phrase or the gerund after it, or gains `other` for a word
+of another kind. Finite verbs do not depend on it; this counts half if its form is not known as a
+preposition's.
 
     bound preposition = 6
 
-It depends on the word before, or the head of its phrase.
+Such a preposition depends on the word before it, or the head of that word's phrase.
 
     preposition statistics = 1 NN NNS | VBD VBZ VB | IN | TO ; before VB RB ; cases 5
 
-Which verbs and nouns have which preposition, by pointwise mutual information from where the text leaves no
-doubt: just after the word, if that is a verb, or a noun before every verb (Hindle & Rooth 1993). Estimates
-are shrunk by so many cases towards those of all verbs, or nouns. "to" before one of `before` is none.
+The affinity of verbs and nouns to prepositions, as pointwise mutual information from unambiguous places of
+the text: a preposition just after a verb, or just after a noun before every verb (Hindle & Rooth 1993).
+Estimates are shrunk by `cases` cases towards the estimates for all verbs, or nouns. "to" before one of
+`before` does not count as a preposition.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ from dynet_vdgi.grammar.statistics import Text
 from dynet_vdgi.grammar.views import Floats, View
 
 MOST = 1.5
-"""The statistics are worth no more than this times the weight, in either direction."""
+"""Maximum size of the statistics, in either direction, in units of the weight."""
 
 
 # ------------------------------------------------------------------------------------------- where things are
@@ -63,17 +65,17 @@ def phrase_after(view: View, word: int) -> int:
 
 
 def next_of(flags: Sequence[bool], word: int) -> int:
-    """The first word after another of which a flag is set; -1 for none."""
+    """The first flagged word after a word; -1 for none."""
     return next((k for k in range(word + 1, len(flags)) if flags[k]), -1)
 
 
 def last_of(flags: Sequence[bool], word: int) -> int:
-    """The last one before; -1 for none."""
+    """The last flagged word before a word; -1 for none."""
     return next((k for k in range(word - 1, -1, -1) if flags[k]), -1)
 
 
 def head_at(view: View, word: int) -> int:
-    """The head of the base phrase that a word is in, or the word itself."""
+    """The head of the base phrase that contains a word, or the word itself."""
     return view.phrase_of[word].head if word in view.phrase_of else word
 
 
@@ -115,7 +117,7 @@ def _read_complementizers(view: View, setting: Setting, text: Text) -> None:
 
 
 def _is_complementizer(view: View, word: int, verb: int, is_direct: bool) -> bool:
-    """`is_direct`: there is nothing but phrases and adverbs before the next finite verb."""
+    """`is_direct`: only phrases and adverbs stand before the next finite verb."""
     if view.has_forms:
         is_one = are(view, "complementizer")[word] and not are(view, "only-preposition")[word]
         return is_one and (is_direct or are(view, "far-complementizer")[word])
@@ -144,7 +146,7 @@ def _add_complementizers(view: View, setting: Setting, text: Text, roots: Floats
 
 # ------------------------------------------------------------------------------------------- relative words
 def _relatives(view: View) -> list[tuple[int, int, int]]:
-    """Each relative word, the preposition that heads it or itself, and the finite verb after it or -1."""
+    """Each relative word; the preposition that heads it, or itself; the finite verb after it, or -1."""
     preposition, relative = are(view, "preposition"), are(view, "relative")
     finite, found = are(view, "finite"), []
     for word in np.flatnonzero(are(view, "wh")).tolist():
@@ -200,7 +202,7 @@ def _add_bound(view: View, setting: Setting, text: Text, roots: Floats, arcs: Fl
 
 # ------------------------------------------------------------------------------------------- statistics
 def _preposition(view: View, word: int, setting: Setting) -> str:
-    """The form of a preposition that may depend on any word before; "" if there is none here."""
+    """The form of a preposition that may depend on any word before; "" if the word is none."""
     _, _, prepositions, others = setting.groups
     tags = view.tags
     if word >= view.n or not (prepositions.has(tags[word]) or others.has(tags[word])):
@@ -216,7 +218,7 @@ def _hosts(view: View, setting: Setting) -> list[str]:
 
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, Any]:
-    """Numbers of words, and of words with a preposition just after them, in all and by form."""
+    """Counts of words, and of words with a preposition just after them, in total and by form."""
     words: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     for view in views:
@@ -234,7 +236,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, A
 
 
 def _information(found: dict[str, Any], host: str, form: str, preposition: str, cases: float) -> float:
-    """How much more often the preposition follows this word than any: the log ratio, at most MOST."""
+    """The log ratio of the preposition's rate after this word to its rate after any word, at most MOST."""
     words, pairs = found["words"], found["pairs"]
     both = pairs.get(f"N {preposition}", 0) + pairs.get(f"V {preposition}", 0)
     whole = (both + 1) / (words.get("N", 0) + words.get("V", 0) + 50)

@@ -1,23 +1,25 @@
-"""Phrases and clauses side by side; the last is the head but of verbs. Kinds of words: see `called`.
+"""Phrases and clauses side by side; the last is the head, except among verbs. See `called` for kinds of
+words.
 
-In all of these, `preposition` and `object` say what those parts give to the first phrase for what stands
-before it: it goes to the phrase that is the head of both.
+In all of these lines, `preposition` and `object` repeat the weights that those parts give to the first phrase
+for the word before it; the weight moves to the phrase that heads both.
 
     joined = 6 ; against 4 ; first 4 ; preposition 10 ; object 4
 
-Around a conjunction: the second of two phrases heads the first and the conjunction, unless a clause begins
-there whose verb has a verb before it: then that verb heads the verb before and the conjunction; of two verbs
-of a kind the first heads the second, which is hardly the root, and the conjunction; the second of two
-adjectives heads the first. A conjunction that begins the sentence depends on the next finite verb (`first`).
+This applies around a conjunction. The second of two phrases heads the first and the conjunction, unless a
+clause begins there whose verb has a verb before it: then that verb heads the verb before and the conjunction.
+The first of two verbs of a kind heads the second, which is hardly the root, and the conjunction. The second
+of two adjectives heads the first. A conjunction that begins the sentence depends on the next finite verb
+(`first`).
 
     list = 8 ; preposition 10 ; object 4
 
-In "a, b, c and d", phrases apart by commas depend on the one after the conjunction.
+In "a, b, c and d", phrases separated by commas depend on the one after the conjunction.
 
     apposition = 6 ; subject 4 ; preposition 10 ; object 4
 
-Of two phrases apart by a comma, the second heads the first, if no finite verb follows without a comma, and
-is the subject instead of it.
+Of two phrases separated by a comma, the second heads the first, if no finite verb follows without a comma;
+the second is then the subject instead of the first.
 
     flat conjuncts = 18
 
@@ -30,8 +32,8 @@ In "$ 5 a share", the phrase with a determiner heads the amount before it.
 
     joined clauses = 8 ; against 2
 
-After a semicolon, colon or dash, or after a comma and a conjunction, there is a phrase with a finite verb
-behind it and no comma in between: this verb heads the finite verb before, and the conjunction.
+If a phrase follows a semicolon, colon or dash, or a comma and a conjunction, and a finite verb stands behind
+it with no comma in between, this verb heads the finite verb before, and the conjunction.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Verbs with their auxiliaries, subjects, objects and adverbs. Kinds of words are those of `called`.
+"""Verbs with their auxiliaries, subjects, objects and adverbs. See `called` for kinds of words.
 
     verb group = 8 ; between 2 ; against 4
 
-A verb that is not finite depends on the verb before it, over adverbs, on a modal only if it is an infinitive;
-an infinitive in a question on the modal before the subject. What stands between the two gets `between` from
-the first. Such a verb, and one after "to", is hardly a root.
+A verb that is not finite depends on the verb before it, across adverbs, but on a modal only if it is an
+infinitive; an infinitive in a question depends on the modal before the subject. Words between the two gain
+`between` from the first. Such a verb, and one after "to", is hardly a root.
 
     reduced relative = 4 ; against 2
 
@@ -12,8 +12,8 @@ A perfect participle just after a phrase, without auxiliary, depends on it.
 
     subject = 6
 
-A phrase before a finite verb, over adverbs, is its subject, but not after a verb or preposition. Half of it
-goes to the next finite verb that heads no clause behind the phrase, if none is before it.
+A phrase before a finite verb, across adverbs, is its subject, but not after a verb or preposition. Half of
+the weight goes to the next finite verb that heads no clause behind the phrase, if none is before it.
 
     object = 4
 
@@ -21,11 +21,11 @@ A phrase just after a verb depends on it.
 
     raised subject = 6 ; object 4
 
-In "want it to go", the infinitive heads the pronoun, and the verb before it the infinitive.
+In "want it to go", the infinitive heads the pronoun, and "want" heads the infinitive.
 
     adverb = 4
 
-Depends on the adjective, adverb or number after it, else on the verb before, else on the one after it.
+An adverb depends on the adjective, adverb or number after it, else on the verb before, else on the one after.
 
     negation = 6
 
@@ -47,7 +47,7 @@ from dynet_vdgi.grammar.views import Floats, Phrase, View
 
 
 def over_adverbs(view: View, word: int, step: int = 1) -> int:
-    """The first word from here on that is no adverb; may be n, or -1."""
+    """The first word from here on that is not an adverb; may be n, or -1."""
     adverb = are(view, "adverb")
     while 0 <= word < view.n and adverb[word]:
         word += step
@@ -55,7 +55,7 @@ def over_adverbs(view: View, word: int, step: int = 1) -> int:
 
 
 def _groups(view: View) -> Iterator[tuple[int, int]]:
-    """Each verb that is not finite, with the verb that it depends on; -1: none; -2: it follows "to"."""
+    """Each verb that is not finite, with the verb it depends on; -1: none; -2: it follows "to"."""
     verb, modal, infinitive = verbs(view), are(view, "modal"), are(view, "infinitive")
     to, adverb = are(view, "to"), are(view, "adverb")
     for word in np.flatnonzero(are(view, "infinitive", "perfect", "gerund")).tolist():
@@ -150,9 +150,9 @@ def _add_negation(view: View, setting: Setting, text: Text, roots: Floats, arcs:
 
 # ------------------------------------------------------------------------------------------- for others
 def instead(view: View, setting: Setting, arcs: Floats, first: Phrase, word: int) -> None:
-    """What governs a phrase from just before it governs another word instead of its head.
+    """Makes the governor just before a phrase govern another word instead of the phrase's head.
 
-    By the options `preposition` and `object` of the setting, which are the weights of these parts.
+    The weights are the setting's options `preposition` and `object`, which repeat those of these parts.
     """
     before = first.start - 1
     if before < 0:
@@ -165,7 +165,7 @@ def instead(view: View, setting: Setting, arcs: Floats, first: Phrase, word: int
 
 
 def main_verbs(view: View) -> list[bool]:
-    """Which words (n,) are finite verbs that no complementizer or relative word heads."""
+    """The words (n,) that are finite verbs not headed by a complementizer or relative word."""
     below = set(view.clauses.values())
     return [flag and word not in below for word, flag in enumerate(are(view, "finite"))]
 
