@@ -194,7 +194,7 @@ def module_of(task: Task) -> str:
 class TaskState:
     """The state of a task: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
 
-    The last two are results of earlier `changes`.
+    The last two replace results made before these `changes`.
     """
 
     name: str
