@@ -134,7 +134,7 @@ def long_csv(sheets: Sequence[Sheet]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """A cell that no spreadsheet executes as a formula.
+    """A cell that no spreadsheet takes for a formula and executes.
 
     >>> _as_text("=1+1"), _as_text("best")
     ("'=1+1", 'best')

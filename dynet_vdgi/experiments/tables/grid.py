@@ -112,7 +112,7 @@ def write_plan(
     protocols: Mapping[str, Mapping[str, str]],
     test_files: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Records in an experiment's folder the contents of its tables.
+    """Records in an experiment's folder the sources of its tables.
 
     `protocols` by treebank and system; `test_files` by treebank, for the treebanks that have tasks.
     """
@@ -147,7 +147,7 @@ def load(folders: Sequence[Path]) -> Grid:
 
 
 def _as_scored(treebank: Treebank) -> Treebank:
-    """The treebank without its training data."""
+    """The treebank without the settings and files of learning."""
     return replace(treebank, train=(), dev=(), expectations=(), presets=(), set=())
 
 
