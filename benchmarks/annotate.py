@@ -1,18 +1,18 @@
-"""What a person changes while annotating: a simulated annotator who corrects towards gold trees.
+"""A person's corrections during annotation: a simulated annotator corrects towards gold trees.
 
     python benchmarks/annotate.py --language eu eu-ud-dev.conllu --rows rows.jsonl
 
-It corrects as `vdgi annotate` lets it: the first wrong head of the sentence, upon which the rest is parsed
-again around what is confirmed, and so on; then the labels; after every ten sentences everything is learnt
-anew. Counted are heads and labels that had to be changed, of all words but punctuation, against
+It corrects as in `vdgi annotate`: the first wrong head of the sentence, after which the rest is parsed again
+around the confirmed arcs, and so on; then the labels. After every ten sentences the parser learns anew. The
+script counts the heads and labels changed, of all words but punctuation, and compares them with
 
 * "never learns": correcting the parse made without any tree, which stays as it is;
-* "learns, parses once": the same as this program, but what a correction tells is not used in its sentence;
+* "learns, parses once": as this program, but a correction does not affect the rest of its sentence;
 * "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before the first;
 * "by hand": every word's head and label is set.
 
-Of a label the universal part counts. Labels are looked at when the heads are right; UDPipe's are those of its
-parse. Rows that are in --rows are not measured again, so the script can be interrupted.
+Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's labels are
+from its parse. Rows that are in --rows are not measured again, so the script can be interrupted.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ SYSTEMS = {
 }
 LABEL_SYSTEMS = {"labels": "this program", "udpipe_labels": "UDPipe", "words": "by hand"}
 STEP = 50
-"""Sentences of one column of the tables."""
+"""Number of sentences per column of the tables."""
 
 Row = dict[str, Any]
 
 
 class Text:
-    """A treebank that a person annotates: what the program sees of it, and the gold trees."""
+    """A treebank to annotate: the program's input, and the gold trees."""
 
     def __init__(self, path: str) -> None:
         self.whole = [s for s in read(path, heads="required") if len(without_punctuation(s)[0]) > 1]
@@ -68,7 +68,7 @@ class Text:
 
 
 def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
-    """How many heads a person changes until the tree is the gold one, from the first word to the last."""
+    """Number of heads that a person changes, from the first word to the last, to reach the gold tree."""
     marked = MarkedSentence.of(bare, [MarkedArc()] * len(bare))
     marked.put(learnt.guess(marked.confirmed()))
     n_changed = 0
@@ -81,17 +81,17 @@ def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
 
 
 def wrong_heads(heads: Sequence[int], gold: Sentence) -> int:
-    """How many differ."""
+    """The number that differ."""
     return sum(head != right for head, right in zip(heads, gold.heads))
 
 
 def wrong_labels(labels: Sequence[str], gold: Sentence) -> int:
-    """How many differ in their universal part."""
+    """The number that differ in their universal part."""
     return sum(relation_of(a) != relation_of(b) for a, b in zip(labels, gold.deprels))
 
 
 def annotated(text: Text, order: str, count: int, every: int) -> list[Row]:
-    """A row a sentence, in the order in which they are annotated."""
+    """One row per sentence, in the order of annotation."""
     rows: list[Row] = []
     done: list[int] = []
     while len(done) < min(count, len(text.gold)):
@@ -109,7 +109,7 @@ def annotated(text: Text, order: str, count: int, every: int) -> list[Row]:
 
 
 def counts(text: Text, learnt: Learnt, k: int) -> Row:
-    """What has to be changed in one sentence."""
+    """The corrections in one sentence."""
     bare, gold = text.bare[k], text.gold[k]
     return {
         "words": len(gold),
@@ -122,7 +122,7 @@ def counts(text: Text, learnt: Learnt, k: int) -> Row:
 
 
 def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
-    """Adds what has to be changed in the parses of a UDPipe trained on the sentences before."""
+    """Adds the corrections to parses of a UDPipe trained on the sentences before."""
     model = None
     for number, row in enumerate(rows):
         if number in moments:
@@ -137,7 +137,7 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
 
 # ------------------------------------------------------------------------------------------- rows
 def measured(arguments: argparse.Namespace) -> list[Row]:
-    """All rows, those of the file first; those of a language and order are added to it together."""
+    """All rows, first those of the file; the rows of a language and order are added to it together."""
     path = Path(arguments.rows)
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = {(row["language"], row["order"]) for row in rows}
@@ -159,7 +159,7 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
 
 # ------------------------------------------------------------------------------------------- tables
 def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> None:
-    """Shares of what a parse that never learns needs, by language; then changes a sentence, by fifties."""
+    """Changes in per cent of those for a parse that never learns, by language; per sentence, by fifties."""
     for order in ORDERS:
         mine = [row for row in rows if row["order"] == order and row["language"] in languages]
         systems = {key: title for key, title in SYSTEMS.items() if all(key in row for row in mine)}
@@ -185,7 +185,7 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
 def print_steps(
     rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]
 ) -> None:
-    """Changes a sentence, mean of the languages."""
+    """Changes per sentence, mean of the languages."""
     starts = range(0, count, STEP)
     header = ["", *(f"{start + 1}-{min(count, start + STEP)}" for start in starts)]
     wanted = {**systems, "labels": "labels, this program", "never_labels": "labels, never learns"}
@@ -225,19 +225,19 @@ def draw(rows: Sequence[Row], path: str, count: int) -> None:
 
 
 def ratio(rows: Iterable[Row], language: str, key: str, base: str) -> float:
-    """The sum of one column, in per cent of another; not a number where nothing had to be changed."""
+    """The sum of one column, in per cent of another; NaN if nothing had to be changed."""
     mine = [row for row in rows if row["language"] == language]
     whole = sum(row[base] for row in mine)
     return 100 * sum(row[key] for row in mine) / whole if whole else math.nan
 
 
 def with_mean(values: Sequence[float]) -> list[str]:
-    """The mean, then each."""
+    """The mean, then each value."""
     return [f"{value:.1f}" for value in (statistics.mean(values), *values)]
 
 
 def main() -> None:
-    """Measures what is not measured yet, and prints the tables."""
+    """Measures the missing rows, and prints the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""How good and how fast the Brown clusters are, beside those of another program.
+"""Quality and speed of the Brown clusters, compared with another program's.
 
     python benchmarks/brown_clusters.py fr_train.txt --keep-case [-c 128] [--reference fr_cluster]
 
 The text, plain or CoNLL-U, is read and clustered as by `vdgi clusters`. Prints the mutual information of the
-clusters of adjacent words, which clustering is to keep; for the reference, a `paths` file, likewise. Tokens
-are those with a cluster; the others of the text count as one more cluster. One core, CPU seconds.
+clusters of adjacent words, which clustering should preserve, also for the reference, a `paths` file. Tokens
+are words with a cluster; the other words of the text count as one more cluster. One core, CPU seconds.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     python benchmarks/choice_of_settings.py --list benchmarks/lists/ud14.csv --scored dev --data DIR
 
 The weight of each of some parts of a table is multiplied by some factors, all else as shipped, and the DMV
-teacher scored on every language. For each language every part gets the factor with the best mean over the
-others; the table with all these factors is learnt with and scored on that language. Its figure stands beside
-those of the table whose factors are best over all languages, and of the table as shipped. Gold trees of the
-scored files choose: so name no test files where something is to be chosen.
+teacher is scored on every language. For each language every part gets the factor with the best mean over the
+other languages; a teacher with these factors learns and is scored on that language. The output compares this
+table with the one whose factors are best over all languages, and with the table as shipped. Gold trees of the
+scored files determine the choice: never name test files to choose anything.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Factors = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Task:
-    """A language: its text, of that the sentences for EM, and the sentences to score."""
+    """A language: its text, the sentences of it for EM, and the sentences to score."""
 
     name: str
     text: list[Sentence]
@@ -56,7 +56,7 @@ class Task:
 
 
 def multiplied(table: RuleSet, factors: Factors) -> RuleSet:
-    """The table with the weights of these parts, the first numbers of their lines, multiplied."""
+    """The table with the weights of these parts, the first numbers of their lines, multiplied by factors."""
     lines = table.text.split("\n")
     part = ""
     for number, line in enumerate(lines):
@@ -76,7 +76,7 @@ def shown(factors: Factors) -> str:
 
 
 def read(bank: Listed, max_text: int, max_test: int, max_len: int) -> Task:
-    """The sentences of a language without punctuation; heads of its text are not read for learning."""
+    """The sentences of a language without punctuation; learning does not read heads of the text."""
 
     def sentences(paths: Sequence[os.PathLike[str]], heads: conllu.Heads) -> list[Sentence]:
         every = (sentence for path in paths for sentence in conllu.read(path, heads=heads))
@@ -94,9 +94,9 @@ def figure(task: Task, rules: RuleSet) -> tuple[float, ...]:
 
 
 def best_factors(parts: Sequence[str], tried: Sequence[float], figures: NDArray[np.float64]) -> Factors:
-    """For each part the factor whose mean over the languages is best.
+    """For each part the factor with the best mean over the languages.
 
-    `figures` (1 + parts x factors, languages, limits) begin with the table as shipped; limits count equally.
+    `figures` (1 + parts x factors, languages, limits) start with the table as shipped; limits count equally.
     """
     means = figures.mean(axis=(1, 2))
     chosen = {}

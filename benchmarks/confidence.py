@@ -1,15 +1,15 @@
-"""How good confidence is on languages without trees: calibration and ranking, a language a line.
+"""Quality of confidence on languages without trees: calibration and ranking, one line per language.
 
     python benchmarks/confidence.py --list ud2.csv --set check --scored test --data DIR
     python benchmarks/confidence.py --list ud2.csv --set choose --scored dev --data DIR --learn
 
-A parser learns from the text of a language, without trees unless --trees says how many of its first ones
-(in the order of a shuffle), and says how sure it is of each head of the other scored sentences. ECE is the
-expected calibration error in points, with ten bins; AUC the probability, in per cent, that a right head is
-surer than a wrong one, 50 being chance; then the accuracy of the tenth of the words that is least sure, of
-all words, the mean value, and the share of the words that have the most frequent one. With --learn the
-script prints what WEIGHTS and SHIFT_WITHOUT_TREES should be, and the table is that of weights and shift
-learnt from the other languages.
+A parser learns from the text of a language, without trees unless --trees gives the number of first trees
+(in the order of a shuffle), and gives the confidence of each head of the other scored sentences. ECE is the
+expected calibration error in points, with ten bins; AUC is the probability, in per cent, that a right head
+has a higher confidence than a wrong one, 50 being chance. Further columns: accuracy of the least confident
+tenth of the words, accuracy of all words, the mean value, and the share of words with the commonest value.
+With --learn the script prints the best values of WEIGHTS and SHIFT_WITHOUT_TREES, and the table uses weights
+and shift learnt from the other languages.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
 
 VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80
-AT_MOST = 4000  # words of a language that weights are learnt from
+AT_MOST = 4000  # number of words per language for learning weights
 
 Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
-    """Words of a language: what was said of their heads, whether these are right; and features, to learn."""
+    """Words of a language: the confidence of their heads, whether these are right; and features, to learn."""
 
     said: Floats  # (N,)
     right: NDArray[np.bool_]  # (N,)
     features: Floats  # (N, 6), as Weights
-    of_text: tuple[Floats, Floats]  # of the text: the same (M, 6), and the teacher's probabilities (M,)
+    of_text: tuple[Floats, Floats]  # for the text: the features (M, 6), and the teacher's probabilities (M,)
 
 
 def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
@@ -90,7 +90,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
 
 
 def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:
-    """Weights (6,), by logistic regression in which every language counts the same, and the shift."""
+    """Weights (6,), by logistic regression in which languages have equal weight, and the shift."""
     rng, features, right = np.random.default_rng(1), [], []
     for one in languages:
         words = rng.integers(0, len(one.right), AT_MOST)
@@ -108,14 +108,14 @@ def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:
 
 
 def scaled(language: Measured, features: Floats, weights: Floats, shift: float) -> Floats:
-    """What is said of words with features (N, 6) of a language under these weights."""
+    """The confidence of words with features (N, 6) of a language, with these weights."""
     seen, probabilities = language.of_text
     base, slope = logistic(seen @ weights, probabilities)
     return np.asarray(1 / (1 + np.exp(-(base + shift + slope * (features @ weights)))))
 
 
 def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
-    """ECE, AUC, accuracy of the least sure tenth and of all, mean value, share of the commonest; per cent."""
+    """ECE, AUC, accuracy of the least confident tenth and of all, mean, share of the commonest; per cent."""
     _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[which]
     n, n_right = len(right), int(right.sum())

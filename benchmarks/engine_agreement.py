@@ -1,8 +1,8 @@
-"""How well the engines agree on real sentences: scores and gradients of the same derivations, no dropout.
+"""Agreement of the engines on real sentences: scores and gradients of equal derivations, no dropout.
 
     python benchmarks/engine_agreement.py eu-ud-train.conllu [--sentences 50] [--word-dim 80]
 
-Compares, with one graph a sentence, automatic batching off (the reference) and on; and the lockstep engine,
+Compares one graph a sentence with automatic batching off (the reference) and on, and the lockstep engine
 with and without merging of equal prefixes. Prints the largest relative difference of any score, and of any
 gradient relative to the largest entry of its parameter's gradient.
 """
@@ -30,7 +30,7 @@ Result = tuple[Floats, dict[str, Array]]
 
 
 def gradients(network: Network) -> dict[str, Array]:
-    """Gradients of all parameters, which are zero afterwards."""
+    """Gradients of all parameters; sets them to zero afterwards."""
     result = {}
     for name, parameter in network.parameters.by_name.items():
         result[name] = np.array(parameter.grad_as_array(), dtype=np.float32)

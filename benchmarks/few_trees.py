@@ -2,10 +2,10 @@
 
     python benchmarks/few_trees.py --list benchmarks/lists/ud2.csv --set choose --data DIR --rows rows.jsonl
 
-The text of a language is the file of gold trees, too: the k trees are the first ones of a shuffle, and the
-text is learnt from without its trees. Rows that are in --rows are not measured again, so the script can be
-interrupted. Without trees this is the default parser, `vdgi train --train TEXT`; its time to learn is that of
-all. UDPipe takes part where `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
+A language's file of gold trees is also its text: the k trees are the first of a shuffle, and learning from
+the text does not use its trees. Rows that are in --rows are not measured again, so the script can be
+interrupted. Without trees this is the default parser, `vdgi train --train TEXT`; its time to learn is the
+total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from dynet_vdgi.teachers.transfer import start_weights, trigrams
 LIMITS = (15, 40)
 TEACHER_LIMIT = 15
 LONGEST_TREE = 80
-SOURCE_TREES = 400  # of each other language, for a start from their treebanks
+SOURCE_TREES = 400  # trees of each other language, for a start from these treebanks
 
 Row = dict[str, Any]
 System = Callable[["Language", Sequence["Pair"]], Row]
@@ -54,14 +54,14 @@ System = Callable[["Language", Sequence["Pair"]], Row]
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence as it is in the file, and without its punctuation."""
+    """A sentence as in the file, and without its punctuation."""
 
     whole: Sentence
     bare: Sentence
 
 
 class Language:
-    """Text, gold trees in the order of a shuffle, test, and what is learnt without trees."""
+    """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
 
     def __init__(self, files: Listed, rules: str, shuffle: int, exact: bool = False) -> None:
         self.name, self.exact, self.rules = files.name, exact, rules
@@ -78,12 +78,12 @@ class Language:
 
     @property
     def verb_order(self) -> int:
-        """Where the text's verbs stand."""
+        """The position of the text's verbs."""
         return self.base.text.verb_order
 
 
 def pairs(paths: Iterable[Path]) -> list[Pair]:
-    """The sentences of files, but for those of punctuation alone."""
+    """The sentences of files, except those of punctuation only."""
     found = [Pair(whole, without_punctuation(whole)[0]) for path in paths for whole in read(path)]
     return [pair for pair in found if len(pair.bare)]
 
@@ -118,7 +118,7 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
 
 
 def without_trees(language: Language) -> Row:
-    """The parser that `vdgi train` makes of the text alone."""
+    """The parser that `vdgi train` learns from the text alone."""
     began = time.process_time()
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in language.gold], rules=language.rules)
     learnt = time.process_time()
@@ -139,7 +139,7 @@ def without_trees(language: Language) -> Row:
 
 
 def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
-    """The learner, from the same trees with half of their heads taken away at random."""
+    """The learner, from the same trees with half of their heads removed at random."""
     rng = random.Random(7)
     partial = [
         replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
@@ -154,7 +154,7 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
 
 
 def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
-    """The learner, from half of the trees: as many heads as the partial ones have."""
+    """The learner, from half of the trees, which have as many heads as the partial ones."""
     learner = FewTrees().fit(
         language.text, [pair.bare for pair in gold[: len(gold) // 2]], language.base, language.votes
     )
@@ -163,7 +163,7 @@ def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
 
 
 def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
-    """A linear-time parser of tags that learns from the trees and nothing else."""
+    """A linear-time parser of tags that learns only from the trees."""
     trees = [pair.bare for pair in gold if 2 <= len(pair.bare) <= LONGEST_TREE]
     student = WordPerceptron(feats=False, words=False, seeds=(1,)).fit(
         [replace(tree, gaps=()) for tree in trees]
@@ -210,7 +210,7 @@ def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gol
 
 
 def confidence_figures(test: Sequence[Sentence], found: Sequence[tuple[Sentence, Any]], shift: float) -> Row:
-    """ECE as the program says it and without correction, and what others need to learn a correction from."""
+    """ECE as the program gives it and without correction, and data for learning a correction for others."""
     said = np.concatenate([sure for _, sure in found])
     right = np.concatenate([np.equal(s.heads, tree.heads) for s, (tree, _) in zip(test, found)])
     raw = shifted(said, -shift)
@@ -227,7 +227,7 @@ def confidence_figures(test: Sequence[Sentence], found: Sequence[tuple[Sentence,
 
 
 def errors_by_others(rows: Sequence[Row]) -> list[float]:
-    """ECE in per cent of each language, with the shift that suits the other languages' words."""
+    """ECE in per cent of each language, with the best shift for the other languages' words."""
     errors = []
     for mine in rows:
         others = np.array([entry for row in rows if row is not mine for entry in row["bins"]])
@@ -241,7 +241,7 @@ def errors_by_others(rows: Sequence[Row]) -> list[float]:
 
 
 def shift_of(entries: Any) -> float:
-    """The shift of log-odds with which as many heads are right as is said, of rows' bins."""
+    """The shift of log-odds that makes mean confidence equal accuracy, from the bins of the rows."""
     counts, said, right = entries.T
     low, high = -5.0, 5.0
     for _ in range(50):
@@ -262,7 +262,7 @@ def source_of(language: Language) -> tuple[dict[Any, float], Any]:
 
 
 class Sources:
-    """Weights learnt from each language, made when they are first needed."""
+    """Weights learnt from each language, computed on first use."""
 
     def __init__(self, files: Sequence[Listed], rules: str) -> None:
         self.files, self.rules = files, rules
@@ -289,7 +289,7 @@ TRANSFER = "transfer"
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
-    """All rows, those of the file first; new ones are added to it one by one."""
+    """All rows, first those of the file; new ones are added to it one by one."""
     path = Path(arguments.rows)
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = {key_of(row) for row in rows}
@@ -329,13 +329,13 @@ def run(system: str, language: Language, k: int, sources: Sources) -> Row:
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
-    """What a row is about."""
+    """The key of a row."""
     return tuple(row[name] for name in ("language", "k", "shuffle", "system"))
 
 
 # ------------------------------------------------------------------------------------------- tables
 def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
-    """Means over languages, then every language, then what only this learner has."""
+    """Means over languages, then every language, then the measurements of this learner only."""
     trees, languages = arguments.trees, [files.name for files in listed(arguments)]
     header = ["", *(f"k = {k}" for k in trees)]
     wanted = {(name, k) for name in languages for k in trees}
@@ -384,7 +384,7 @@ def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
 
 
 def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[list[str]]:
-    """A system's line, and one of its exact parser where it has one."""
+    """A system's line, and one of its exact parser if it has one."""
     lines = [[system, *(cell(rows, system, k) for k in trees)]]
     if any(row["system"] == system and "exact 15" in row for row in rows):
         lines.append([f"{system}, exact", *(cell(rows, system, k, "exact ") for k in trees)])
@@ -392,7 +392,7 @@ def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[l
 
 
 def cell(rows: Sequence[Row], system: str, k: int, prefix: str = "", name: str | None = None) -> str:
-    """Both means; of one language, or of all that have a row."""
+    """Both means, of one language, or of all with a row."""
     values = [
         [mean(row[f"{prefix}{limit}"] for row in mine) for limit in LIMITS]
         for mine in by_language(rows, system, k, name)
@@ -439,7 +439,7 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
 
 
 def by_language(rows: Sequence[Row], system: str, k: int, name: str | None = None) -> list[list[Row]]:
-    """The rows of one system and k, those of a language together."""
+    """The rows of one system and k, grouped by language."""
     chosen: dict[str, list[Row]] = {}
     for row in rows:
         if row["system"] == system and row["k"] == k and name in (None, row["language"]):
@@ -476,14 +476,14 @@ def trained_udpipe(trees: Sequence[Sentence]) -> Any:
 
 
 def udpipe_heads(model: Any, sentences: Sequence[Sentence]) -> list[tuple[int, ...]]:
-    """The heads that a model finds."""
+    """The heads predicted by a model."""
     return [heads for heads, _ in udpipe_heads_and_labels(model, sentences)]
 
 
 def udpipe_heads_and_labels(
     model: Any, sentences: Sequence[Sentence]
 ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """The heads and relations that a model finds."""
+    """The heads and relations predicted by a model."""
     from ufal import udpipe as ufal
 
     found = []
@@ -518,7 +518,7 @@ def conllu(sentence: Sentence) -> str:
 
 
 def main() -> None:
-    """Measures what is not measured yet, and prints the tables."""
+    """Measures the missing rows, and prints the tables."""
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
     parser.add_argument("--sources", help="set of the list to start from; default: the other languages")
@@ -544,7 +544,7 @@ def main() -> None:
 
 
 def has_udpipe() -> bool:
-    """Whether UDPipe can take part."""
+    """True if UDPipe is available."""
     try:
         import ufal.udpipe  # noqa: F401
     except ImportError:

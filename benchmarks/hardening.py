@@ -5,7 +5,7 @@
     python benchmarks/hardening.py --join before.md after.md         # both in one table
 
 A command is stopped after 60 seconds or at 3 GB. Inputs are made in a temporary folder; the models are
-trained with this checkout on the demo treebank. Memory is what the process has, looked at ten times a second.
+trained with this checkout on the demo treebank. Memory is the process's, sampled ten times a second.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def sentence(heads: list[int], tag: str = "NOUN") -> str:
 
 
 def tagged(n_tags: int) -> str:
-    """As many tags, each in sentences of three words."""
+    """This many tags, each in sentences of three words."""
     return "".join(sentence([2, 0, 2], f"T{k}") for k in range(n_tags))
 
 
 def colliding(number: int) -> list[str]:
-    """Words of eight characters (ASCII) that the hash of commit d0581ef, without a secret, led to one slot.
+    """Words of eight characters (ASCII) that the hash of commit d0581ef, without a secret, put into one slot.
 
-    Its last steps are undone from hashes whose bits 20 to 36 are 0.
+    The words are found by inverting its last steps from hashes whose bits 20 to 36 are 0.
     """
     rng, found = np.random.default_rng(0), np.zeros(0, np.uint64)
     while len(found) < number:
@@ -115,7 +115,7 @@ def make_inputs(folder: Path, python: list[str]) -> None:
 
 
 def make_large_inputs(folder: Path) -> None:
-    """Those of hundreds of megabytes, or that unpack to so many."""
+    """The inputs of hundreds of megabytes, or that unpack to this size."""
     (folder / "comments.conllu").write_text("# c\n" * 3_000_000, encoding="utf-8")
     with gzip.open(folder / "line.conllu.gz", "wb", compresslevel=6) as handle:
         for _ in range(2000):
@@ -184,7 +184,7 @@ CASES: dict[str, str] = {
 }
 
 UNDER = {"files of 10 kB": "ulimit -f 10", "files of 1 kB": "ulimit -f 1", "200 MB": "ulimit -v 200000"}
-"""Beginnings of cases' names, and what the shell is told before the command."""
+"""Prefixes of cases' names, and the shell commands before the case's command."""
 
 SHORT = {
     "LEXICALISED ": "--preset lexicalised --set words.",
@@ -221,7 +221,7 @@ def measured(command: list[str], folder: Path, code: Path, out: Path) -> tuple[s
 
 
 def over_time(seen: list[tuple[float, float]]) -> str:
-    """The most megabytes in each third of a command that took long, which says whether they grow."""
+    """The peak megabytes in each third of a long command, to see whether memory grows."""
     end = seen[-1][0]
     if end < 5:
         return ""
@@ -239,7 +239,7 @@ def resident(process: int) -> Iterator[float]:
 
 
 def joined(before: Path, after: Path) -> str:
-    """One table of two."""
+    """Joins two tables into one."""
     old, new = ({row[0]: row[1:] for row in rows(path)} for path in (before, after))
     lines = ["| case | before: status, s, MB | after: status, s, MB | what it says |", "|---|---|---|---|"]
     for case, (*figures, said) in new.items():
@@ -251,7 +251,7 @@ def joined(before: Path, after: Path) -> str:
 
 
 def rows(path: Path) -> list[list[str]]:
-    """The cells of a table, without its head."""
+    """The cells of a table, without its header."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 

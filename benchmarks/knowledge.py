@@ -1,4 +1,4 @@
-"""What the knowledge in a rule table is worth, by language: systems and ablations over a list of treebanks.
+"""The value of the knowledge in a rule table, by language: systems and ablations over a list of treebanks.
 
     python benchmarks/knowledge.py --list benchmarks/lists/ud2.csv --data DIR --out rows.csv
     python benchmarks/knowledge.py ... --systems best best-without-feats --max-test 350 --max-text 450
@@ -7,7 +7,7 @@
 
 The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces. The
 trees of the text are not read, unless --gold text scores on them, for choosing. Each row of the output is one
-system on one treebank and is never made twice; the table is made of the rows. The system `delexicalised`
+system on one treebank and is never made twice; the table summarises the rows. The system `delexicalised`
 needs trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
 """
 
@@ -43,19 +43,19 @@ from dynet_vdgi.teachers.dmv import Dmv
 
 LIMITS = (15, 40)
 DELEXICALISED, N_TREES = "delexicalised", 400
-"""A system that learns from at most so many gold trees of each other language."""
+"""A system that learns from at most this many gold trees of each other language."""
 LENGTHS = {"best-tags": (15, 15), "strict-tags": (15, 15), "text": (15, 15), "strict": (15, 10)}
-"""Words of the longest sentences for student and teacher, where they are not 40 and 15; as in the presets."""
+"""Words of the longest sentences for student and teacher, if not 40 and 15; as in the presets."""
 FIELDS = ("table", "set", "language", "system", "scored", "decoder", "short", "long", "seconds")
 SYMBOLIC, PLAIN = PerceptronSettings(), PerceptronSettings(epochs=3, log2_buckets=20, orders=1)
-"""Of the presets: for tables that make symbols of words, and for others."""
+"""Settings of the presets: for tables with symbols of words, and for others."""
 
 Trees = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class System:
-    """What is learnt with which table; `removed` names columns taken from text and test.
+    """A table to learn with; `removed` names columns taken out of text and test.
 
     Without a table: a parser of tags that learns the gold trees of other languages.
     """
@@ -84,7 +84,7 @@ REMOVED = {
 
 
 def systems_of(names: Sequence[str], ablated: str) -> list[System]:
-    """The systems that these names stand for: TABLE, TABLE-without-COLUMN, TABLE-rules-only."""
+    """The systems with these names: TABLE, TABLE-without-COLUMN, TABLE-rules-only."""
     result = []
     for name in names:
         if name == DELEXICALISED:
@@ -149,7 +149,7 @@ def run(
 
 
 def trees_of(paths: Sequence[Path]) -> list[Sentence]:
-    """Projective gold trees of files, drawn at random, of sentences that are not too long."""
+    """Projective gold trees of files, drawn at random from sentences within the length limit."""
     found = [
         s for s in read(paths, "optional") if s.heads and len(s) <= max(LIMITS) and is_projective(s.heads)
     ]
@@ -158,7 +158,7 @@ def trees_of(paths: Sequence[Path]) -> list[Sentence]:
 
 
 def sources_of(listed: Sequence[Mapping[str, str]], data: Path) -> dict[str, list[Sentence]]:
-    """The gold trees of the list's first set, by language; of languages that have any."""
+    """The gold trees of the list's first set, by language, for languages that have any."""
     texts = {t["language"]: t["text"].split() for t in listed if t["set"] == listed[0]["set"]}
     found = {language: trees_of([data / name for name in names]) for language, names in texts.items()}
     if sum(map(bool, found.values())) < 2:
@@ -177,7 +177,7 @@ def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence]
 
 # ------------------------------------------------------------------------------------------- tables
 def table(rows: Sequence[dict[str, str]], decoder: str) -> str:
-    """A Markdown table, one line a system: the mean and every language, of the newest rows."""
+    """A Markdown table, one line a system: the mean and every language, from the newest rows."""
     newest = {
         (r["set"], r["language"], r["system"], r["scored"]): r
         for r in rows
@@ -236,7 +236,7 @@ def main() -> None:
 
 
 def make_rows(arguments: argparse.Namespace) -> None:
-    """Learns and scores what has no row yet."""
+    """Learns and scores the missing rows."""
     systems = systems_of(arguments.systems, arguments.ablate)
     with arguments.list.open(newline="") as handle:
         listed = list(csv.DictReader(handle))

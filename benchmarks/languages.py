@@ -1,4 +1,4 @@
-"""What the accuracy scripts share: the options that name languages, their texts, and the scores of trees."""
+"""Shared by the accuracy scripts: the options that name languages, their texts, and the scores of trees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line that knows `--list` and which of the files there are meant."""
+    """A parser of the command line with `--list` and the options that choose files from the list."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -59,7 +59,7 @@ def file_list_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def list_parser(description: str | None) -> argparse.ArgumentParser:
-    """Arguments that name a list of files, and say how much of these files is used."""
+    """Arguments that name a list of files, and limit the amount of data used."""
     parser = file_list_parser(description)
     parser.add_argument("--max-text", type=int, default=450, help="EM on so many short sentences")
     parser.add_argument("--max-test", type=int, default=350, help="score on so many, drawn at random")
@@ -69,7 +69,7 @@ def list_parser(description: str | None) -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class Listed:
-    """The files of one treebank of a list: its text, and what is scored."""
+    """The files of one treebank of a list: its text, and the file to score."""
 
     name: str
     text: tuple[Path, ...]
@@ -93,14 +93,14 @@ def listed(arguments: argparse.Namespace) -> list[Listed]:
 
 
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:
-    """So many of the sentences that have trees and are not too long, drawn at random, in their order."""
+    """This many of the sentences with trees and within the length limit, drawn at random, in their order."""
     found = [s for s in sentences if s.heads and len(s) <= max(LIMITS)]
     order = np.random.default_rng(0).permutation(len(found))[:number]
     return [found[k] for k in sorted(order)]
 
 
 def read(name: str, train: str, test: str) -> Language:
-    """One language; training files are joined by commas, and no head in them is read."""
+    """One language; training files are joined by commas, and their heads are not read."""
     text = chain.from_iterable(conllu.read(path, heads="ignored") for path in train.split(","))
     train_text = treebank.prepare(text, protocols.STANDARD).sentences
     gold = treebank.prepare(conllu.read(test, heads="required"), protocols.STANDARD, max_len=max(LIMITS))
@@ -108,6 +108,6 @@ def read(name: str, train: str, test: str) -> Language:
 
 
 def dda(sentences: Sequence[Sentence], trees: Trees) -> tuple[float, ...]:
-    """In per cent, for each length limit."""
+    """DDA in per cent, for each length limit."""
     by_length = attachment.evaluate(sentences, trees, max_lens=LIMITS, by=()).by_length
     return tuple(100 * by_length[limit].dda for limit in LIMITS)

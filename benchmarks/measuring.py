@@ -1,6 +1,6 @@
-"""What the speed scripts share: interleaved timing, peak memory of a fresh process, tables, the machine.
+"""Shared by the speed scripts: interleaved timing, peak memory of a fresh process, tables, the machine.
 
-Times are CPU seconds, so that other work on the machine changes them little; ratios change least.
+Times are CPU seconds, because other work on the machine affects them little; it affects ratios least.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 def medians(
     jobs: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.process_time
 ) -> dict[str, float]:
-    """Median seconds of each job; all jobs take turns, so that a busy moment hits them alike."""
+    """Median seconds of each job; all jobs take turns, so that a busy moment affects all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(repeats):
         for name, job in jobs.items():
@@ -44,7 +44,7 @@ def medians(
 
 
 def cpu_with_children() -> float:
-    """CPU seconds of this process and of those of its child processes that have ended."""
+    """CPU seconds of this process and of its child processes that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
@@ -62,8 +62,8 @@ def peak_memory(command: Sequence[str]) -> float:
 def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
     """Peak resident memory, in MB, and CPU seconds of a command in a process of its own.
 
-    A small process in between starts it: what is started straight from here would begin with the peak of this
-    process to its account.
+    A small process in between starts it, because a process started directly from here would inherit the peak
+    of this one.
     """
     package = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -89,7 +89,7 @@ def _version(package: str) -> str:
 
 
 def conditions() -> dict[str, Any]:
-    """Where and when the figures were measured; folders are the reader's own and left out."""
+    """Where and when the figures were measured, without folders, which are the reader's own."""
     return {
         "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *_names(sys.argv[1:])]),
         "date": provenance.today(),
@@ -106,7 +106,7 @@ def _names(words: Sequence[str]) -> list[str]:
 
 
 def print_conditions(measured: Mapping[str, Any]) -> None:
-    """The paragraph that stands above the tables."""
+    """The paragraph above the tables."""
     load = " ".join(str(value) for value in measured["load"])
     versions = ", ".join(f"{name} {measured[name]}" for name in ("python", "numpy", "dyNET38", "torch"))
     print(f"`{measured['command']}`\n")
@@ -127,6 +127,6 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def write_json(path: str | None, content: Mapping[str, Any]) -> None:
-    """All figures in a file, where one is asked for."""
+    """All figures in a file, if requested."""
     if path:
         Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

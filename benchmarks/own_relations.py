@@ -1,11 +1,11 @@
-"""How well relations are learnt that are not those of UD 2: those of trees are renamed one to one.
+"""Accuracy on relations that are not in UD 2: those of the trees are renamed one to one.
 
     python benchmarks/own_relations.py --list benchmarks/lists/ud2.csv --languages fr et --data DIR \\
         --scored test
 
-Prints the share of words, on gold heads and in per cent, whose whole relation is found, subtypes included, by
+Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is found by
 a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for UD's relations; the
-heads stay UD's.
+heads remain UD's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEVANAGARI = {chr(k): chr(0x915 + k - ord("a")) for k in range(ord("a"), ord("z"
 
 
 def sud(relation: str) -> str:
-    """A name such as SUD gives, whose subtype stays."""
+    """A name in the style of SUD; the subtype stays."""
     part, colon, subtype = relation.partition(":")
     return SUD.get(part, part) + (("@" if ":" in SUD.get(part, "") else ":") + subtype if colon else "")
 
@@ -63,7 +63,7 @@ def renamed(sentence: Sentence, new: Callable[[str], str]) -> Sentence:
 
 
 def share_right(gold: list[Sentence], found: list[Sentence], seen: Callable[[str], str] = str) -> float:
-    """Of the words, in per cent."""
+    """The share of right words, in per cent."""
     pairs = [pair for a, b in zip(gold, found) for pair in zip(a.deprels, b.deprels)]
     return 100 * statistics.fmean(seen(a) == seen(b) for a, b in pairs)
 

@@ -1,12 +1,12 @@
-"""How fast parsing is: the arena beside DyNet, DyNet with autobatching, and PyTorch; and the whole program.
+"""Parsing speed: the arena, DyNet, DyNet with autobatching, and PyTorch; and the whole program.
 
     python benchmarks/parse_speed.py fr-ud-test.conllu eu-ud-test.conllu [--model MODEL] [--repeats 5]
 
-Without --model, models of random weights are used, one without words and one with, for the tags and words of
+Without --model, the models have random weights, one without words and one with, for the tags and words of
 the files. Besides the files' sentences, which are parsed without punctuation as in `vdgi parse`, there are
-sentences of one length each, whose words are drawn from the files'. One core, CPU seconds; the whole program
-also in wall seconds, with one and two worker processes. PyTorch is compared where it is installed. With
---million, a file of so many words is parsed by the command, and its peak memory is measured.
+texts of one sentence length each, whose words are drawn from the files. One core, CPU seconds; the whole
+program also in wall seconds, with one and two worker processes. PyTorch is included if installed. With
+--million, the command parses a file of this many words, and the script measures its peak memory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Parse = Callable[[Sequence[Encoded]], "list[tuple[int, ...]]"]
 
 # ------------------------------------------------------------------------------------------ systems
 def load_network(model: ModelFile) -> Any:
-    """The model's networks in DyNet; while a part of them is in use, the whole must not be given up."""
+    """The model's networks in DyNet; keep the whole object alive while a part of it is in use."""
     from dynet_vdgi.model.network import Network
 
     network = Network(model.vocabulary, model.settings.parser, np.random.default_rng(0))
@@ -56,7 +56,7 @@ def load_network(model: ModelFile) -> Any:
 
 
 def reference(model: ModelFile) -> Parse:
-    """The reference engine of this package, which is written to be checked, not to be fast."""
+    """The reference engine of this package, written for clarity, not for speed."""
     from dynet_vdgi.model import per_sentence
 
     network = load_network(model)
@@ -70,7 +70,7 @@ def naive(model: ModelFile) -> Parse:
 
 
 def autobatched(model: ModelFile) -> Parse:
-    """A graph for some sentences of similar length, one action of each a step, batched by DyNet itself."""
+    """A graph for several sentences of similar length, one action of each a step, batched by DyNet itself."""
     network = load_network(model)
 
     def parse(sentences: Sequence[Encoded]) -> list[tuple[int, ...]]:
@@ -123,7 +123,7 @@ def in_torch(model: ModelFile) -> Parse:
 
 
 def in_arena(model: ModelFile) -> Parse:
-    """The parser of this package, its machine code made."""
+    """The parser of this package, with its machine code compiled."""
     from dynet_vdgi.parsing.arena import Arena
 
     arena = Arena(model.parameters, model.settings.parser)
@@ -153,14 +153,14 @@ def random_model(sentences: Sequence[Sentence], lexicalised: bool) -> ModelFile:
 
 
 def without_punctuation(sentences: Sequence[Sentence], model: ModelFile) -> list[Encoded]:
-    """What the arena gets of these sentences in `vdgi parse`."""
+    """The arena's input for these sentences in `vdgi parse`."""
     removed = protocols.protocol_named(model.settings.data.protocol).removed_tags
     bare = (punctuation.without_punctuation(sentence, removed)[0] for sentence in sentences)
     return [model.vocabulary.encode(sentence.forms, sentence.tags) for sentence in bare if len(sentence)]
 
 
 def texts(sentences: Sequence[Sentence], model: ModelFile, n_words: int) -> dict[str, list[Encoded]]:
-    """The files' sentences by length, and sentences of one length with words drawn from the files'."""
+    """The files' sentences by length, and sentences of one length with words drawn from the files."""
     encoded = without_punctuation(sentences, model)
     result = {f"<={limit}": [s for s in encoded if len(s) <= limit] for limit in (15, 40)}
     result["all"] = encoded
@@ -179,13 +179,13 @@ def count(sentences: Sequence[Any]) -> int:
 
 
 def some(sentences: Sequence[Encoded], n_words: int) -> list[Encoded]:
-    """Every so many-th sentence, so that about `n_words` words are left."""
+    """Every k-th sentence, so that about `n_words` words are left."""
     return list(sentences[:: max(1, count(sentences) // n_words)])
 
 
 # ----------------------------------------------------------------------------------------- measurements
 def compare(model: ModelFile, sentences: Sequence[Sentence], n_words: int, repeats: int) -> dict[str, Any]:
-    """Words per CPU second of all systems on all texts, and whether their trees are the same."""
+    """Words per CPU second of all systems on all texts, and whether their trees are equal."""
     parsers = {name: make(model) for name, make in SYSTEMS.items()}
     every = texts(sentences, model, n_words)
     parts = {
@@ -217,7 +217,7 @@ def compare(model: ModelFile, sentences: Sequence[Sentence], n_words: int, repea
 
 
 def print_speeds(title: str, result: dict[str, Any]) -> None:
-    """One line a text."""
+    """One line per text."""
     names = list(SYSTEMS)
     others = [name for name in names if name not in (REFERENCE, ARENA)]
     header = ["sentences", "words", *names, *(f"arena / {name}" for name in others)]
@@ -232,7 +232,7 @@ def print_speeds(title: str, result: dict[str, Any]) -> None:
 
 
 def from_file_to_file(model: Path, files: Sequence[str], n_words: int, repeats: int) -> list[dict[str, Any]]:
-    """`Parser.parse_all` and `vdgi parse`, with punctuation, on the files' sentences over and over."""
+    """`Parser.parse_all` and `vdgi parse`, with punctuation, on the files' sentences, repeated."""
     from dynet_vdgi.parsing import parser as parsing
     from dynet_vdgi.parsing.files import parse_files
     from dynet_vdgi.parsing.stream import Stream
@@ -265,7 +265,7 @@ def from_file_to_file(model: Path, files: Sequence[str], n_words: int, repeats: 
 
 
 def repeat_files(files: Sequence[str], target: Path, n_words: int) -> int:
-    """Writes the sentences of the files one after the other, over and over, up to `n_words` words."""
+    """Writes the sentences of the files in order, repeatedly, up to `n_words` words."""
     words = 0
     with target.open("w", encoding="utf-8") as handle:
         while words < n_words:
@@ -278,7 +278,7 @@ def repeat_files(files: Sequence[str], target: Path, n_words: int) -> int:
 
 
 def parse_once(system: str, model: str, files: Sequence[str]) -> None:
-    """What is done in a process of its own whose memory is measured; "nothing" parses nothing."""
+    """The work of a process whose memory is measured; "nothing" parses nothing."""
     loaded = model_file.load(model)
     sentences = [sentence for name in files for sentence in conllu.read(name)]
     encoded = without_punctuation(sentences, loaded)
@@ -300,7 +300,7 @@ def memory(models: dict[str, Path], files: Sequence[str]) -> dict[str, dict[str,
 
 
 def memory_of_command(model: Path, files: Sequence[str], n_words: int) -> dict[str, float]:
-    """Peak memory and time of `vdgi parse` on a file of so many words."""
+    """Peak memory and time of `vdgi parse` on a file of this many words."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in.conllu"), str(Path(folder, "out.conllu"))
         words = repeat_files(files, source, n_words)

@@ -1,14 +1,14 @@
-"""How right attached punctuation is: on gold heads of words, and in parses of the preset best.
+"""Accuracy of attached punctuation: on gold heads of words, and in parses of the preset best.
 
     python benchmarks/punctuation.py --list benchmarks/lists/ud2.csv --data DIR --out rows.csv
     python benchmarks/punctuation.py --out rows.csv --table
 
 The list has lines `set,language,text,test`, files relative to DIR, text files separated by spaces; trees of
-the text are not read. For each treebank: how many of the test's words that are punctuation have their gold
-head, if the other words have theirs; how many of these arcs cross an arc of the other words, the root's
-included; and UAS and LAS of every word, as the official scorer has them, in the trees of a parser that learnt
-the text. Each under the rule before, by which punctuation depended on the head of the innermost arc over it,
-or else on the root, and under the rule of today. Rows that are there are not made again.
+the text are not read. For each treebank: the number of the test's punctuation marks with their gold head, if
+the other words have theirs; the number of these arcs that cross an arc of the other words, including the
+root's; and UAS and LAS of every word, as the official scorer has them, in the trees of a parser that learnt
+from the text. Each is given for the old rule, which attached punctuation to the head of the innermost arc
+over it, or else to the root, and for the present rule. Existing rows are not made again.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from dynet_vdgi.evaluation.attachment import SentenceTally, score_sentence
 
 FIGURES = ("gold heads", "crossing", "UAS", "LAS")
 FIELDS = ("set", "language", "sentences", "marks", *(f"{rule} {f}" for f in FIGURES for rule in "ab"))
-"""a: the rule before, b: the rule of today."""
+"""a: the old rule, b: the present rule."""
 
 Heads = Sequence[int]
 Rule = Callable[[Heads, Sequence[int], Sequence[str]], Heads]
 
 
 def innermost(kept_heads: Heads, positions: Sequence[int], forms: Sequence[str]) -> Heads:
-    """Heads of all words by the rule before."""
+    """Heads of all words by the old rule."""
     if not positions:
         return [min(k, 1) for k in range(len(forms))]
     tree = {word: positions[head - 1] if head else 0 for word, head in zip(positions, kept_heads)}
@@ -60,14 +60,14 @@ RULES: dict[str, Rule] = {"a": innermost, "b": restore_punctuation}
 
 
 def crossing(heads: Heads, positions: Sequence[int]) -> int:
-    """How many arcs of other words cross one of those at the positions."""
+    """Number of arcs of other words that cross an arc at the positions."""
     arcs = [sorted((word, heads[word - 1])) for word in positions]
     marks = (sorted((m, head)) for m, head in enumerate(heads, 1) if m not in set(positions))
     return sum(any(a < c < b < d or c < a < d < b for c, d in arcs) for a, b in marks) if positions else 0
 
 
 def of_gold(gold: Sequence[Sentence], rule: Rule) -> tuple[int, int]:
-    """How many marks have their gold head, and how many cross other arcs, on gold heads of words."""
+    """Number of marks with their gold head, and of marks that cross other arcs, on gold heads of words."""
     right = crosses = 0
     for sentence in gold:
         assert sentence.heads is not None
@@ -80,7 +80,7 @@ def of_gold(gold: Sequence[Sentence], rule: Rule) -> tuple[int, int]:
 
 
 def of_parsed(gold: Sequence[Sentence], parsed: Sequence[Sentence], rule: Rule) -> SentenceTally:
-    """Scores of parses whose punctuation is attached again."""
+    """Scores of parses after their punctuation is attached again."""
     tally = SentenceTally()
     for sentence, parse in zip(gold, parsed):
         assert parse.heads is not None
@@ -109,7 +109,7 @@ def row(bank: dict[str, str], data: Path) -> dict[str, object]:
 
 
 def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
-    """A Markdown table: treebanks and means, before / after; of gold heads only where there are marks."""
+    """A Markdown table: treebanks and means, before / after; on gold heads only if there are marks."""
     yield "| treebank | punctuation | gold heads | crossing | UAS | LAS |"
     yield "|---" * 6 + "|"
     sets = dict.fromkeys(r["set"] for r in rows)

@@ -1,11 +1,11 @@
-"""Whether the quick and the slow path of `vdgi parse` agree on sentences changed at random.
+"""Agreement of the quick and the slow path of `vdgi parse` on sentences changed at random.
 
     python benchmarks/quick_paths.py CONLLU... [--model MODEL] [--count 100000] [--seed 1]
 
-Without a model one is trained on the files, by the preset best. Each text is two sentences of the files
-with up to four small changes: characters put in or taken out, lines that are no words, odd white space, odd
-entries in MISC. Compared are the output, byte for byte, the fault, the repairs and the counts. A tenth of a
-million texts take about eight minutes.
+Without a model, the preset best trains one on the files. Each text is two sentences of the files with up to
+four small changes: inserted or deleted characters, lines that are no words, odd white space, odd entries in
+MISC. The script compares the output, byte for byte, the fault, the repairs and the counts. 100,000 texts take
+about eight minutes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mutating import changed
 
 
 def main() -> None:
-    """Prints what became of the texts; exit status 1 at the first difference."""
+    """Prints the outcomes of the texts; exit status 1 at the first difference."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,7 +39,7 @@ def main() -> None:
     arguments = parser.parse_args()
     texts = [Path(name).read_text(encoding="utf-8") for name in arguments.files]
     sentences = [sentence for text in texts for sentence in text.strip().split("\n\n")]
-    stream.is_worth_it = lambda n_chars: True  # however little it is
+    stream.is_worth_it = lambda n_chars: True  # even for very little text
     parsed_by = load(arguments.model) if arguments.model else dynet_vdgi.train(arguments.files)
     print("python benchmarks/quick_paths.py", *map(os.path.basename, sys.argv[1:]))
     engine = stream._LabellingParser(parsed_by, load_labels())
@@ -47,7 +47,7 @@ def main() -> None:
     for number in range(1, arguments.count + 1):
         text = changed(rng, sentences, 2, often=0.8, spaced=0.4)
         if _plain_lines(text.encode()) is None or not text.endswith("\n\n"):
-            text = "\n\n".join(rng.sample(sentences, 2)) + "\n\n"  # that one has no quick path
+            text = "\n\n".join(rng.sample(sentences, 2)) + "\n\n"  # the one without a quick path
         how = How(confidence=rng.random() < 0.5)
         wanted, passage = stream.Wanted(how, None, rng.random() < 0.5), Passage("a.conllu", 1, text.encode())
         quick = engine.quick_for(wanted, 0)

@@ -1,14 +1,14 @@
-"""Accuracy and CPU time of rule tables, decoded as they are and as the prior of a teacher.
+"""Accuracy and CPU time of rule tables, decoded directly and as the prior of a teacher.
 
     python benchmarks/teacher_accuracy.py --language eu eu-ud-train.conllu eu-ud-dev.conllu
 
 Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
-Teachers learn from sentences of up to --max-len words; statistics are measured in all of them; heads in the
-training files are not read. --teachers says which: dmv, convex-mst, ensemble, which is both, lc-dmv,
-hdp-dmv, ndmv, which has siblings, ndmv-first-order, ndmv-started, for which the table counts in the DMV that
-it starts from only, or rf. Those that draw numbers (the last five) learn once for each of --seeds; shown are
-the mean and, in a row of its own, each language's best seed by the first column. --ablate takes each part of
-a table away in turn, teachers only.
+Teachers learn from sentences of up to --max-len words; statistics are measured in all sentences; heads in the
+training files are not read. --teachers names them: dmv, convex-mst, ensemble (both), lc-dmv, hdp-dmv, ndmv
+(with siblings), ndmv-first-order, ndmv-started (the table only affects the DMV that it starts from), or rf.
+The last five draw random numbers, and so learn once for each of --seeds; the table shows the mean and, in a
+row of its own, each language's best seed by the first column. --ablate removes each part of a table in turn,
+for teachers only.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 
 
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
-    """What is measured, by its name in the tables."""
+    """The measurements, by their names in the tables."""
     settings = DmvSettings(iterations=arguments.iterations, valence_iterations=arguments.valence_iterations)
     makers: dict[str, Callable[[int], Teacher]] = {
         "dmv": lambda seed: Dmv(settings),
@@ -162,7 +162,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
         add_teachers(Path(table).stem, rules)
     if arguments.ablate:
         whole = load_rules(rules_path(arguments.ablate))
-        needed = {"rules", "kinds of words"}  # the first is the table, the second is worth nothing by itself
+        needed = {"rules", "kinds of words"}  # the first is the table, the second has no value by itself
         for part in whole.parts:
             if part.name not in needed:
                 add_teachers(f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name))

@@ -1,8 +1,7 @@
 """The arena's algorithm in PyTorch: the peer that `parse_speed.py` compares it with.
 
-The same arenas of states, tables for different words and folded sigmoids as in
-`dynet_vdgi.parsing.arena`, which explains them, without its compiled kernels. All gates are one large product
-here, which suits PyTorch best.
+It has the arenas of states, tables for distinct words and folded sigmoids that `dynet_vdgi.parsing.arena`
+explains, but not its compiled kernels. All gates are one large product here, which suits PyTorch best.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dynet_vdgi.parsing.arena import FORGET
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
 ROWS, WORDS = 768, 32_768
-"""Most sentences and words of a batch: the fastest of those tried; PyTorch's calls cost more than NumPy's."""
+"""Most sentences and words of a batch, the fastest tried; PyTorch's calls cost more than NumPy's."""
 
 
 class _Lstm(NamedTuple):
@@ -61,7 +60,7 @@ class TorchParser:
         self.tables = self._tabulate(self.tag_part.relu())
 
     def _tabulate(self, embedded: Tensor) -> list[Tensor]:
-        """What different words (U, H) contribute to the gates of the three LSTMs, each (U, 4H)."""
+        """The contributions of distinct words (U, H) to the gates of the three LSTMs, each (U, 4H)."""
         return [
             torch.addmm(lstm.bias, embedded, lstm.inputs)
             for lstm in (self.forward, self.backward, self.stack)
@@ -151,7 +150,7 @@ class TorchParser:
         return torch.where(heads < 0, 0, heads % longest + 1).view(-1, longest)
 
     def _look_up(self, sentences: Sequence[Encoded]) -> tuple[Tensor, list[Tensor]]:
-        """Row in the tables of each place, and the tables."""
+        """Row in the tables for each place, and the tables."""
         tags = np.array([tag for sentence in sentences for tag in (*sentence.tags, 0)])
         if len(self.word_part) == 1:
             return torch.from_numpy(tags), self.tables
@@ -164,7 +163,7 @@ class TorchParser:
     def _read(
         self, lengths: Tensor, first: Tensor, inputs: Tensor, forward: Tensor, backward: Tensor
     ) -> Tensor:
-        """What the buffer contributes to the state layer at each place, its bias included."""
+        """The buffer's contribution to the state layer at each place, including its bias."""
         steps = torch.arange(int(lengths[0]))[:, None]
         inside = steps < lengths
         there, back = (first + steps)[inside], (first + lengths - 1 - steps)[inside]

@@ -1,9 +1,9 @@
-"""How fast training is: the lockstep engine beside one graph a sentence, with and without autobatching.
+"""Training speed: the lockstep engine, and one graph a sentence with and without autobatching.
 
     python benchmarks/train_speed.py [eu-ud-train.conllu] [--repeats 5]
 
 Random sentences of --length words are sampled M times, scored by encoder and decoder, weighted as in
-pretraining, and the gradients computed; AdaGrad's update is timed by itself. The learning rate is 0, so that
+pretraining, and the gradients computed; AdaGrad's update is timed separately. The learning rate is 0, so that
 all engines work on the same untrained weights. With a treebank, tags and words have its frequencies, and
 whole epochs of it are trained with the default settings. One core, CPU seconds.
 """
@@ -57,16 +57,16 @@ TAGS = (
     "X",
 )
 WORD_DIM = 80
-SIZES = (1, 10, 25)  # sentences an update
+SIZES = (1, 10, 25)  # sentences per update
 NAIVE, AUTOBATCH, UNMERGED, MERGED = "graph a sentence", "... autobatched", "lockstep, unmerged", "lockstep"
-AT_MOST = {NAIVE: 10, AUTOBATCH: 20}  # sentences that the slow engines are timed on
+AT_MOST = {NAIVE: 10, AUTOBATCH: 20}  # number of sentences for timing the slow engines
 BATCHES, UPDATES = 30, 3  # most batches, and most updates of the weights, of one measurement
 
 Accumulate = Callable[[Sequence[Encoded]], None]
 
 
 def settings_of(lexicalised: bool, changes: Mapping[str, Any] | None = None) -> Settings:
-    """Those of the paper's parser, with words or without."""
+    """The sizes of the paper's parser, with words or without."""
     word_dim = {"parser": {"word_dim": WORD_DIM if lexicalised else 0}}
     return load_settings("paper", changes={**word_dim, **(changes or {})})
 
@@ -102,7 +102,7 @@ class Bench:
         self.rng = np.random.default_rng(2)
 
     def engines(self) -> dict[str, Accumulate]:
-        """From the sentences of an update to gradients."""
+        """Computes gradients from the sentences of an update."""
         return {
             NAIVE: lambda batch: self._one_by_one(batch, autobatch=False),
             AUTOBATCH: lambda batch: self._one_by_one(batch, autobatch=True),
@@ -123,7 +123,7 @@ class Bench:
         lockstep.accumulate(self.network, batch, self.phase, self.rng, self.settings, merge=merge)
 
     def time(self, engine: str, size: int) -> tuple[float, float]:
-        """CPU seconds a sentence for gradients, and CPU seconds an update of the weights."""
+        """CPU seconds per sentence for gradients, and CPU seconds per update of the weights."""
         accumulate = self.engines()[engine]
         n_sentences = max(size, min(len(self.sentences), AT_MOST.get(engine, len(self.sentences))))
         starts = range(0, n_sentences - size + 1, size)[:BATCHES]

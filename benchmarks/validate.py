@@ -1,9 +1,9 @@
-"""What the validator of Universal Dependencies says about parses of the treebanks in a list.
+"""Messages of the validator of Universal Dependencies about parses of the treebanks in a list.
 
 For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole
-file, and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file as
-it is. What it says up to level 2, the format of UD, is an error of ours unless it says the same about the
-file. Level 3 is about the use of relations; its errors are counted by kind.
+file, and the validator (`pip install udtools`; `udvalidate`) reads the parse and, for comparison, the file
+itself. A message up to level 2, the format of UD, is an error of ours unless the file gets it, too. Level 3
+is about the use of relations; its errors are counted by kind.
 
     python benchmarks/validate.py --list benchmarks/lists/ud2.csv --data DIR --out parses
 """
@@ -34,13 +34,13 @@ Incidents = Counter[tuple[int, str]]
 
 
 def installed() -> str:
-    """The validator beside this Python, else the one that is found by its name."""
+    """The validator beside this Python, or else the one on the PATH."""
     beside = Path(sys.executable).with_name("udvalidate")
     return str(beside) if beside.exists() else "udvalidate"
 
 
 def incidents(validator: str, path: str) -> Incidents:
-    """How often the validator says what, by level and kind."""
+    """Counts of the validator's messages, by level and kind."""
     command = [validator, "--lang", "ud", "--level", str(LEVEL), "--no-warnings", "--max-err", "0", path]
     said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     found = Counter((int(level), kind) for level, kind in INCIDENT.findall(said.stdout))
@@ -50,7 +50,7 @@ def incidents(validator: str, path: str) -> Incidents:
 
 
 def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
-    """The path of a parse of the file; a parser that is there already is used again."""
+    """The path of a parse of the file; an existing parser is used again."""
     run, output = folder / test.stem, str(folder / test.name)
     if not (run / "model.vdgi").exists():
         text = [sentence for sentence, _ in zip(conllu.read(test, heads="ignored"), range(n_sentences))]
@@ -61,12 +61,12 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
 
 
 def words(path: str) -> int:
-    """How many there are in a file."""
+    """The number of words in a file."""
     return sum(len(sentence) for sentence in conllu.read(path))
 
 
 def below(level: int, found: Incidents) -> Incidents:
-    """Those up to a level."""
+    """The messages up to a level."""
     return Counter({key: count for key, count in found.items() if key[0] <= level})
 
 

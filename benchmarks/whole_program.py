@@ -1,13 +1,13 @@
-"""How fast the program is from file to file, start included; UDPipe 1 beside it where it is installed.
+"""Speed of the program from file to file, start included; also UDPipe 1 if installed.
 
     python benchmarks/whole_program.py FILE.conllu [--best MODEL] [--best-tags MODEL] [--udpipe MODEL.udpipe]
 
-Models that are not given are trained on the file, without its trees. The file is repeated up to --words
-words, and so are its sentences of up to --lengths words; --other is parsed as it is. All tasks take turns
---repeats times, in processes of their own; medians of CPU seconds, and peak memory. The parse of best-tags is
-scored, against the file. UDPipe parses a tenth as much, with tags and features as given; with --udpipe-trees
-its model is made of so many trees of the file. The official evaluation script, in udtools, reads and scores
-a tenth as much, too.
+Missing models are trained on the file, without its trees. The file is repeated up to --words words, and so
+are its sentences of up to --lengths words; --other is parsed as it is. All tasks take turns --repeats times,
+in processes of their own; the table has medians of CPU seconds, and peak memory. The parse of best-tags is
+scored against the file. UDPipe parses a tenth as much, with given tags and features; --udpipe-trees is the
+number of trees of the file for its model. The official evaluation script, in udtools, also reads and scores a
+tenth as much.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ open(sys.argv[2], "wb").write(model)
 
 
 def repeated(source: str, target: Path, n_words: int, longest: int = 10**9) -> int:
-    """Writes so many words of a file, again and again from its start; the number of words."""
+    """Writes this many words of a file, repeated from its start; returns the number of words."""
     blocks, lengths = [], []
     for block in conllu_blocks.blocks(source):
         length = _n_words(block)
@@ -88,7 +88,7 @@ def _n_words(block: conllu_blocks.Block) -> int:
 
 
 def other_tasks(arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Parses of other files, and how many words each has."""
+    """Parses of other files, and their numbers of words."""
     tasks, n_words = {}, {}
     source = folder / "tenth.conllu"
     tenth = repeated(arguments.file, source, arguments.words // 10)

@@ -1,14 +1,13 @@
-"""Does a rule table suit one word order only? Accuracy on texts whose words have been put in another order.
+"""Does a rule table suit only one word order? Accuracy on texts with their words in another order.
 
     python benchmarks/word_orders.py --list benchmarks/lists/ud2.csv --set choose --data DIR
     python benchmarks/word_orders.py --list benchmarks/lists/ud14.csv --data DIR --scored dev
 
-Orders: `original`; `mirror`, every sentence reversed; `verb-final`, what depends on a verb and stands behind
-it goes before it; `head-final`, the same for every word, and adpositions, auxiliaries and subordinators go
-behind what they belong to. Conjuncts and parts of names stay behind the first, as everywhere in UD. The order
-is changed along gold trees, of the text too, except for `original` and `mirror`, which need none; apart from
-that nothing reads them. Sentences without a tree are left out where an order needs one. Figures are the DMV
-teacher's.
+Orders: `original`; `mirror`, every sentence reversed; `verb-final`, dependents after a verb are moved before
+it; `head-final`, the same for every word, and adpositions, auxiliaries and subordinators follow their
+heads. Conjuncts and parts of names stay behind the first, as everywhere in UD. Except for `original` and
+`mirror`, gold trees, also of the text, determine the new order; nothing else reads them. Sentences without a
+tree are left out if an order needs one. Figures are the DMV teacher's.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ ARGUMENTS = {"ADJ", "ADV", "NOUN", "NUM", "PRON", "PROPN", "VERB"}
 
 @dataclass(frozen=True)
 class Node:
-    """One word: tag, relation, and dependents on either side in their order."""
+    """One word: tag, relation, and its dependents on each side in order."""
 
     tag: str
     relation: str
@@ -56,7 +55,7 @@ def relations(sentence: Sentence) -> list[str]:
 
 
 def sides(node: Node, nodes: Sequence[Node], order: str) -> tuple[list[int], list[int]]:
-    """The dependents of a word on either side in another order."""
+    """The dependents of a word on each side in another order."""
     if order == "verb-final":
         moves = [k for k in node.right if nodes[k].tag in ARGUMENTS and nodes[k].relation not in STAYING] * (
             node.tag == "VERB"
@@ -70,7 +69,7 @@ def sides(node: Node, nodes: Sequence[Node], order: str) -> tuple[list[int], lis
 
 
 def reordered(sentence: Sentence, order: str) -> Sentence:
-    """The sentence with its words in another order; it has a tree, unless that is its mirror image."""
+    """The sentence with its words in another order; `original` and `mirror` need no tree."""
     n, heads = len(sentence), sentence.heads or ()
     if order == "original":
         return replace(sentence, source=None)
@@ -100,7 +99,7 @@ def _moved(column: tuple[str, ...], positions: Sequence[int]) -> tuple[str, ...]
 
 
 def linearised(word: int, nodes: Sequence[Node], order: str) -> list[int]:
-    """The words below and including one, in another order."""
+    """The words of the subtree of one word, in another order."""
     before, after = sides(nodes[word], nodes, order)
     left, right = ([k for d in part for k in linearised(d, nodes, order)] for part in (before, after))
     return [*left, word, *right]

@@ -1,8 +1,8 @@
 """Writes the pages of docs/ that follow from the code: command line, settings, Python API; the picture of the
-package's rooms; and what the commands of docs/rules.md print.
+package's rooms; and the output of the commands in docs/rules.md.
 
     python docs/generate.py            writes them anew
-    python docs/generate.py --check    only says which are out of date; exit status 1 if one is
+    python docs/generate.py --check    only lists the pages out of date; exit status 1 if there is one
 
 `tests/test_docs.py` checks that the committed pages are up to date.
 """
@@ -123,7 +123,7 @@ def _described(name: str, parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _prose(description: str) -> Iterator[str]:
-    """Paragraphs as they are, indented lines as code."""
+    """Paragraphs unchanged, indented lines as code."""
     for block in re.split(r"\n\s*\n", description.strip("\n")):
         lines = block.split("\n")
         if lines[0].startswith("  "):
@@ -195,7 +195,7 @@ as_released`. Without `--preset`, `vdgi train` takes `best`.
 
 
 Kinds = dict[type[config.Section], tuple[str, ...]]
-"""The types of a section, with the recipes that have it."""
+"""The types of a section, with the recipes that use it."""
 
 
 def _sections() -> list[tuple[str, Kinds]]:
@@ -324,7 +324,7 @@ RESEARCH = ("RuleSet", "Prior", "Dmv", "Perceptron", "Neural")
 
 
 def api() -> str:
-    """The page of the names that `import dynet_vdgi` offers, from their docstrings."""
+    """The page of the names that `import dynet_vdgi` provides, from their docstrings."""
     told = {"__version__", *FUNCTIONS, *CLASSES, *RESEARCH}
     assert told == set(dynet_vdgi.__all__), told ^ set(dynet_vdgi.__all__)
     lines = [NOTE, "# Python API", "", *API_BEGINS, ""]
@@ -346,7 +346,7 @@ def api() -> str:
 
 
 def other_types() -> dict[tuple[str, str], ast.stmt]:
-    """Definitions, by module and name, of what the page's signatures name and `import dynet_vdgi` lacks.
+    """Definitions, by module and name, used in the page's signatures but missing from `import dynet_vdgi`.
 
     Raises: LookupError, a name is defined nowhere.
     """
@@ -368,7 +368,7 @@ def other_types() -> dict[tuple[str, str], ast.stmt]:
 
 
 def _annotations(tree: ast.stmt) -> Iterator[ast.expr]:
-    """Those that the page shows: of a function; or of a class its constructor's or its fields'."""
+    """The annotations on the page: of a function; or of a class's constructor or fields."""
     if isinstance(tree, ast.FunctionDef):
         arguments = tree.args
         shown = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -381,7 +381,7 @@ def _annotations(tree: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _home_of(node: ast.AST, module: str) -> tuple[tuple[str, str], ast.stmt] | None:
-    """Module, name and definition of what a node of an annotation names; None: it is not of this package."""
+    """Module, name and definition behind a node of an annotation; None: it is not of this package."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         imported = _imported(node.value.id, module)
         return _definition(node.attr, imported) if imported else None
@@ -410,7 +410,7 @@ def _definition(name: str, module: str) -> tuple[tuple[str, str], ast.stmt] | No
 
 
 def _imported(name: str, module: str) -> str:
-    """The module of the package that goes by a name in a module; "" if none does."""
+    """The package's module with this name in a module; "" if there is none."""
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dynet_vdgi"):
             for alias in node.names:
@@ -425,7 +425,7 @@ def _tree(module: str) -> ast.Module:
 
 
 def _is_own_type(definition: ast.stmt) -> bool:
-    """If it is a type variable, which the page shows as Self or which stands for any type."""
+    """True for a type variable, which the page shows as Self or which stands for any type."""
     return isinstance(definition, ast.Assign) and ast.unparse(definition.value).startswith("TypeVar(")
 
 
@@ -500,7 +500,7 @@ def _class(name: str, value: type) -> list[str]:
 
 
 def _members(value: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties with a docstring, the inherited ones included."""
+    """Public methods and properties with a docstring, including inherited ones."""
     seen: set[str] = set()
     for place in value.__mro__:
         if not place.__module__.startswith("dynet_vdgi"):
@@ -542,7 +542,7 @@ def _function(name: str, value: Callable[..., Any], heading: str) -> list[str]:
 
 
 def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
-    """As in the source, without `self`; one argument a line where it is long."""
+    """As in the source, without `self`; one argument a line if it is long."""
     arguments = tree.args
     has_own_type = bool(arguments.args and arguments.args[0].annotation)  # of self: gives the object itself
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -573,7 +573,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 
 
 def _docstring(value: Any) -> list[str]:
-    """The docstring, its lists of arguments and errors as Markdown lists."""
+    """The docstring with its lists of arguments and errors as Markdown lists."""
     lines: list[str] = []
     is_listed = False
     for line in (inspect.getdoc(value) or "").split("\n"):
@@ -597,13 +597,13 @@ def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 # ------------------------------------------------------------------------------------------- rule tables
 def rules() -> str:
-    """The page of rule tables, with what its commands print now."""
+    """The page of rule tables, with the current output of its commands."""
     text = (DOCS / "rules.md").read_text(encoding="utf-8")
     return re.sub(r"```console\n\$ (.+)\n(?:.*\n)*?```", lambda match: _printed(match[1]), text)
 
 
 def _printed(command: str) -> str:
-    """A block with a command and what it prints."""
+    """A block with a command and its output."""
     _, *arguments = shlex.split(command)
     arguments = [str(DOCS.parent / a) if a.startswith("resources/") else a for a in arguments]
     printed = io.StringIO()
@@ -624,7 +624,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def outdated() -> list[str]:
-    """Pages that differ from what the code gives now."""
+    """Pages that differ from the code's current output."""
     paths = {name: DOCS / name for name in PAGES}
     return [
         name

@@ -3,8 +3,8 @@
     python docs/results_to_csv.py
 
 Columns: number of the table on its page, section, paragraph above the table, row, column, part, text, mean,
-best, sd. A cell such as `64.3 / 61.5` becomes two lines, parts 1 and 2; the column or the caption says what
-they are. `mean`, `best` and `sd` are filled in for cells such as `57.6`, `55.4 (55.6)`, `58.2 (58.7) ± 0.5`.
+best, sd. A cell such as `64.3 / 61.5` becomes two lines, parts 1 and 2; the column or the caption gives their
+meaning. `mean`, `best` and `sd` are filled in for cells such as `57.6`, `55.4 (55.6)`, `58.2 (58.7) ± 0.5`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def _row(heading: list[str], cells: list[str]) -> Iterator[Line]:
-    """One line for each figure; cells of words before the first figure name the row."""
+    """One line for each figure; text cells before the first figure name the row."""
     n_names = next((k for k, cell in enumerate(cells) if k and _figures(cell)), len(cells))
     n_names = max(n_names, 1)
     name = " · ".join(cell for cell in cells[:n_names] if cell)
@@ -60,7 +60,7 @@ def _row(heading: list[str], cells: list[str]) -> Iterator[Line]:
         for part, text in enumerate(parts, 1):
             match = _FIGURE.fullmatch(text)
             mean, best, sd = (found or "" for found in match.groups()) if match else ("", "", "")
-            if "(std)" in name:  # the paper's way of writing
+            if "(std)" in name:  # the paper's notation
                 best, sd = "", best
             numbers = {"mean": mean, "best": best, "sd": sd}
             place = {"row": name, "column": column, "part": str(part) if len(parts) > 1 else ""}
@@ -74,7 +74,7 @@ def _figures(cell: str) -> list[str]:
 
 
 def _plain(cell: str) -> str:
-    """Without Markdown and what makes rows stand out."""
+    """The text without Markdown and emphasis of rows."""
     cell = cell.replace("&nbsp;", "").replace("\\|", "|")
     return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"\*\*|`", "", cell)).strip()
 

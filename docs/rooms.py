@@ -1,7 +1,7 @@
-"""Which module of the package imports which, and the picture of its rooms, which generate.py writes.
+"""The imports among the modules of the package, and the picture of its rooms, which generate.py writes.
 
-A room is a package, or one of LOOSE. An arrow says that a room imports another; imports inside functions and
-for type checkers count. To keep the picture legible, an arrow is left out where others lead to the same room.
+A room is a package, or one of LOOSE. An arrow from a room leads to a room that it imports; imports inside
+functions and for type checkers count. To keep the picture legible, an arrow is left out if others imply it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "dynet_vdgi"
 
 LOOSE = {"command line": ("__main__", "cli", "commands")}
-"""The room of modules at the top of the package; any other one there is a room of its own."""
+"""The room of modules at the top of the package; any other module there is a room of its own."""
 
 NO_ROOM = ("", "_version")
-"""The package's `__init__`, which knows them all, and its version."""
+"""The package's `__init__`, which imports all rooms, and its version."""
 
 Arrows = Mapping[str, set[str]]
-"""By importing module or room, those that it imports."""
+"""By importing module or room, the imported ones."""
 
 
 @cache
 def imports() -> Arrows:
-    """Of all modules, by dotted name; `from PACKAGE import MODULE` is an import of the module."""
+    """Imports of all modules, by dotted name; `from PACKAGE import MODULE` is an import of the module."""
     paths = {_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
     return {name: imported(path, paths) - {name} for name, path in paths.items()}
 
@@ -37,7 +37,7 @@ def _name(path: Path) -> str:
 
 
 def imported(path: Path, modules: Collection[str]) -> set[str]:
-    """The ones of these modules that a file imports."""
+    """The modules among these that a file imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -50,7 +50,7 @@ def imported(path: Path, modules: Collection[str]) -> set[str]:
 
 
 def rooms() -> Arrows:
-    """Of the rooms."""
+    """Imports of the rooms."""
     homes = {module: room for room, modules in LOOSE.items() for module in modules}
     arrows: dict[str, set[str]] = {}
     for module, others in imports().items():
@@ -74,7 +74,7 @@ def floors(arrows: Arrows) -> dict[str, int]:
 
 
 def drawn(arrows: Arrows) -> Arrows:
-    """The arrows that follow from no others."""
+    """The arrows that others do not imply."""
     reached: dict[str, set[str]] = {}
     for room in TopologicalSorter(arrows).static_order():
         reached[room] = arrows[room].union(*(reached[other] for other in arrows[room]))
@@ -83,17 +83,17 @@ def drawn(arrows: Arrows) -> Arrows:
 
 # ------------------------------------------------------------------------------------------- the picture
 WIDTH, HEIGHT, GAP, LANE, FLOOR = 112, 30, 14, 8, 74
-"""Of a box, between places, of an arrow that passes a floor, and from floor to floor; in pixels."""
+"""Distances in pixels: of a box, between places, of an arrow that passes a floor, and between floors."""
 
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
 COLOUR = "#567"
 
 
 def picture() -> str:
-    """The rooms as SVG; each stands above those that it imports."""
+    """The rooms as SVG; each is above the rooms that it imports."""
     arrows, levels = drawn(rooms()), floors(rooms())
     top = max(levels.values())
-    ways = {  # an arrow across floors passes each of them at a place of its own
+    ways = {  # an arrow across floors has a place of its own on each
         (room, other): [
             room,
             *(f"{room} {other} {k}" for k in range(levels[room] - 1, levels[other], -1)),
@@ -134,14 +134,14 @@ def picture() -> str:
 def _centres(
     rows: list[list[str]], ways: Collection[list[str]], levels: Mapping[str, int]
 ) -> dict[str, float]:
-    """Where the middle of each place is, from left to right; sorts the rows so that few arrows cross."""
+    """The centre of each place, from left to right; sorts the rows so that few arrows cross."""
     beside: dict[str, list[str]] = {place: [] for row in rows for place in row}
     for way in ways:
         for upper, lower in zip(way, way[1:]):
             beside[upper].append(lower)
             beside[lower].append(upper)
     centre = {place: x for row in rows for place, x in _spread(row, levels)}
-    for _ in range(20):  # each place goes towards the middle of those that it is joined to
+    for _ in range(20):  # each place moves towards the centre of its neighbours
         for row in (*rows, *rows[::-1]):
             aim = {place: sum(centre[other] for other in beside[place]) / len(beside[place]) for place in row}
             row.sort(key=aim.__getitem__)

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-# Matrices here are small: more threads than one make NumPy ten times slower on a busy machine.
+# Matrices here are small: more than one thread makes NumPy ten times slower on a busy machine.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
@@ -66,13 +66,13 @@ class _Formatter(logging.Formatter):
 
 class ArgumentParser(argparse.ArgumentParser):
     """The parser of one verb. Options may stand between positional arguments, on every version of Python;
-    an unknown option is told with this verb's usage and the option most like it."""
+    the error for an unknown option shows this verb's usage and the most similar option."""
 
     _is_inside = False
 
-    # Typed loosely: it takes and gives what argparse's own method does, whose overloads differ by version.
+    # Typed loosely, because argparse's own method has overloads that differ by version.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The arguments; unlike the base class, never any that are not known."""
+        """The arguments; unlike the base class, rejects unknown ones."""
         is_nested = any(action.nargs == argparse.PARSER for action in self._get_positional_actions())
         if self._is_inside or is_nested:
             return super().parse_known_args(args, namespace)
@@ -86,7 +86,7 @@ class ArgumentParser(argparse.ArgumentParser):
         return found, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Told in the words of this program where a task of a verb is not known; argparse lists them all."""
+        """Reports an unknown task of a verb in this program's words; argparse lists all tasks."""
         if action.nargs == argparse.PARSER and value not in (action.choices or ()):
             names = list(action.choices or ())
             hint = f"{did_you_mean(value, names)} (there are: {', '.join(names)})"
@@ -94,7 +94,7 @@ class ArgumentParser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Raises: OSError, help or the version cannot be printed; argparse would say nothing."""
+        """Raises: OSError, help or the version cannot be printed; argparse would ignore it."""
         (file or sys.stderr).write(told(message))
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
@@ -109,7 +109,7 @@ class ArgumentParser(argparse.ArgumentParser):
 def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     """The parser of the command line; loads nothing heavy.
 
-    With a `verb` it knows the arguments of this one only, and of the others what they do, so that the program
+    With a `verb` it knows the arguments of this verb only, and summaries of the others, so that the program
     starts at once; "" is no verb.
     """
     parser = ArgumentParser(
@@ -137,7 +137,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
 
 
 def _summary(verb: str) -> str:
-    """The first line of a verb's help, from its module's first line: to import all would take long."""
+    """The first line of a verb's help, read from its module's first line because imports would take long."""
     line = (Path(__file__).parent / "commands" / f"{verb}.py").read_text(encoding="utf-8").partition("\n")[0]
     return line.strip('"')
 
@@ -147,19 +147,19 @@ def _print_help(parsers: dict[str, argparse.ArgumentParser], arguments: argparse
 
 
 def _verb_of(argv: Sequence[str]) -> str:
-    """The verb that a command line, without the program's name, is about; "" if there is none."""
+    """The verb of a command line without the program's name; "" if there is none."""
     words = [argument for argument in argv if not argument.startswith("-")][:2]
     return words[-1] if words[:1] == ["help"] else (words or [""])[0]
 
 
 def _check_verb(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Ends the program if there is no such verb; argparse would list them all."""
+    """Ends the program if the verb does not exist; argparse would list them all."""
     if verb and verb not in (*VERBS, "help") and not verb.startswith("-"):
         parser.error(f"no verb '{verb}'{did_you_mean(verb, VERBS)} (there are: {', '.join(VERBS)})")
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answers a shell that asks for completions of a command line, if argcomplete is installed."""
+    """Completes a command line for a shell, if argcomplete is installed."""
     if "_ARGCOMPLETE" in os.environ:
         try:
             import argcomplete
@@ -170,7 +170,7 @@ def _complete(parser: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status; never raises for a user's mistake."""
-    if sys.stdout is None:  # closed by the caller: results that go there are lost, which is an error
+    if sys.stdout is None:  # closed by the caller: results sent there are lost, which is an error
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:  # messages are not wanted
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -195,15 +195,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ended_by_signals() as received:
         try:
             status = _status_of(arguments)
-        except KeyboardInterrupt:  # while an error was told
+        except KeyboardInterrupt:  # while an error was being reported
             status = EXIT_INTERRUPTED
     return 128 + received[0] if received else status
 
 
 def _status_of(arguments: argparse.Namespace) -> int:
-    """Runs the verb, tells its errors, and gives the exit status."""
+    """Runs the verb, reports its errors, and returns the exit status."""
     try:
-        limit("line")  # VDGI_LIMITS is told to be wrong whatever the verb
+        limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
         arguments.run(arguments)
         return _flushed(0)
     except BrokenPipeError as error:
@@ -217,7 +217,7 @@ def _status_of(arguments: argparse.Namespace) -> int:
 
 
 def _flushed(status: int) -> int:
-    """The exit status when what is printed has come out; another if it cannot, and all was well so far."""
+    """The exit status once the output is flushed; an error status if that fails and all was well so far."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -226,7 +226,7 @@ def _flushed(status: int) -> int:
 
 
 def _output_failed(error: OSError, status: int = 0) -> int:
-    """Gives the output up, and tells why if all was well so far; the exit status."""
+    """Abandons the output, and reports why if all was well so far; returns the exit status."""
     message, failed = _explained(error)
     if not status and not isinstance(error, BrokenPipeError):
         print(told(message), file=sys.stderr)
@@ -235,7 +235,7 @@ def _output_failed(error: OSError, status: int = 0) -> int:
 
 
 def _give_up_output() -> None:
-    """Nobody takes what is left to print; Python would complain once more when it flushes at exit."""
+    """Discards output that nobody reads, because Python would complain again when it flushes at exit."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
         return

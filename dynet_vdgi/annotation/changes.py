@@ -1,4 +1,4 @@
-"""What a person does to a sentence: each change gives the new arcs, and leaves a tree a tree."""
+"""A person's changes to a sentence: each gives the new arcs, and a tree remains a tree."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from dynet_vdgi.errors import VdgiError
 Arcs = list[MarkedArc]
 
 NO_LETTERS = re.compile(r"[\s|\x00-\x1f\x7f\ud800-\udfff]")
-"""What a relation cannot contain: the column ends at white space, and DEPS are parted by bars."""
+"""Characters not allowed in a relation: the column ends at white space, and bars separate DEPS."""
 
 LONGEST_LABEL = 60
 
 
 class ChangeError(VdgiError):
-    """A change that cannot be made; the message says why, to the person who wanted it."""
+    """A change that cannot be made; the message gives the person the reason."""
 
 
 def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by: str) -> Arcs:
     """The arcs after one change, one of `CHANGES`, by the person `by`.
 
     Raises:
-        ChangeError: it is impossible.
+        ChangeError: the change is impossible.
     """
     if what not in CHANGES:
         raise ChangeError(f"no change is called {what[:20]!r} (there are: {', '.join(CHANGES)})")
@@ -40,7 +40,7 @@ def new_arcs(marked: MarkedSentence, what: str, word: int, value: int | str, by:
 
 
 def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
-    """That confirmed arcs would form a circle, and the way out."""
+    """The message that confirmed arcs would form a circle, and the way out."""
     named = [f"{word} {forms[word - 1][:20]}" for word in words[:6]]
     more = ", ..." if len(words) > len(named) else ""
     return (
@@ -50,7 +50,7 @@ def _circle(words: Sequence[int], forms: Sequence[str]) -> str:
 
 
 def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence[str]) -> Arcs:
-    """Arcs that form a tree, with punctuation where it belongs; what is confirmed stays.
+    """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay.
 
     Raises:
         CircleError: confirmed arcs form a circle.
@@ -60,7 +60,7 @@ def settled(arcs: Sequence[MarkedArc], positions: Sequence[int], forms: Sequence
 
 
 def _followed(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
-    """The arcs with punctuation where it belongs, but for what is confirmed."""
+    """The arcs with punctuation attached properly, except for confirmed arcs."""
     heads, fixed = [arc.head for arc in arcs], [bool(arc.head_by) for arc in arcs]
     bare = heads_without(heads, positions)
     if UNSET in bare or bare.count(0) != 1:
@@ -69,14 +69,14 @@ def _followed(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arc
     kept = [f or place in places for place, f in enumerate(fixed, 1)]
     try:
         tree = mending.with_punctuation(bare, positions, heads, kept, forms)
-    except (ValueError, mending.CircleError):  # the root is punctuation, or words hang from it
+    except (ValueError, mending.CircleError):  # the root is punctuation, or words depend on it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
     return [_with_head(arc, head) for arc, head in zip(labelled, tree)]
 
 
 def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
-    """The arc with a head that fits its relation."""
+    """The arc with a head that suits its relation."""
     if head == arc.head:
         return arc
     if head == 0:
@@ -95,14 +95,14 @@ def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
     before = arcs[word - 1].head
     if value == 0:
         for k, arc in enumerate(arcs):
-            if arc.head == 0 and k != word - 1:  # there is one root, and what is said last holds
+            if arc.head == 0 and k != word - 1:  # there is one root, and the latest statement holds
                 arcs[k] = MarkedArc(word, "dep")
     else:
         path = _path(arcs, value, word)
         loose = [w for w in path if not arcs[w - 1].head_by]
         if path and not loose:
             raise mending.CircleError(sorted([word, *path]))
-        if path:  # the new head hangs below the word: it, or the word between, takes the word's place
+        if path:  # the new head is below the word: the head, or the word between, takes the word's place
             arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], before)
     arc = _with_head(arcs[word - 1], value)
     arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
@@ -110,7 +110,7 @@ def _head(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
 
 
 def _path(arcs: Sequence[MarkedArc], start: int, end: int) -> list[int]:
-    """The words from one up to, but without, its ancestor `end`; empty if that is none."""
+    """The words from one up to its ancestor `end`, exclusive; empty if `end` is not an ancestor."""
     path: list[int] = []
     while start > 0 and start != end and len(path) <= len(arcs):
         path.append(start)
@@ -167,7 +167,7 @@ def _open(marked: MarkedSentence, word: int, value: int | str, by: str) -> Arcs:
 CHANGES: dict[str, Callable[[MarkedSentence, int, int | str, str], Arcs]] = {
     "head": _head,  # value: the number of the new head, 0 for the root
     "label": _label,  # value: the relation
-    "right": _right,  # head and relation of a word are as they should be
-    "done": _done,  # and those of all words but punctuation
-    "open": _open,  # nothing is confirmed about a word
+    "right": _right,  # head and relation of a word are right
+    "done": _done,  # the same for all words but punctuation
+    "open": _open,  # nothing about a word is confirmed
 }

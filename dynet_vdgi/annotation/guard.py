@@ -1,8 +1,8 @@
-"""What every request must have, and what every answer gets: only the page of this program may ask.
+"""Requirements on every request, and headers of every answer: only this program's page may ask.
 
-The address holds a random token, so no other page or user of the computer knows it. `Host` must be this
-server, so that no name of another site can be made to point here; `Origin`, if it is there, must be this
-page; what is not this page's own may not read or change anything. Nothing is loaded from anywhere else.
+The address contains a random token, so that no other page or user of the computer knows it. `Host` must be
+this server, so that the name of another site cannot be made to point here; `Origin`, if present, must be this
+page. No other page may read or change anything. Nothing is loaded from anywhere else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 16_384
-"""Of a request's body."""
+"""Maximal bytes of a request's body."""
 
 MOST_DRAINED = 64 << 20
-"""Bytes of a longer body that are read on, and forgotten, so that the refusal arrives."""
+"""Bytes of a longer body that are read and dropped, so that the refusal arrives."""
 
 LONGEST_QUERY = 1000
 
@@ -50,7 +50,7 @@ HEADERS = (
 
 
 class Guard:
-    """Lets requests through to `app` that are this page's own; see the module."""
+    """Passes only this page's own requests to `app`; see the module."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self._app, self._prefix = app, f"/{token}/".encode()
@@ -85,7 +85,7 @@ class Guard:
         await self._app(scope, receive_body, send_with_headers)
 
     def _fault(self, scope: Scope) -> tuple[int, str]:
-        """Status and reason of a refusal; 0: there is none."""
+        """Status and reason of a refusal; 0: no refusal."""
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
@@ -115,7 +115,7 @@ class Guard:
 
 
 async def _body(receive: Receive) -> tuple[bytes, bool]:
-    """The body, and whether it was longer than it may be; then it is not kept."""
+    """The body, and whether it exceeded the limit; then it is not kept."""
     body, size = b"", 0
     while True:
         message = await receive()

@@ -1,7 +1,7 @@
 """Learning and parsing in processes of their own, so that the page's program never waits for them.
 
-One process learns, the other parses single sentences with the model that the first sends it. Both end when
-the program that started them does, however that ends.
+One process learns, the other parses single sentences with the model that the first sends it. Both end with
+the program that started them, whatever ends it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 NICENESS = 10
 AHEAD = 50
-"""Sentences that are chosen in advance."""
+"""Number of sentences that are chosen in advance."""
 
 
 class HelperError(VdgiError):
-    """A process has ended that should not have, or failed; learning stops, nothing else does."""
+    """A process failed or ended unexpectedly; only learning stops."""
 
 
 class Told(NamedTuple):
-    """What is confirmed of a sentence, for learning."""
+    """The confirmed parts of a sentence, for learning."""
 
     number: int
     heads: tuple[int, ...]
@@ -44,7 +44,7 @@ class Told(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What came of learning."""
+    """The results of learning."""
 
     guesses: dict[int, Guess]  # of sentences that are not done
     next_ones: list[int]
@@ -52,7 +52,7 @@ class Lesson(NamedTuple):
 
 
 class _Helper:
-    """A process that answers one question after the other."""
+    """A process that answers questions one after the other."""
 
     def __init__(self, serve: Any, *ends: Connection) -> None:
         context = multiprocessing.get_context("spawn")
@@ -63,7 +63,7 @@ class _Helper:
         self._guard = threading.Lock()
 
     def ask(self, *question: Any) -> Any:
-        """The answer; waits for it. Raises: HelperError."""
+        """Waits for the answer and returns it. Raises: HelperError."""
         with self._guard:
             try:
                 self._mine.send(question)
@@ -93,16 +93,16 @@ class Helpers:
         drain.close()
 
     def read(self, sentences: Sequence[Sentence]) -> bool:
-        """Takes in the text; says whether there is anything to learn from. Raises: HelperError."""
+        """Reads the text; returns whether there is anything to learn from. Raises: HelperError."""
         return bool(self._learner.ask("read", (list(sentences), self._course)))
 
     def learn(self, told: Sequence[Told]) -> Lesson:
-        """Learns from the text and what is confirmed, and parses the rest. Raises: HelperError."""
+        """Learns from the text and the confirmed arcs, and parses the rest. Raises: HelperError."""
         lesson: Lesson = self._learner.ask("learn", list(told))
         return lesson
 
     def guess(self, sentence: Sentence, shown: Sequence[int], corrected: int) -> Guess | None:
-        """A tree of one sentence, see `loop.Learnt.guess`; None: nothing is learnt yet.
+        """A tree of one sentence, see `loop.Learnt.guess`; None: nothing has been learnt yet.
 
         Raises:
             HelperError: the process has failed.
@@ -120,15 +120,15 @@ class Helpers:
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started this one
     logging.getLogger("dynet_vdgi").setLevel(logging.ERROR)
-    end_with_parent()  # which otherwise would be noticed only when all is learnt
+    end_with_parent()  # otherwise the end would be noticed only after learning
 
 
 def _serve_learning(questions: Connection, models: Connection) -> None:
-    """Answers `Helpers.read` and `Helpers.learn`, and sends each model on."""
+    """Answers `Helpers.read` and `Helpers.learn`, and forwards each model."""
     _begin()
     with suppress(OSError):
         os.nice(NICENESS)
-    with suppress(EOFError, OSError):  # the program that asks has ended
+    with suppress(EOFError, OSError):  # the asking program has ended
         _learn_on(questions, models)
 
 
@@ -143,15 +143,15 @@ def _learn_on(questions: Connection, models: Connection) -> None:
             else:
                 assert learner is not None
                 answer, learnt = learner.learn(content)
-                with suppress(OSError):  # the other process has ended, which the page tells
+                with suppress(OSError):  # the other process has ended, which the page reports
                     models.send(learnt)
-        except Exception as error:  # the page tells it
+        except Exception as error:  # the page reports it
             answer = HelperError(f"{type(error).__name__}: {error}")
         questions.send(answer)
 
 
 class _Lessons:
-    """The text, and what is known of it."""
+    """The text, and the knowledge about it."""
 
     def __init__(self, sentences: list[Sentence], course: Course | None) -> None:
         from dynet_vdgi.annotation import loop
@@ -161,7 +161,7 @@ class _Lessons:
         self.can_learn = self._knowledge is not None
 
     def learn(self, told: Sequence[Told]) -> tuple[Lesson, Learnt]:
-        """Guesses of what is not done, and the model that made them."""
+        """Guesses for the unfinished sentences, and the model that made them."""
         from dataclasses import replace
 
         from dynet_vdgi.annotation import loop
@@ -185,9 +185,9 @@ class _Lessons:
 
 
 def _serve_parsing(questions: Connection, models: Connection) -> None:
-    """Answers `Helpers.guess` with the newest model there is."""
+    """Answers `Helpers.guess` with the newest available model."""
     _begin()
-    with suppress(EOFError, OSError):  # the program that asks has ended
+    with suppress(EOFError, OSError):  # the asking program has ended
         _parse_on(questions, models)
 
 
@@ -199,13 +199,13 @@ def _parse_on(questions: Connection, models: Connection) -> None:
         try:
             if models in ready:
                 learnt = models.recv()
-        except (EOFError, OSError):  # the process that learns has ended
+        except (EOFError, OSError):  # the learning process has ended
             sources = [questions]
         if questions not in ready:
             continue
         sentence, shown, corrected = questions.recv()
         try:
             answer: Any = learnt.guess(sentence, shown, corrected) if learnt else None
-        except Exception as error:  # the page does without
+        except Exception as error:  # the page does without it
             answer = HelperError(f"{type(error).__name__}: {error}")
         questions.send(answer)

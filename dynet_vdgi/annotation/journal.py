@@ -1,7 +1,7 @@
-"""A file of JSON lines to which changes are added, and which is on the disk before they are acknowledged.
+"""A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
-Each line ends with a checksum of itself and all lines before it, so that a flipped bit and a line that is
-missing are noticed. Journals of format 1 have none; they are read, and go on without.
+Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
+noticed. Journals of format 1 have no checksums; they are read, and continued without.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _SUM = re.compile(rb',"sum":"([0-9a-f]{8})"\}\n')
 _ENDING = len(b',"sum":"00000000"}\n')
 
 _TEXT = re.compile(r"[^\t\n\r|]*")
-"""What a relation or a name can be without spoiling the file."""
+"""Strings that relations and names can be without spoiling the file."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What the record of a change holds: arcs (head, relation, who confirmed each) by word, new and old."""
+    """The record of a change: arcs (head, relation, who confirmed each) by word, new and old."""
 
     s: int
     f: int
@@ -55,10 +55,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change_fault(record: Mapping[str, Any], n_words: int, least_head: int) -> str:
-    """Why a record is no change of a sentence of so many words; empty if it is one."""
+    """Why a record is not a change of a sentence of this many words; empty if it is one."""
     try:
         change = msgspec.convert(record, Change, str_keys=True)
-    except (msgspec.ValidationError, UnicodeError) as error:  # half a letter, such as "\\ud800"
+    except (msgspec.ValidationError, UnicodeError) as error:  # half of a surrogate pair, such as "\\ud800"
         return str(error)
     for arcs in (change.arcs, change.was):
         for word, (head, *texts) in arcs.items():
@@ -70,17 +70,17 @@ def change_fault(record: Mapping[str, Any], n_words: int, least_head: int) -> st
 
 
 class JournalError(VdgiError):
-    """The journal cannot be added to; the change it was for has not happened."""
+    """The journal cannot be written to, and so the change was not made."""
 
 
 class Journal:
-    """The journal of a file, locked for this process. `records` are those found when it was opened.
+    """The journal of a file, locked for this process. `records` are those found on opening.
 
-    A last line that is cut off was never acknowledged; it is removed.
+    A last line that is cut off is removed, because it was never acknowledged.
 
     Raises:
-        UsageError: another process has it, or it cannot be opened; it is a link, or another kind of file.
-        DataError: it is no journal, or a line before the last is damaged.
+        UsageError: another process has the journal, or it cannot be opened, is a link, or is no regular file.
+        DataError: the file is no journal, or a line before the last is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,7 +117,7 @@ class Journal:
                 record = json.loads(line)
                 if not isinstance(record, dict):
                     raise ValueError
-                json.dumps(record, ensure_ascii=False).encode()  # json takes halves of letters, files do not
+                json.dumps(record, ensure_ascii=False).encode()  # json accepts lone surrogates, files do not
                 if number == 1:
                     self._check_format(record)
                 if self._has_sums:
@@ -135,7 +135,7 @@ class Journal:
         return records
 
     def _check_format(self, record: Record) -> None:
-        """Looks at the first record, which says which format the journal has."""
+        """Reads the first record, which gives the format of the journal."""
         if "journal" not in record:
             raise _foreign(self.path)
         if record["journal"] not in FORMATS:
@@ -143,10 +143,10 @@ class Journal:
         self._has_sums = record["journal"] == FORMAT
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Adds a record; it is on the disk when this returns.
+        """Adds a record, which is on the disk on return.
 
         Raises:
-            JournalError: it could not be written, or another program has changed the journal.
+            JournalError: the record could not be written, or another program has changed the journal.
         """
         body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
         total = zlib.crc32(body, self._sum)
@@ -167,7 +167,7 @@ class Journal:
         self._sum = total
 
     def _take_back(self) -> None:
-        """Removes what was written in part."""
+        """Removes a partly written record."""
         try:
             if os.fstat(self._file).st_size > self._size:
                 os.ftruncate(self._file, self._size)
@@ -176,16 +176,16 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is in it."""
+        """True if the journal is empty."""
         return self._size == 0
 
     def close(self) -> None:
-        """Lets go of the journal."""
+        """Releases the journal."""
         os.close(self._file)
 
 
 def _opened(path: Path) -> tuple[int, bool]:
-    """A descriptor of the journal, and whether it is new; a link is not followed. Raises: UsageError."""
+    """A descriptor of the journal, and whether it is new; links are not followed. Raises: UsageError."""
     flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         try:
@@ -202,7 +202,7 @@ def _opened(path: Path) -> tuple[int, bool]:
 
 
 def _checked_sum(line: bytes, before: int) -> int:
-    """The checksum of a line that follows lines with another one. Raises: ValueError, it is wrong."""
+    """The checksum of a line, given that of the lines before it. Raises: ValueError, it is wrong."""
     found = _SUM.fullmatch(line[-_ENDING:])
     total = zlib.crc32(line[:-_ENDING] + b"}", before)
     if not found or int(found[1], 16) != total:

@@ -1,6 +1,6 @@
-"""What happens while the page is open: changes, guesses of single sentences, learning, writing the file.
+"""Events while the page is open: changes, guesses of single sentences, learning, writing the file.
 
-All of it runs on one event loop, and nothing in it takes long: what does, is left to `helpers` and threads.
+Everything runs on one event loop and is quick, because `helpers` and threads do the long work.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ EVERY = 10
 ORDERS = ("choose", "document")
 
 WAIT_FOR_GUESS = 0.3
-"""Seconds that a page waits for the guess of one sentence before it is shown what there is."""
+"""Seconds that a page waits for the guess of one sentence before it shows the present tree."""
 
 WRITE_EVERY = 1.0
 OPEN_FOR = 10.0
-"""Seconds after a page's last word about a sentence in which it counts as open there."""
+"""Seconds that a sentence counts as open in a page after the page's last request about it."""
 
 AT_ONCE = 25
-"""Guesses that are taken over between two requests of the page."""
+"""Guesses that are adopted between two requests of the page."""
 
 logger = logging.getLogger("dynet_vdgi")
 
 
 class Live:
-    """A session with learning around it; without `helpers` nothing is learnt.
+    """A session with learning around it; without `helpers` there is no learning.
 
-    `every` is the number of sentences after which is learnt anew, `order` that of the next sentences.
+    The parser learns anew after `every` sentences; `order` is the order of the next sentences.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Live:
         self.id = secrets.token_hex(4)  # so that a page notices a new start
         self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
         self._helpers, self._every = helpers, every
-        self.unwritten = ""  # why the file could not be written when that was tried last
+        self.unwritten = ""  # why the last attempt to write the file failed
         self._queue: Sequence[int] = ()
-        self._passed: dict[int, None] = {}  # sentences that were left undone, the last one at the end
+        self._passed: dict[int, None] = {}  # sentences that were left unfinished, the latest at the end
         self._open: dict[int, float] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
-        self._corrected: dict[int, int] = {}  # sentence that is to be parsed again: word with a new head
+        self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._done_before = len(session.finished)
         self._wake = asyncio.Event()
@@ -61,13 +61,13 @@ class Live:
 
     # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
-        """Begins to learn and to write."""
+        """Starts learning and writing."""
         self._tasks = [asyncio.create_task(self._write_on())]
         if self._helpers is not None:
             self._tasks.append(asyncio.create_task(self._learn_on(self._helpers)))
 
     async def stop(self) -> None:
-        """Ends both; the file is written by `Session.close`."""
+        """Stops both; `Session.close` writes the file."""
         tasks = [*self._tasks, *self._parsing.values()]
         for task in tasks:
             task.cancel()
@@ -116,7 +116,7 @@ class Live:
         return len(self.session.finished) - self._done_before >= self._every
 
     async def _take_over(self, lesson: Lesson, n_trees: int) -> None:
-        """Takes over the guesses, a few at a time, but not where somebody looks or has worked."""
+        """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
         self._queue = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
@@ -129,7 +129,7 @@ class Live:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
-        for k in self._corrected:  # those with new heads since before there was anything to parse with
+        for k in self._corrected:  # sentences that got new heads before there was a parser
             self._parse(k)
         self.learning = {
             "state": "ready",
@@ -140,9 +140,9 @@ class Live:
 
     # --------------------------------------------------------------------------------------- requests
     async def show(self, index: int) -> MarkedSentence:
-        """A sentence as it is to be shown, with the best guess that a moment's waiting gives.
+        """A sentence to show, with the best guess that is ready within a moment.
 
-        A tree that somebody has worked on stays as it is, however often it is looked at.
+        A tree that somebody has edited stays as it is, however often it is viewed.
         """
         self._open[index] = time.monotonic()
         marked = self.session.sentences[index]
@@ -152,9 +152,9 @@ class Live:
         return await self.parsed(index)
 
     async def change(self, index: int, seen: tuple[int, int], what: str, word: int, value: Any) -> None:
-        """See `Session.change`; the change is on the disk when this returns.
+        """See `Session.change`; the change is on the disk on return.
 
-        A new head has the rest of the sentence parsed again, which `parsed` waits for.
+        After a new head the rest of the sentence is parsed again, and `parsed` waits for this.
         """
         self.session.change(index, seen, what, word, value)
         self._changed(index)
@@ -168,25 +168,25 @@ class Live:
             self._wake.set()
 
     def back(self, what: str) -> int:
-        """Undo or redo; says in which sentence."""
+        """Undoes or redoes a change; returns the number of its sentence."""
         index = self.session.undo() if what == "undo" else self.session.redo()
         self._corrected.pop(index, None)
         self._changed(index)
         return index
 
     async def parsed(self, index: int) -> MarkedSentence:
-        """The sentence, after the parse that is under way if it ends in a moment."""
+        """The sentence, after the running parse if that ends in a moment."""
         if index in self._parsing:
             await asyncio.wait([self._parsing[index]], timeout=WAIT_FOR_GUESS)
         return self.session.sentences[index]
 
     def _parse(self, index: int) -> None:
-        """Begins to parse a sentence around what is confirmed, unless that is under way."""
+        """Starts to parse a sentence around its confirmed arcs, unless a parse of it is running."""
         if self._helpers is not None and self.learning["lessons"] and index not in self._parsing:
             self._parsing[index] = asyncio.create_task(self._parse_on(self._helpers, index))
 
     async def _parse_on(self, helpers: Helpers, index: int) -> None:
-        """Parses until nobody has changed the sentence meanwhile; an undo ends it, too."""
+        """Parses until the sentence has not changed meanwhile; an undo ends it, too."""
         marked = self.session.sentences[index]
         try:
             while len(marked.bare) and not marked.is_done:
@@ -211,13 +211,13 @@ class Live:
             del self._parsing[index]
 
     def touch(self, index: int) -> None:
-        """Notes that a page still shows a sentence."""
+        """Records that a page still shows a sentence."""
         self._open[index] = time.monotonic()
 
     def next_one(self, after: int, order: str) -> int | None:
-        """The next sentence that is not done; None: all are.
+        """The next unfinished sentence; None: all are done.
 
-        In the order `choose`, one that is left undone comes again after all others.
+        In the order `choose`, a sentence left unfinished comes again after all others.
         """
         sentences = self.session.sentences
         rest = chain(range(after + 1, len(sentences)), range(after))

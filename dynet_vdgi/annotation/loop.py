@@ -1,7 +1,7 @@
-"""Learning while somebody annotates: what is known of the text once, and what is learnt from confirmed arcs.
+"""Learning during annotation: knowledge from the text, gathered once, and learning from confirmed arcs.
 
 Plain functions: the page's program calls them in other processes, a simulation in its own. Sentences are
-without punctuation; heads are FREE where nobody confirmed them.
+without punctuation; unconfirmed heads are FREE.
 
 Letters: n words.
 """
@@ -37,22 +37,22 @@ from dynet_vdgi.teachers.dmv import Dmv
 Floats = NDArray[np.float64]
 
 MOST_TEXT = 2000
-"""Sentences that are learnt from without trees; of a longer file every second, third and so on."""
+"""Number of sentences used without trees; of a longer file every second, third and so on."""
 
 LONGEST_EXACT = 60
-"""Words of a sentence that is parsed in cubic time while somebody waits."""
+"""Words of the longest sentence that is parsed in cubic time while somebody waits."""
 
 STUDENT, HELD = 2.0, 4.0
-"""Nats for the arcs of the parser in linear time, and for those that stand before a corrected word: people
-correct from the first word to the last, and what they have passed is more often right."""
+"""Nats for the arcs of the linear-time parser, and for arcs before a corrected word: people correct from the
+first word to the last, so that the heads they have passed are more often right."""
 
 RATE = 0.05
-"""Of the one step of learning that confirmed arcs are worth at once in their own sentence."""
+"""Learning rate of the one step that confirmed arcs cause at once in their own sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """How the parser learns: by the recipe few-trees, under a rule table, with facts of the language."""
+    """Settings of learning: the recipe few-trees, with a rule table and with facts about the language."""
 
     settings: FewTreesSettings
     rules: RuleSet
@@ -60,7 +60,7 @@ class Course:
 
     @classmethod
     def of(cls, preset: Presets = "few-trees", rules: str | None = None, facts: str | None = None) -> Course:
-        """From a preset, and the files of a rule table and of facts.
+        """Reads a preset, and the files of a rule table and of facts.
 
         Raises: UsageError, the preset is for another kind of parser; ConfigError, a file is at fault.
         """
@@ -76,18 +76,18 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known of a text before anybody has confirmed anything."""
+    """The knowledge about a text before anybody has confirmed anything."""
 
     course: Course
-    text: list[Sentence]  # of 2 to 40 words, unless the course says otherwise
+    text: list[Sentence]  # of 2 to 40 words, unless the settings say otherwise
     base: Prior
-    votes: list[Floats]  # (n + 1, n) of each sentence of the text
+    votes: list[Floats]  # (n + 1, n) for each sentence of the text
 
 
 def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) -> Knowledge | None:
-    """What a text tells; None: there is no sentence of a length that is learnt from.
+    """The knowledge from a text; None: no sentence is within the length limits.
 
-    At most `MOST_TEXT` sentences are looked at, so that the time is bounded.
+    At most `MOST_TEXT` sentences are used, to bound the time.
     """
     course = course or Course.of()
     longest, teacher = course.settings.data.max_len, course.settings.teacher
@@ -109,7 +109,7 @@ class Learnt:
     labeller: Labeller
 
     def guesses(self, sentences: Sequence[Sentence]) -> list[Guess]:
-        """Trees in linear time, those that contain the confirmed heads where there are such."""
+        """Trees in linear time; they contain the confirmed heads if such trees exist."""
         free = [replace(s, heads=None, deprels=()) for s in sentences]
         found = self.parser.confidences(free)
         trees = [tree for tree, _ in found]
@@ -124,10 +124,10 @@ class Learnt:
         ]
 
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
-        """One tree, as good as can be, that contains the confirmed heads.
+        """The best tree of a sentence that contains the confirmed heads.
 
-        Where the word numbered `corrected` has just got another head, the `shown` heads (n,) of the words
-        before it stay if they can. Of confirmed arcs that cross, all are in the tree, too.
+        If the word numbered `corrected` has just got another head, the `shown` heads (n,) of the words
+        before it stay if possible. Confirmed arcs that cross are all in the tree, too.
         """
         heads = sentence.heads or (FREE,) * len(sentence)
         if len(sentence) > LONGEST_EXACT:
@@ -142,11 +142,11 @@ class Learnt:
         return Guess(tree, labelled.deprels, tuple(said.tolist()))
 
     def _exact(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
-        """A tree that contains the heads given, and the CRF's probabilities (n,) of its heads.
+        """A tree that contains the given heads, and the CRF's probabilities (n,) of its heads.
 
-        It is the one with most expected heads where the CRF's scores are raised for the heads that are held,
-        those of the first words, and for the tree of the parser in linear time around all these: it sees what
-        the CRF does not.
+        The tree maximises the expected number of right heads after the CRF's scores are raised for the held
+        heads, those of the first words, and for the linear-time parser's tree around all these, because that
+        parser sees features that the CRF does not.
         """
         heads = given.heads or ()
         scores = self.parser.crf.scores_after(given, RATE)
@@ -163,14 +163,14 @@ class Learnt:
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
-    """Adds to the scores (n + 1, n + 1) of the heads of the first words, where they have one."""
+    """Raises the scores (n + 1, n + 1) of the heads of the first words that have one."""
     for d, head in enumerate(heads, 1):
         if head >= 0:
             scores[head, d] += nats
 
 
 def _possible(heads: Sequence[int]) -> tuple[int, ...]:
-    """Of the given heads (n,) those, from the first on, that one projective tree can contain."""
+    """The given heads (n,), from the first on, that one projective tree can contain together."""
     if keep.conflict(heads) is None:
         return tuple(heads)
     found = [FREE] * len(heads)
@@ -182,7 +182,7 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
 
 
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
-    """Learns from the text and from confirmed arcs: heads are FREE and relations "_" where nobody said."""
+    """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
     told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
     settings = knowledge.course.settings
     parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
@@ -197,7 +197,7 @@ def next_ones(
     guesses: Sequence[Guess],
     count: int,
 ) -> list[int]:
-    """So many sentences to correct next, the most useful first; fewer if there are no more of their kind."""
+    """This many sentences to correct next, the most useful first; fewer if no more of their kind are left."""
     places = [k for k, is_done in enumerate(done) if not is_done and len(sentences[k])]
     chosen = choose(
         [sentences[k] for k in places],

@@ -1,7 +1,7 @@
-"""Sentences of a CoNLL-U file with what a person has said about their arcs.
+"""Sentences of a CoNLL-U file with a person's statements about their arcs.
 
 In the file, `HeadBy=NAME` in MISC says who confirmed a head, `LabelBy=NAME` who confirmed a relation; arcs
-without are guesses. All other columns and lines are written as they were read.
+without these are guesses. All other columns and lines are written as they were read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MarkedArc(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What a parser says about the words of a sentence that are no punctuation."""
+    """A parser's output for the words of a sentence that are not punctuation."""
 
     heads: tuple[int, ...]
     labels: tuple[str, ...]
@@ -43,22 +43,22 @@ class Guess(NamedTuple):
 
 @dataclass(eq=False)
 class MarkedSentence:
-    """One sentence; `edits` counts a person's changes, `version` those and changed guesses."""
+    """One sentence; `edits` counts a person's changes, `version` these and changed guesses."""
 
-    sentence: Sentence  # as in the file; its heads are not looked at
+    sentence: Sentence  # as in the file; its heads are ignored
     bare: Sentence  # without punctuation, heads and relations
     positions: tuple[int, ...]  # of the words of `bare`
     arcs: tuple[MarkedArc, ...]
-    sure: tuple[float | None, ...] = ()  # how probable each head is; None of punctuation, () before a parse
+    sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
     edits: int = 0
     version: int = 0
     had_marks: bool = False  # in the file
     moved: frozenset[int] = field(default=frozenset())  # words whose head a person changed
-    renamed: frozenset[int] = field(default=frozenset())  # and those whose relation
+    renamed: frozenset[int] = field(default=frozenset())  # words whose relation a person changed
 
     @classmethod
     def of(cls, sentence: Sentence, arcs: Sequence[MarkedArc]) -> MarkedSentence:
-        """A sentence as it is at first."""
+        """The initial state of a sentence."""
         plain = replace(sentence, heads=None, deprels=(), source=None)
         bare, positions = without_punctuation(plain)
         marked = cls(sentence, bare, positions, tuple(arcs))
@@ -72,31 +72,31 @@ class MarkedSentence:
 
     @property
     def fixed(self) -> tuple[bool, ...]:
-        """Whether each word's head is confirmed."""
+        """For each word, whether its head is confirmed."""
         return tuple([bool(arc.head_by) for arc in self.arcs])
 
     @property
     def is_done(self) -> bool:
-        """Whether all words but punctuation are confirmed."""
+        """True if all words but punctuation are confirmed."""
         return all(self.arcs[p - 1].head_by and self.arcs[p - 1].label_by for p in self.positions)
 
     @property
     def is_touched(self) -> bool:
-        """Whether anything is confirmed."""
+        """True if anything is confirmed."""
         return any(arc.head_by or arc.label_by for arc in self.arcs)
 
     @property
     def is_held(self) -> bool:
-        """Whether somebody has worked on the whole tree: then it is parsed again only when a head is set."""
+        """True if somebody has worked on the whole tree: then only setting a head causes a new parse."""
         return (self.edits > 0 or self.is_touched) and UNSET not in self.heads
 
     @property
     def fingerprint(self) -> int:
-        """A number that tells the words from others."""
+        """A number that identifies the words."""
         return zlib.crc32("\n".join(self.sentence.forms).encode())
 
     def confirmed(self) -> Sentence:
-        """The words without punctuation; heads are UNSET and relations "_" where nobody confirmed them."""
+        """The words without punctuation; unconfirmed heads are UNSET and relations "_"."""
         whole = heads_without(self.heads, self.positions)
         arcs = [self.arcs[p - 1] for p in self.positions]
         heads = tuple([h if arc.head_by else UNSET for h, arc in zip(whole, arcs)])
@@ -104,11 +104,11 @@ class MarkedSentence:
         return replace(self.bare, heads=heads, deprels=labels)
 
     def shown(self) -> tuple[int, ...]:
-        """The heads of the words that are no punctuation, as they stand."""
+        """The present heads of the words that are not punctuation."""
         return heads_without(self.heads, self.positions)
 
     def put(self, guess: Guess) -> None:
-        """Takes over a guess for everything that is not confirmed."""
+        """Adopts a guess for everything that is not confirmed."""
         fixed = self.fixed
         heads = mending.with_punctuation(guess.heads, self.positions, self.heads, fixed, self.sentence.forms)
         labels = ["punct"] * len(heads)
@@ -124,7 +124,7 @@ class MarkedSentence:
 
 
 def _fitting(label: str, head: int) -> str:
-    """`root` for the root and for it alone."""
+    """The label, or another if needed so that `root` is the relation of the root and of it alone."""
     if head == 0:
         return "root"
     return "dep" if label == "root" else label
@@ -132,17 +132,17 @@ def _fitting(label: str, head: int) -> str:
 
 # ------------------------------------------------------------------------------------------- reading
 def read_marked(path: AnyPath) -> list[MarkedSentence]:
-    """The sentences of a file, with the heads, relations and marks that it has.
+    """The sentences of a file, with the file's heads, relations and marks.
 
     Raises:
-        DataError: it is malformed, or marked heads form a circle.
+        DataError: the file is malformed, or marked heads form a circle.
     """
     found = []
     for sentence in conllu.read(path, on_repair=lambda repair: None):
         marked = MarkedSentence.of(sentence, [_arc(sentence, k) for k in range(len(sentence))])
-        if sentence.heads is None or UNSET in sentence.heads:  # else they are a tree
+        if sentence.heads is None or UNSET in sentence.heads:  # otherwise they are a tree
             _check(marked, sentence)
-            if not marked.positions:  # nobody else gives it a tree
+            if not marked.positions:  # no guess will give it a tree
                 marked.put(Guess((), (), ()))
         found.append(marked)
     return found
@@ -166,7 +166,7 @@ def _arc(sentence: Sentence, k: int) -> MarkedArc:
 
 
 def _check(marked: MarkedSentence, sentence: Sentence) -> None:
-    """Drops heads that nobody confirmed; says what is wrong with those that somebody did."""
+    """Drops unconfirmed heads. Raises: DataError, the confirmed ones cannot be in one tree."""
     assert sentence.source is not None
     marked.arcs = tuple([arc if arc.head_by else MarkedArc() for arc in marked.arcs])
     try:
@@ -177,9 +177,9 @@ def _check(marked: MarkedSentence, sentence: Sentence) -> None:
 
 # ------------------------------------------------------------------------------------------- writing
 def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = True) -> str:
-    """The sentence as CoNLL-U with these arcs, as it was read if none is confirmed or was.
+    """The sentence as CoNLL-U with these arcs; unchanged if none is or was confirmed.
 
-    Without `marks`, a sentence that is not done has no tree.
+    Without `marks`, an unfinished sentence has no tree.
     """
     source = marked.sentence.source
     assert source is not None
@@ -197,7 +197,7 @@ def block(marked: MarkedSentence, arcs: Sequence[MarkedArc], *, marks: bool = Tr
 
 
 def _misc(column: str, arc: MarkedArc) -> str:
-    """The column with the marks of an arc, and no others of their kind."""
+    """The column with the marks of an arc, and without other marks of this kind."""
     parts = [] if column == "_" else column.split("|")
     parts = [part for part in parts if not part.startswith((HEAD_BY, LABEL_BY))]
     if arc.head_by:

@@ -1,4 +1,4 @@
-"""Trees of which some arcs are fixed: the other arcs give way until there is one root and no circle.
+"""Trees with some fixed arcs: the other arcs change until there is one root and no circle.
 
 Letters: n words.
 """
@@ -24,10 +24,10 @@ class CircleError(VdgiError):
 
 
 def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
-    """A tree, as far as heads (n,) are set, that has all fixed arcs and few others changed.
+    """A tree, as far as heads (n,) are set, with all fixed arcs and few of the others changed.
 
-    Of several roots a fixed one stays, or else the first. A word of a circle that is not fixed goes to the
-    root, or becomes it where there is none.
+    Of several roots a fixed one stays, or else the first. In a circle, a word that is not fixed is
+    attached to the root, or becomes the root if there is none.
 
     Raises:
         CircleError: fixed arcs form a circle.
@@ -61,9 +61,9 @@ def with_punctuation(
     fixed: Sequence[bool],
     forms: Sequence[str],
 ) -> tuple[int, ...]:
-    """Heads (n,) of all words, where `bare` are those of the words at `positions`, numbered without others.
+    """Heads (n,) of all words; `bare` are those of the words at `positions`, numbered without the others.
 
-    Fixed arcs of `heads` (n,) stay, those of punctuation, too; what is not fixed gives way to them.
+    Fixed arcs of `heads` (n,) stay, also those of punctuation; arcs that are not fixed give way.
     """
     number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
     firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]

@@ -1,4 +1,4 @@
-"""The file that is annotated: locked, replaced as a whole, and others' changes of it are noticed."""
+"""The annotated file: locked, replaced as a whole, and with changes by other programs noticed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class OwnFile:
-    """A file, locked for this process whatever the name or link by which others know it.
+    """A file, locked for this process under any name or link.
 
-    `digest` is the checksum of what was read or written last.
+    `digest` is the checksum of the content last read or written.
 
     Raises:
-        UsageError: another process has it.
+        UsageError: another process has the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,14 +33,14 @@ class OwnFile:
         except BlockingIOError:
             message = f"{path.name} is being annotated by another process (close its page's program first)"
             raise UsageError(message) from None
-        except OSError:  # whoever reads it tells why
+        except OSError:  # reading the file will give the reason
             pass
         self._ends, self._mark = b"\n", b""
         self._stat: tuple[int, ...] = ()
         self.digest = ""
 
     def look(self) -> None:
-        """Notes what the file is now, after it was read without fault."""
+        """Records the present state of the file, after it was read without fault."""
         content = self.path.read_bytes()
         self._stat, self.digest = self._stat_now(), hashlib.sha256(content).hexdigest()
         n_lines = content.count(b"\n")
@@ -48,11 +48,11 @@ class OwnFile:
         self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
 
     def encoded(self, text: str) -> bytes:
-        """A text with the line ends and the byte order mark that the file had."""
+        """A text with the line ends and the byte order mark of the file."""
         return self._mark + text.encode().replace(b"\n", self._ends)
 
     def write(self, content: bytes, digest: str) -> None:
-        """Replaces the file by content with this checksum. Raises: UsageError, it cannot be written."""
+        """Replaces the file's content, which has this checksum. Raises: UsageError, it cannot be written."""
         new: int | None = None
         try:
             with files.atomic_bytes_writer(self.path) as handle:
@@ -66,7 +66,7 @@ class OwnFile:
         self._descriptor, self._stat, self.digest = new, self._stat_now(), digest
 
     def is_changed_by_others(self) -> bool:
-        """Whether its content is not what was read or written last."""
+        """True if its content is not the one last read or written."""
         now = self._stat_now()
         if now == self._stat:
             return False
@@ -75,7 +75,7 @@ class OwnFile:
                 return True
         except (OSError, VdgiError):
             return True
-        self._stat = now  # other rights, another time, one more link
+        self._stat = now  # other permissions, another time, one more link
         return False
 
     def _stat_now(self) -> tuple[int, ...]:
@@ -86,14 +86,14 @@ class OwnFile:
         return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Releases the file."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def _lock(descriptor: int) -> int:
-    """The descriptor, locked where the file system has locks. Raises: BlockingIOError, another has it."""
+    """The descriptor, locked if the file system has locks. Raises: BlockingIOError, another has it."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

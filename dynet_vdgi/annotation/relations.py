@@ -1,4 +1,4 @@
-"""The relations that are offered to a person: those of UD and those of the file, the likeliest first."""
+"""The relations offered to a person: those of UD and those of the file, the likeliest first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = "ROOT"
 
 
 class Relations:
-    """Relations of a file: those it had at first, and how often each pair of tags has each confirmed one."""
+    """Relations of a file: the initial ones, and how often each was confirmed for each pair of tags."""
 
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self._first: set[str] = set()
@@ -23,7 +23,7 @@ class Relations:
             self.change(marked, (), marked.arcs)
 
     def change(self, marked: MarkedSentence, before: Sequence[MarkedArc], after: Sequence[MarkedArc]) -> None:
-        """Notes that a sentence has other arcs."""
+        """Records that a sentence has other arcs."""
         for arcs, count in ((before, -1), (after, 1)):
             for word, arc in enumerate(arcs, 1):
                 if arc.label_by:
@@ -31,14 +31,14 @@ class Relations:
                     self._confirmed[tag, head_tag, arc.label] += count
 
     def fault(self, relation: str) -> str:
-        """Why somebody should look again at a relation; empty if it is known."""
+        """Why somebody should check a relation; empty if it is known."""
         known = self._known()
         if relation in known:
             return ""
         return f"{relation!r} is no relation of UD or of this file{did_you_mean(relation, sorted(known))}"
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
-        """All that are known, by how often they are confirmed between these tags, and then anywhere."""
+        """All known relations, by how often they are confirmed between these tags, and then anywhere."""
         here: Counter[str] = Counter()
         anywhere: Counter[str] = Counter()
         for (t, h, relation), count in self._confirmed.items():
@@ -53,6 +53,6 @@ class Relations:
 
 
 def tags_of(marked: MarkedSentence, word: int, head: int) -> tuple[str, str]:
-    """The tags of a word and of its head; ROOT for the root, "" where there is no head."""
+    """The tags of a word and of its head; ROOT for the root, "" if there is no head."""
     tags = marked.sentence.tags
     return tags[word - 1], ROOT if head == 0 else tags[head - 1] if head > 0 else ""

@@ -1,4 +1,4 @@
-"""The page's requests and their answers, JSON both ways; only 127.0.0.1 is listened to."""
+"""The page's requests and their answers, JSON both ways; the server listens only on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 
 
 def listening(port: int) -> socket.socket:
-    """A socket on 127.0.0.1; port 0: any that is free. Raises: UsageError, the port is taken."""
+    """A socket on 127.0.0.1; port 0: any free port. Raises: UsageError, the port is taken."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -52,7 +52,7 @@ def listening(port: int) -> socket.socket:
 
 
 def serve(live: Live, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    """Serves the page until the program is interrupted; `announce` gets its address when it is there."""
+    """Serves the page until the program is interrupted; calls `announce` with the address when ready."""
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
     app = Guard(_app(live, token), token, port)
@@ -68,7 +68,7 @@ def serve(live: Live, listener: socket.socket, announce: Callable[[str], None]) 
             announce(f"http://{ADDRESS}:{port}/{token}/")
         await serving
 
-    with contextlib.suppress(KeyboardInterrupt):  # what uvicorn raises again after it has ended
+    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after its end
         asyncio.run(run())
 
 
@@ -113,7 +113,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 class UnknownRelationError(ChangeError):
-    """A relation that nobody has used in the file; it is stored if it is sent again with `anyway`."""
+    """A relation that nobody has used in the file; it is stored if sent again with `anyway`."""
 
 
 class _Answers:
@@ -170,12 +170,12 @@ class _Answers:
         return JSONResponse(shown_sentence(number, await self._live.show(number)))
 
     async def guess(self, request: Request) -> Response:
-        """A sentence, after it was parsed again around a new head if that takes but a moment."""
+        """A sentence, after it was parsed again around a new head if that takes only a moment."""
         number = self._in_path(request)
         return JSONResponse(shown_sentence(number, await self._live.parsed(number)))
 
     async def relations(self, request: Request) -> Response:
-        """The relations that are offered for a word, the likeliest first."""
+        """The relations to offer for a word, the likeliest first."""
         marked = self._session.sentences[self._in_path(request)]
         word = _number(request, "word") or 0
         if not 1 <= word <= len(marked.arcs):
@@ -184,7 +184,7 @@ class _Answers:
         return JSONResponse({"relations": self._session.relations.offered(*tags)})
 
     async def change(self, request: Request) -> Response:
-        """One change; the answer comes when it is on the disk."""
+        """Makes one change; the answer comes when the change is on the disk."""
         try:
             order = json.loads(await request.body())
             whole = [order["sentence"], order["edits"], order["version"], order.get("word", 0)]
@@ -204,11 +204,11 @@ class _Answers:
         return JSONResponse(shown_sentence(number, self._session.sentences[number]))
 
     async def undo(self, request: Request) -> Response:
-        """Takes the last change back."""
+        """Undoes the last change."""
         return self._back("undo")
 
     async def redo(self, request: Request) -> Response:
-        """Makes it again."""
+        """Redoes it."""
         return self._back("redo")
 
     def _back(self, what: str) -> Response:
@@ -216,7 +216,7 @@ class _Answers:
         return JSONResponse(shown_sentence(number, self._session.sentences[number]))
 
     def _in_path(self, request: Request) -> int:
-        """The sentence that an address names."""
+        """The sentence that an address refers to."""
         text = request.path_params["number"]
         if not (text.isascii() and text.isdigit() and len(text) < 10):
             raise HTTPException(404)

@@ -1,10 +1,10 @@
-"""A file that is being annotated: changes, undo, progress; every change is on the disk before it counts.
+"""A file under annotation: changes, undo, progress; every change is on the disk before it counts.
 
-Beside `my.conllu` stands `my.conllu.journal`, one JSON object a line: first what the file is, then each
+Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file, then each
 change with the arcs before and after it, and the checksum of each state of the file that was written.
 
 The file gets the trees of sentences in which somebody has confirmed something. The others stay in it as they
-are, and a file in which nothing is changed is not written.
+are, and an unchanged file is not written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dynet_vdgi.errors import DataError, UsageError, VdgiError
 Given = Literal["right", "guessed"]
 
 RECENT = 10
-"""Sentences that the running accuracy is taken of."""
+"""Sentences over which the running accuracy is taken."""
 
 
 class StaleError(ChangeError):
@@ -43,13 +43,13 @@ class StaleError(ChangeError):
 
 
 class UnwrittenError(VdgiError):
-    """The file cannot be written; what was confirmed is in the journal."""
+    """The file cannot be written; the journal has all confirmed arcs."""
 
     exit_status = 2
 
 
 class Finished(NamedTuple):
-    """What a person did in a sentence that is done."""
+    """A person's changes to a finished sentence."""
 
     words: int
     heads_changed: int
@@ -57,7 +57,7 @@ class Finished(NamedTuple):
 
 
 class Reversible(NamedTuple):
-    """A change that can be taken back or made again; the sentence that is shown then, if that is known."""
+    """A change that can be undone or redone; the sentence as shown after that, if known."""
 
     record: Record
     arcs: tuple[MarkedArc, ...] | None = None
@@ -65,9 +65,9 @@ class Reversible(NamedTuple):
 
 
 class Session:
-    """The sentences of a file and all that was said about them, by `annotator` from now on.
+    """The sentences of a file and all statements about them, by `annotator` from now on.
 
-    `given` says what trees in a file without marks are: right, or guessed by a program.
+    `given` says whether trees in a file without marks are right, or guessed by a program.
 
     Raises:
         UsageError: another process annotates the file, or `given` is missing or has no effect.
@@ -85,12 +85,12 @@ class Session:
             self._file.close()
             raise
         self.fault = ""  # why the file is no longer saved
-        self.finished: dict[int, Finished] = {}  # by sentence, in the order in which they were done
-        self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and of which arcs
-        self.is_unsaved = False  # whether the file is to be written
+        self.finished: dict[int, Finished] = {}  # by sentence, in the order of completion
+        self._written: dict[int, tuple[tuple[MarkedArc, ...], str]] = {}  # blocks, and their arcs
+        self.is_unsaved = False  # True if the file must be written
         self._undo: list[Reversible] = []
         self._redo: list[Reversible] = []
-        self._guard = threading.Lock()  # of the journal and the file
+        self._guard = threading.Lock()  # for the journal and the file
         try:
             self._begin(given)
         except BaseException:
@@ -130,7 +130,7 @@ class Session:
         self.relations = Relations(self.sentences)
 
     def _take(self, given: Given | None) -> None:
-        """Decides what the trees of a file without journal are."""
+        """Determines the status of the trees in a file without journal."""
         trees = [marked for marked in self.sentences if any(arc.head != UNSET for arc in marked.arcs)]
         if any(marked.is_touched for marked in trees) or not trees:
             if given is not None:
@@ -149,7 +149,7 @@ class Session:
                 self._count(marked, marked.is_done - was_done)
 
     def _replay(self, records: Sequence[Record]) -> list[tuple[MarkedArc, ...]]:
-        """Makes all changes again; gives the arcs of all sentences when the file was last written."""
+        """Repeats all changes; returns the arcs of all sentences when the file was last written."""
         in_file = [marked.arcs for marked in self.sentences]
         said: dict[tuple[int, str], Sequence[Any]] = {}  # arcs by sentence and word
         for number, record in enumerate(records, 1):
@@ -173,7 +173,7 @@ class Session:
                 raise DataError(str(self.journal.path), number, DAMAGED + detail, HINT)
             self._apply(record)
             said |= {(index, word): arc for word, arc in record["arcs"].items()}
-        self._undo = [Reversible(step.record) for step in self._undo]  # the trees are those of the file
+        self._undo = [Reversible(step.record) for step in self._undo]  # the trees are the file's
         self._redo = [Reversible(step.record) for step in self._redo]
         for marked in self.sentences:
             if marked.edits:
@@ -184,11 +184,11 @@ class Session:
         return in_file
 
     def _stack(self, what: str) -> list[Reversible]:
-        """The changes that can be taken back, or made again."""
+        """The changes that can be undone, or redone."""
         return self._undo if what == "undo" else self._redo
 
     def _check_other_file(self, in_file: Sequence[Sequence[MarkedArc]]) -> None:
-        """Lets a file pass that another program has changed, unless it changed what was confirmed in it."""
+        """Accepts a file changed by another program, unless its confirmed arcs changed."""
         for arcs, found in zip(in_file, read_marked(self.path)):
             for word, (mine, theirs) in enumerate(zip(arcs, found.arcs), 1):
                 source = found.sentence.source
@@ -213,11 +213,11 @@ class Session:
     ) -> None:
         """Makes one change, see `changes.CHANGES`, to a sentence that was seen with these (edits, version).
 
-        Who says that something is right must have seen the last guess; who says what is right need not.
+        A person who confirms a guess must have seen the last one; a person who sets a value need not.
 
         Raises:
-            ChangeError: it is impossible, or the page is not up to date (StaleError).
-            JournalError: it could not be put on the disk, and so has not happened.
+            ChangeError: the change is impossible, or the page is not up to date (StaleError).
+            JournalError: the change could not be put on the disk, and so was not made.
         """
         if not 0 <= index < len(self.sentences):
             raise ChangeError(f"there is no sentence {index + 1}")
@@ -240,14 +240,14 @@ class Session:
         self._add(index, what, record)
 
     def undo(self) -> int:
-        """Takes the last change back, and says of which sentence: its tree is as it was before.
+        """Undoes the last change; returns the number of its sentence, whose tree is as it was before.
 
         Raises: ChangeError, there is none.
         """
         return self._back("undo")
 
     def redo(self) -> int:
-        """Makes the change again that was taken back last. Raises: ChangeError, there is none."""
+        """Redoes the change that was undone last. Raises: ChangeError, there is none."""
         return self._back("redo")
 
     def _back(self, what: str) -> int:
@@ -308,7 +308,7 @@ class Session:
         self._words_done += change * len(marked.positions)
 
     def put(self, index: int, version: int, guess: Guess) -> bool:
-        """Takes over a guess made for this version of a sentence; says whether it is still that."""
+        """Adopts a guess made for this version of a sentence; returns whether that is still the version."""
         marked = self.sentences[index]
         if marked.version != version:
             return False
@@ -318,11 +318,11 @@ class Session:
 
     # --------------------------------------------------------------------------------------- the file
     def save(self) -> bool:
-        """Writes the file, unless another program has changed it, which `fault` then says.
+        """Writes the file, unless another program has changed it, which `fault` then reports.
 
         Raises:
-            JournalError: the journal cannot be written; the file is as it was.
-            UnwrittenError: the file cannot; it is as it was, and the journal has everything.
+            JournalError: the journal cannot be written; the file is unchanged.
+            UnwrittenError: the file cannot be written; it is unchanged, and the journal has everything.
         """
         self.is_unsaved = False
         content = self._file.encoded("".join(self._blocks()))
@@ -345,7 +345,7 @@ class Session:
         return True
 
     def _blocks(self) -> list[str]:
-        """The sentences as CoNLL-U; only those are made anew whose arcs have changed."""
+        """The sentences as CoNLL-U; only sentences with changed arcs are made anew."""
         for k, marked in enumerate(self.sentences):
             arcs = marked.arcs  # may be replaced while this runs in a thread
             if k not in self._written or self._written[k][0] is not arcs:
@@ -353,9 +353,9 @@ class Session:
         return [self._written[k][1] for k in range(len(self.sentences))]
 
     def is_changed_by_others(self) -> bool:
-        """Whether the file is not what was read or written last; `fault` says so from then on.
+        """True if the content is not the one last read or written; from then on `fault` says so.
 
-        While a thread writes the file this looks at nothing: what is new there would be our own.
+        While a thread writes the file nothing is compared, because the new content would be our own.
         """
         if self._guard.acquire(blocking=False):
             try:
@@ -373,7 +373,7 @@ class Session:
             )
 
     def close(self) -> None:
-        """Writes the file if it must and may, and lets go of it. Raises: as `save`."""
+        """Writes the file if necessary and possible, and releases it. Raises: as `save`."""
         try:
             if self.is_unsaved:
                 self.save()
@@ -381,13 +381,13 @@ class Session:
             self.release()
 
     def release(self) -> None:
-        """Lets go of file and journal."""
+        """Releases file and journal."""
         self._file.close()
         self.journal.close()
 
     # --------------------------------------------------------------------------------------- figures
     def progress(self) -> Mapping[str, Any]:
-        """What is done, and how much had to be changed in what was."""
+        """The finished part, and how much of it had to be changed."""
         finished = list(self.finished.values())
         recent = finished[-RECENT:]
         return {
@@ -404,7 +404,7 @@ class Session:
 
 
 def _said(arcs: Sequence[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
-    """What somebody has confirmed of arcs."""
+    """The confirmed parts of arcs."""
     return [
         (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
         for arc in arcs
@@ -412,9 +412,9 @@ def _said(arcs: Sequence[MarkedArc]) -> list[tuple[int | None, str | None, str, 
 
 
 def _contradiction(record: Record, said: Mapping[tuple[int, str], Sequence[Any]]) -> str:
-    """What of the arcs before a change is not what the journal says of them; empty: nothing.
+    """The differences between the arcs before a change and the journal's record of them; empty: none.
 
-    Only confirmed parts are compared: guesses change without being written down.
+    Only confirmed parts are compared, because changes of guesses are not recorded.
     """
     for word, arc in record["was"].items():
         before = said.get((record["s"], word), arc)
@@ -437,10 +437,10 @@ def _difference(before: Sequence[MarkedArc], after: Sequence[MarkedArc]) -> Reco
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:
-    """The sentences of a file that is annotated by nobody now, as its journal has them.
+    """The sentences of a file that nobody is annotating now, from its journal.
 
     Raises:
-        UsageError: somebody annotates it, or there is no journal and no mark in it.
+        UsageError: somebody is annotating the file, or it has no journal and no marks.
         DataError: as `Session`.
     """
     sentences = read_marked(path)

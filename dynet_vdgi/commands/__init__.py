@@ -17,7 +17,7 @@ WIDEST = 100
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Help as wide as the terminal: paragraphs are filled, indented lines are commands, each on its own."""
+    """Help as wide as the terminal: paragraphs are filled, indented lines are commands, one line each."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(shutil.get_terminal_size().columns, WIDEST) - 2)
@@ -31,13 +31,13 @@ def _filled(block: str, width: int) -> str:
     first, _, rest = block.partition("\n")
     if first.startswith("  "):
         return "\n".join(_command(line, width) for line in block.split("\n"))
-    if rest and first.endswith("."):  # the summary, which has no empty line behind it
+    if rest and first.endswith("."):  # the summary, which no empty line follows
         return f"{textwrap.fill(first, width)}\n{_filled(rest, width)}"
     return textwrap.fill(block, width, break_on_hyphens=False)
 
 
 def _command(line: str, width: int) -> str:
-    """A command that goes on in further lines where it is too long, below its comment."""
+    """A command, continued on further lines if it is too long, below its comment."""
     if len(line) <= width:
         return line
     command, _, comment = line.partition("  # ")
@@ -46,7 +46,7 @@ def _command(line: str, width: int) -> str:
 
 
 def add_parser(parsers: Any, name: str, module: ModuleType) -> argparse.ArgumentParser:
-    """The parser of a verb or task: its help is the module's docstring, the first line being the summary."""
+    """The parser of a verb or task: its help is the module's docstring, whose first line is the summary."""
     summary, _, details = (module.__doc__ or "").partition("\n")
     parser: argparse.ArgumentParser = parsers.add_parser(
         name,

@@ -31,7 +31,7 @@ from dynet_vdgi.errors import UsageError
 logger = logging.getLogger("dynet_vdgi")
 
 TEXT_BROWSERS = ("www-browser", "links", "elinks", "lynx", "w3m")
-"""They would share the terminal with this program, and cannot show the page."""
+"""These browsers would share the terminal with this program, and cannot show the page."""
 
 _NAME = re.compile(r"[\w.@+-]{1,40}")
 
@@ -114,7 +114,7 @@ def _announce(address: str, opens_browser: bool) -> None:
 
 
 def _open_browser(address: str) -> None:
-    """Opens the address without waiting for the browser, which may last as long as this program."""
+    """Opens the address without waiting for the browser, which may run as long as this program."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:

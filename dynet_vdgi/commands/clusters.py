@@ -54,7 +54,7 @@ def cluster(names: Sequence[str], output: str, n_clusters: int, *, lowercase: bo
     """Clusters the words of some texts and writes them to `output`.
 
     Raises:
-        DataError: a text is malformed, or there are no words in any; the output is then as it was.
+        DataError: a text is malformed, or no text has words; the output is then unchanged.
         UsageError: the output cannot be written.
     """
     from dynet_vdgi.data import brown, text

@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
-    """The files of a treebank that --sections and --files mean, by name.
+    """The files of a treebank that --sections and --files select, by name.
 
-    Raises: UsageError for a section or number that is not there.
+    Raises: UsageError for a section or number that does not exist.
     """
     paths = penn.find(folder)
     there = sorted({penn.section(path) for path in paths})
@@ -99,7 +99,7 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
 
 
 def _numbers(text: str, option: str) -> set[int]:
-    """The numbers meant by ranges between commas.
+    """The numbers in ranges separated by commas.
 
     >>> sorted(_numbers("2-4,23", "--sections"))
     [2, 3, 4, 23]
@@ -118,7 +118,7 @@ def convert(paths: Sequence[Path], output: str, rules: head_rules.HeadRules, pol
     """Writes the trees of some files as CoNLL-U to `output`.
 
     Raises:
-        DataError: a file is malformed; the output is then as it was.
+        DataError: a file is malformed; the output is then unchanged.
         UsageError: the output cannot be written.
     """
     punctuation = penn.POLICIES[policy]

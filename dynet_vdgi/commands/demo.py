@@ -81,12 +81,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _program() -> str:
-    """How this program can be called again."""
+    """The command that starts this program again."""
     return "vdgi" if shutil.which("vdgi") else sys.argv[0]
 
 
 def treebank_files(language: str | None, folders: list[str]) -> TreebankFiles:
-    """The files of a treebank; without a language, of the demo. Raises: UsageError, a part is missing."""
+    """The files of a treebank; without a language, the demo's. Raises: UsageError, a part is missing."""
     if language is None:
         language, folders = "demo", [str(resources() / "demo")]
     elif not folders:
@@ -138,7 +138,7 @@ def parse(folder: Path, tests: Sequence[str]) -> None:
 
 
 def scored(test: str, folders: Mapping[str, Path], dataset: str | None) -> str:
-    """Accuracy of the runs beside parsers that learn nothing, and published figures of the data set."""
+    """Accuracy of the runs, of parsers that learn nothing, and published figures of the data set."""
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.reports.scored_runs import score_runs
     from dynet_vdgi.runs import model_file

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.drawing.pictures import DrawnTree
 
 MAX_TREES = 100
-"""In one picture."""
+"""Trees in one picture."""
 
 _NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d*)"), "sent_id="
 
@@ -72,33 +72,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Named(NamedTuple):
-    """A tree to draw and how it is called."""
+    """A tree to draw, and its name."""
 
     name: str  # for {}
     tree: DrawnTree
 
 
 class _Choice:
-    """The sentences asked for with --sentence; remembers which of them were met."""
+    """The sentences requested by --sentence; records which of them were found."""
 
     def __init__(self, wanted: Sequence[str]) -> None:
         self.wanted = list(wanted)
         self._met: set[str] = set()
-        self.most = 0  # sentences of a file
+        self.most = 0  # number of sentences in a file
 
     def takes(self, number: int, sent_id: str | None) -> bool:
-        """Whether the sentence is to be drawn."""
+        """True if the sentence is to be drawn."""
         met = {one for one in self.wanted if _means(one, number, sent_id)}
         self._met |= met
         return bool(met) or not self.wanted
 
     def is_past(self, number: int) -> bool:
-        """Whether no sentence from this number on can be meant."""
+        """True if no sentence from this number on is requested."""
         last = [_last_number(one) for one in self.wanted]
         return bool(last) and all(limit is not None and number > limit for limit in last)
 
     def missing(self) -> list[str]:
-        """What was asked for and not met."""
+        """The requested sentences that were not found."""
         return [one for one in self.wanted if one not in self._met]
 
 
@@ -111,7 +111,7 @@ def _means(one: str, number: int, sent_id: str | None) -> bool:
 
 
 def _last_number(one: str) -> int | None:
-    """The last sentence that a number or range means; None for a sent_id."""
+    """The last sentence of a number or range; None for a sent_id."""
     if _NUMBER.fullmatch(one):
         return int(one)
     bounds = _RANGE.fullmatch(one)
@@ -146,11 +146,11 @@ def _format_by_name(output: str) -> str:
 def _chosen(
     names: Sequence[str], gold: str | None, choice: _Choice, protocol: protocols.Protocol
 ) -> Iterator[_Named]:
-    """The trees asked for, one after the other.
+    """The requested trees, in order.
 
     Raises:
         DataError: a file is malformed or has no trees, or the gold file has other sentences.
-        UsageError: something asked for is in none of the files.
+        UsageError: a requested sentence is in none of the files.
     """
     from dynet_vdgi.drawing.sentences import tree_of
 
@@ -178,7 +178,7 @@ def _caption(name: str, number: int, sent_id: str | None, sentence: Sentence) ->
 
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
-    """Sentences, each with the gold one if there is a gold file."""
+    """Sentences, each with its gold sentence if there is a gold file."""
     sentences = conllu.read(name, heads="required")
     if gold is None:
         return ((sentence, None) for sentence in sentences)
@@ -191,7 +191,7 @@ def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | No
 
 # ------------------------------------------------------------------------------------------- writing
 def _write_text(drawn: Iterable[_Named], output: str, width: int | None) -> None:
-    """All drawings into one text, each under its caption."""
+    """Writes all drawings into one text, each under its caption."""
     from dynet_vdgi.drawing.sentences import TEXT_WIDTH, tree_text
     from dynet_vdgi.drawing.text import MIN_WIDTH
 
@@ -222,7 +222,7 @@ def _write_pictures(
     form: str,
     width: int | None,
 ) -> None:
-    """One picture of all trees, or one of each."""
+    """Writes one picture of all trees, or one of each."""
     from dynet_vdgi.drawing import pictures
 
     if width is None:

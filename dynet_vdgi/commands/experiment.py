@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def show(arguments: argparse.Namespace, out: Path) -> None:
-    """Prints how the tables came about, and the tables."""
+    """Prints the origin of the tables, and the tables."""
     from dynet_vdgi.experiments import provenance
     from dynet_vdgi.experiments.tables import build, formats, grid
 

@@ -170,7 +170,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
-    """Raises: UsageError, something that is read would be overwritten."""
+    """Raises: UsageError, an input would be overwritten."""
     from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0
@@ -191,7 +191,7 @@ def _says_sampling(arguments: argparse.Namespace) -> bool:
 
 
 def _check_trees(arguments: argparse.Namespace) -> None:
-    """Raises: UsageError, what is asked for does not go together."""
+    """Raises: UsageError, the options contradict each other."""
     if (arguments.samples is not None and arguments.samples < 1) or arguments.nbest < 0:
         raise UsageError("--samples and --nbest must be at least 1")
     if arguments.seed is not None and arguments.seed < 0:
@@ -223,9 +223,9 @@ def _say_what_is_unseen(known: Sequence[str], names: Iterable[str], label: str |
 
 
 _UD_NAME = re.compile(r"([a-z]{2,3})(?:_[a-z0-9]+)*-ud-.*\.conllu(?:\.gz)?")
-"""A file of a UD treebank: the code of the language, then perhaps the name of the treebank."""
+"""The name of a file of a UD treebank: the code of the language, perhaps followed by the treebank's name."""
 
 
 def _without_treebank(label: str) -> str:
-    """The language of a label: `fr` of `fr_gsd`."""
+    """The language of a label: `fr` for `fr_gsd`."""
     return label.partition("_")[0]

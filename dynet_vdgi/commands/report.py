@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.reports import page
     from dynet_vdgi.reports.runs import load_models, run_folders, run_of
 
-    page.template()  # before any work, lest the library be missing
+    page.template()  # before any work, in case the library is missing
     folders = run_folders(arguments.runs)
     gold = files.expand([arguments.gold]) if arguments.gold is not None else []
     of_runs = [path for folder in folders.values() for path in folder.iterdir()]

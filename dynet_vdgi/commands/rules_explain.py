@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dynet_vdgi")
 
 SHOWN = 3
-"""Trees that are drawn without --sentence."""
+"""Number of trees drawn without --sentence."""
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
-    """What a text is read with."""
+    """The options for reading a text."""
     parser.add_argument(
         "--without", action="append", default=[], metavar="PART", help="leave out this part; repeatable"
     )
@@ -94,14 +94,14 @@ class Numbered(NamedTuple):
 
 
 class TextPrior(NamedTuple):
-    """A prior, and what was measured for it in words."""
+    """A prior, and a description of its measurements."""
 
     prior: Prior
     told: str
 
 
 def rules_of(arguments: argparse.Namespace) -> RuleSet:
-    """The table that is asked for, without the parts that are not wanted."""
+    """The requested table, without the unwanted parts."""
     from dynet_vdgi.grammar.rules import load_rules
 
     rules = load_rules(rules_path(arguments.rules))
@@ -109,7 +109,7 @@ def rules_of(arguments: argparse.Namespace) -> RuleSet:
 
 
 def sentences_of(names: Sequence[str], tags: str, heads: conllu.Heads) -> list[Numbered]:
-    """The sentences of files that have more than punctuation. Raises: DataError, there are none."""
+    """The sentences of files that are not only punctuation. Raises: DataError, there are none."""
     from dynet_vdgi.data.protocols import STANDARD
     from dynet_vdgi.data.treebank import Filter
 
@@ -126,7 +126,7 @@ def sentences_of(names: Sequence[str], tags: str, heads: conllu.Heads) -> list[N
 
 
 def prior_of(rules: RuleSet, text: Sequence[Numbered], arguments: argparse.Namespace) -> TextPrior:
-    """The prior of a text, with the facts that are given, and what was measured."""
+    """The prior of a text, with the given facts, and its measurements."""
     from dynet_vdgi.grammar.explanation import idle_facts
     from dynet_vdgi.grammar.facts import load_facts
     from dynet_vdgi.grammar.findings import found_in
@@ -153,7 +153,7 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
 
 
 def _score(text: Sequence[Numbered], prior: Prior) -> str:
-    """How the rules alone do where there are trees to compare with."""
+    """The accuracy of the rules alone, if there are trees to compare with."""
     from dynet_vdgi.baselines.rules_only import TIE_SEEDS, rules_only
     from dynet_vdgi.evaluation.attachment import score
 

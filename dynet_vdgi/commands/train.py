@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """The file of facts for each label, which is empty for a text without. Raises: UsageError."""
+    """The file of facts for each label; the label is empty for a text without one. Raises: UsageError."""
     found: dict[str, str] = {}
     for name in given:
         label, equals, rest = name.partition("=")

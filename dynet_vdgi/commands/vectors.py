@@ -82,11 +82,11 @@ def learn(
 ) -> None:
     """Learns vectors from the texts and writes them; `output` is replaced only at the end.
 
-    Without `epochs`, the text is read as often as `embeddings.usual_epochs` says.
+    Without `epochs`, `embeddings.usual_epochs` gives the number of passes over the text.
 
     Raises:
         DataError: a text is malformed, or there is no word in the texts.
-        UsageError: no word occurs `min_count` times, or the output cannot be written.
+        UsageError: no word occurs at least `min_count` times, or the output cannot be written.
     """
     from dynet_vdgi.data import embeddings
 

@@ -1,6 +1,6 @@
-"""What the drawings of trees share: arcs and their kinds, how high an arc stands, which letters are fit.
+"""Shared by the drawings of trees: arcs and their kinds, the heights of arcs, and printable letters.
 
-Words are numbered 1..n, head 0 is the root. Heads need not be a tree: whatever a parser gives can be drawn.
+Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
-"""Kinds of arcs: all plain without gold heads; `MISSED` are gold arcs in whose place a wrong one stands."""
+"""Kinds of arcs: all plain without gold heads; `MISSED` are the gold arcs replaced by a wrong one."""
 
 MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
 
 SURE, UNSURE, DOUBTFUL = "sure", "unsure", "doubtful"
-"""Kinds of arcs without gold heads where it is known how probable the heads are to be right."""
+"""Kinds of arcs without gold heads, if the probabilities of the heads are known."""
 
 LEAST_SURE = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}
 CONFIDENCE = {SURE: "80 % sure or more", UNSURE: "50 to 80 %", DOUBTFUL: "less than 50 %"}
 
 
 class Arc(NamedTuple):
-    """From the head (0: the root) to the word that depends on it."""
+    """An arc from the head (0: the root) to its dependent."""
 
     head: int
     dependent: int
@@ -39,7 +39,7 @@ def arcs_of(
 ) -> list[Arc]:
     """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
 
-    `sure`: how probable each head is to be right, None of a word where nothing is known; not with gold heads.
+    `sure`: probability that each head is right, None if it is unknown; not together with gold heads.
 
     Raises: ValueError if the lengths differ, or a head is outside 0..n or the word itself.
     """
@@ -65,7 +65,7 @@ def _kind_of(sure: float | None) -> str:
 
 
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
-    """How high each span stands, from 0: above all spans under it, and clear of all that it crosses.
+    """The level of each span, from 0: above all spans under it, and clear of all that cross it.
 
     A span is (first, last) with first < last. With `may_touch`, two may meet in a point at the same level.
 
@@ -91,11 +91,11 @@ def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
 
 
 def in_order(spans: Sequence[tuple[int, int]], word: int) -> list[int]:
-    """In which order the arc ends at a word stand from left to right, so that arcs do not cross needlessly.
+    """The order, from left to right, of the arcs at a word that avoids needless crossings.
 
-    `spans` (first, last) are what each end belongs to. First comes what goes to the left, the shortest
-    outermost, then what goes up (first == last), then what goes to the right. Of equal spans the later one is
-    taken for longer, as in `levels`. The result are indices.
+    `spans` (first, last) are the spans that the ends belong to. First come arcs to the left, the shortest
+    outermost, then those that go up (first == last), then arcs to the right. Of equal spans the later one
+    counts as longer, as in `levels`. Returns indices.
 
     >>> in_order([(3, 9), (3, 3), (3, 4), (1, 3), (2, 3)], word=3)
     [4, 3, 1, 0, 2]
@@ -111,8 +111,8 @@ def in_order(spans: Sequence[tuple[int, int]], word: int) -> list[int]:
 
 
 def clean(text: str) -> str:
-    """The text without what would spoil a terminal or an XML file: control characters, reordering marks."""
-    # By the different letters, as a form may be long.
+    """The text without characters that would spoil a terminal or an XML file: controls, reordering marks."""
+    # By distinct letters, because a form may be long.
     return text.translate(dict.fromkeys(map(ord, filter(_is_unfit, set(text))), "\N{REPLACEMENT CHARACTER}"))
 
 

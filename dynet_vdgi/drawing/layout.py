@@ -1,6 +1,6 @@
-"""Where everything in the picture of a tree stands: words on lines, arcs over them, also from line to line.
+"""Positions in the picture of a tree: words on lines, arcs over them, also from line to line.
 
-Measures are pixels, x to the right and y downwards. The drawing itself, as SVG or PNG, is in `pictures`.
+Units are pixels, with x to the right and y downwards. The drawing itself, as SVG or PNG, is in `pictures`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ FORM_SIZE, TAG_SIZE, NOTE_SIZE, RELATION_SIZE = 15, 11, 12, 10
 TIP_LENGTH = 7  # of an arrowhead; the line ends at its back
 
 _MARGIN, _GAP = 14, 14  # around a tree, between words
-_FIRST_LEVEL, _LEVEL = 24, 17  # height of the lowest arcs over the words, of each level over the one below
+_FIRST_LEVEL, _LEVEL = 24, 17  # height of the lowest arcs over the words; of each level over the one below
 _CORNER, _SLOT = 7, 9  # radius of an arc's corners, space between its ends at one word
 _BELOW = 38  # from the ends of the arcs to the lower edge of the tags
 _ROOT_LEVEL = -1  # of root arcs, which stand upright
 
 
 class DrawnTree(NamedTuple):
-    """What is drawn: a tree with a caption above it and, if there are gold heads, a note below it.
+    """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
 
-    `relations` stand over the arcs; empty: nowhere. `sure` is as in `arcs.arcs_of`.
+    `relations` are written over the arcs; empty: none. `sure` is as in `arcs.arcs_of`.
     """
 
     forms: Sequence[str]
@@ -36,12 +36,12 @@ class DrawnTree(NamedTuple):
     heads: Sequence[int]
     gold: Sequence[int] | None = None
     caption: str = ""
-    note: str | None = None  # None: how many of all heads are right
+    note: str | None = None  # None: the number of right heads and of all heads
     relations: Sequence[str] = ()
     sure: Sequence[float | None] | None = None
 
     def note_on(self, arcs: Sequence[Arc]) -> str:
-        """The note, or what stands for it."""
+        """The note, or its default."""
         n_right = sum(arc.kind == RIGHT for arc in arcs)
         return f"{n_right} of {len(self.forms)} heads right" if self.note is None else self.note
 
@@ -67,12 +67,12 @@ class Line(NamedTuple):
     arc: Arc | None  # None for a sample
     kind: str
     path: list[PathStep]
-    tip: tuple[float, float]  # where the arrow points
+    tip: tuple[float, float]  # the point that the arrow points to
 
 
 @dataclass
 class Picture:
-    """One tree as things to draw, with y downwards from its own upper edge."""
+    """One tree as shapes to draw, with y downwards from its upper edge."""
 
     width: float
     height: float
@@ -83,7 +83,7 @@ class Picture:
 
 
 class _Place(NamedTuple):
-    """Where a word stands."""
+    """The position of a word."""
 
     row: int
     x: float  # its middle
@@ -95,7 +95,7 @@ class _WordLine(NamedTuple):
 
     top: float
     base: float  # where arcs end above its words
-    heights: dict[int, float]  # the y of each level that occurs in it
+    heights: dict[int, float]  # y of each level that occurs in the line
 
 
 def lay_out(tree: DrawnTree, width: float) -> Picture:
@@ -145,7 +145,7 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
 
 
 def _middle(path: Sequence[PathStep]) -> tuple[float, float]:
-    """Of the last horizontal piece of an arc, that which leads to its dependent."""
+    """The midpoint of the last horizontal piece of an arc, the one that leads to its dependent."""
     (_, (*_, x, y)), (_, (end, _)) = path[-4], path[-3]
     return (x + end) / 2, y
 
@@ -166,7 +166,7 @@ def _places(
 
 
 def _text_width(label: str, size: float) -> float:
-    """About as wide as fonts without serifs make it, rather more than less."""
+    """The approximate width in fonts without serifs, rather too large than too small."""
     return size * sum(times * _letter_width(character) for character, times in Counter(label).items())
 
 
@@ -180,7 +180,7 @@ def _letter_width(character: str) -> float:
 
 
 def _levels(arcs: Sequence[Arc]) -> list[int]:
-    """Of each arc."""
+    """The level of each arc."""
     spans = [_span(arc) for arc in arcs if arc.head]
     found = iter(_arcs.levels(spans, may_touch=True))
     return [next(found) if arc.head else _ROOT_LEVEL for arc in arcs]
@@ -194,7 +194,7 @@ def _span(arc: Arc) -> tuple[int, int]:
 def _rows(
     arcs: Sequence[Arc], levels: Sequence[int], places: Sequence[_Place], top: float
 ) -> list[_WordLine]:
-    """The rows below `top`, each as high as the levels and root arcs in it need."""
+    """The rows below `top`, each high enough for its levels and root arcs."""
     n_rows = places[-1].row + 1 if places else 0
     used: list[set[int]] = [set() for _ in range(n_rows)]
     for arc, level in zip(arcs, levels):
@@ -284,7 +284,7 @@ def _add_legend(picture: Picture, meanings: Mapping[str, str], note: str) -> Non
 def _in_words(
     arcs: Sequence[Arc], forms: Sequence[str], relations: Sequence[str], with_gold: bool
 ) -> tuple[str, str]:
-    """Title and description for those who do not see the picture."""
+    """Title and description for readers who do not see the picture."""
     parts = [_arc_in_words(arc, forms, relations) for arc in arcs]
     meaning = "word ← its head"
     if with_gold:

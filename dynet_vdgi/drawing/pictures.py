@@ -1,9 +1,9 @@
 """Drawings of dependency trees as SVG and PNG, one tree or several below one another.
 
 Arcs stand above the words, tags below; a long sentence goes over several lines, and so do its arcs. The SVG
-stands alone (no scripts, fonts or links), takes its colours from CSS variables (`--vdgi-paper` and so on)
-that follow the reader's light or dark scheme, and says in words what it shows. Where colours tell right from
-wrong, or sure from doubtful, the width and the dashes of the lines do so too.
+is self-contained (no scripts, fonts, links), takes its colours from CSS variables (`--vdgi-paper` and so on)
+that follow the reader's light or dark scheme, and includes a description. Wherever colours distinguish right
+from wrong, or sure from doubtful, the width and the dashes of the lines do so too.
 
 Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare with
 gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all of spaCy.
@@ -56,7 +56,7 @@ _DARK = {
     UNSURE: "#79c0ff",
     DOUBTFUL: "#ff9a6b",
 }
-_FONTS = (  # for PNG, the first of them that has a letter
+_FONTS = (  # for PNG, the first font that has a letter
     "DejaVu Sans",
     "Noto Sans",
     "Noto Sans CJK SC",
@@ -85,11 +85,11 @@ def svg(
     *,
     width: float = WIDTH,
 ) -> str:
-    """One tree as an `<svg>` element, for a file or to be put into a page; no wider than `width` pixels.
+    """One tree as an `<svg>` element, for a file or a page; no wider than `width` pixels.
 
-    A word that is wider has a line of its own and makes the picture wider. Each arc is a `<g>` of class
+    A wider word has a line of its own and widens the picture. Each arc is a `<g>` of class
     `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also of class `vdgi-right`,
-    `vdgi-wrong` or `vdgi-missed`, and a legend stands below.
+    `vdgi-wrong` or `vdgi-missed`, and a legend follows below.
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
@@ -122,7 +122,7 @@ _RULES = ".vdgi-tree .vdgi-paper{fill:var(--vdgi-paper)}.vdgi-relation{stroke:va
     for name in _LIGHT
     if name != "paper"
 )
-# Programs without CSS variables pass over @supports and take the colours in the attributes of each element.
+# Programs without CSS variables skip @supports and use the colours in the attributes of each element.
 _STYLE = (
     f".vdgi-tree{{{_variables(_LIGHT)}}}"
     f"@media (prefers-color-scheme:dark){{.vdgi-tree{{{_variables(_DARK)}}}}}"
@@ -142,7 +142,7 @@ def _start_tag(width: float, height: float, attributes: str) -> str:
 
 
 def _element(picture: Picture, *, style: bool, top: float = 0, width: float = 0) -> str:
-    """The `<svg>` element; colours are also given as attributes, for programs that know no CSS variables."""
+    """The `<svg>` element; colours are also attributes, for programs without CSS variables."""
     width = max(width, picture.width)
     place = f' y="{_number(top)}"' if top else ""
     lines = [_start_tag(width, picture.height, f' role="img"{place}')]
@@ -191,9 +191,9 @@ def _number(value: float) -> str:
 
 # ------------------------------------------------------------------------------------------- PNG
 def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: float = 2) -> bytes:
-    """Trees one below the other as a PNG file, `scale` image pixels for a pixel of the SVG, on white.
+    """Trees one below the other as a PNG file, with `scale` image pixels per pixel of the SVG, on white.
 
-    Letters that no font of the machine has are told by a warning of the logger "dynet_vdgi".
+    The logger "dynet_vdgi" warns of letters that no font of the machine has.
 
     Raises: UsageError without matplotlib (the extra "png") or for too large a file; ValueError as `svg`.
     """

@@ -27,7 +27,7 @@ OneOrMore = Sentence | Sentences
 
 
 class Drawing:
-    """Trees one below the other; printed, they are drawn with characters."""
+    """Trees one below the other; printing them draws them with characters."""
 
     def __init__(self, trees: Sequence[DrawnTree]) -> None:
         self.trees = tuple(trees)
@@ -45,7 +45,7 @@ class Drawing:
         return png_document(self.trees, width=width, scale=scale)
 
     def save(self, path: str | Path) -> None:
-        """Writes .svg or .png by the ending of the path, anything else as text."""
+        """Writes a picture if the path ends in .svg or .png, text otherwise."""
         ending = Path(path).suffix.lower()
         if ending == ".png":
             with atomic_bytes_writer(str(path)) as binary:
@@ -71,7 +71,7 @@ def draw(
 
     The note below a tree counts the heads that `evaluate` counts under the protocol.
 
-    Raises: DataError if a sentence has no heads, or the gold sentences are others.
+    Raises: DataError if a sentence has no heads, or differs from the gold one.
     """
     several = _several(sentences)
     if gold is None:
@@ -87,11 +87,11 @@ def tree_of(
     protocol: str | Protocol = STANDARD,
     caption: str = "",
 ) -> DrawnTree:
-    """What is drawn of a sentence, compared with gold if there is any. Raises: DataError without heads."""
+    """The drawing of a sentence, compared with gold if given. Raises: DataError without heads."""
     if sentence.heads is None:
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
-    # Without control characters, which terminals obey and pictures must not have.
+    # Without control characters, because terminals obey them and pictures must not contain them.
     forms, tags, relations = (
         tuple(map(plain, column)) for column in (sentence.forms, sentence.tags, _relations(sentence))
     )
@@ -105,12 +105,12 @@ def tree_of(
 
 
 def _relations(sentence: Sentence) -> Sequence[str]:
-    """Those of the sentence, unless they say nothing."""
+    """The relations of the sentence, unless they say nothing."""
     return sentence.deprels if are_labels([sentence.deprels]) else ()
 
 
 def _compared(sentence: Sentence, gold: Sentence, relations: Sequence[str]) -> tuple[str, ...]:
-    """The relations, `obj/nsubj` where the head is right and the gold relation is another, as LAS counts."""
+    """The relations; `obj/nsubj` if the head is right but the gold relation differs, as LAS counts."""
     if not relations or not are_labels([gold.deprels]):
         return tuple(relations)
     arcs = zip(relations, gold.deprels, sentence.heads or (), gold.heads or ())
@@ -121,7 +121,7 @@ def _compared(sentence: Sentence, gold: Sentence, relations: Sequence[str]) -> t
 
 
 def _confidences(sentence: Sentence) -> list[float | None] | None:
-    """HeadConf= in MISC of each word; None if it is nowhere."""
+    """HeadConf= in MISC of each word; None if no word has it."""
     if sentence.source is None:
         return None
     notes = [sentence.source.lines[row].rpartition("\t")[2] for row in sentence.source.rows]
@@ -152,7 +152,7 @@ def _several(sentences: OneOrMore) -> list[Sentence]:
 
 
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
-    """How many heads are right and, if that is not as many, how many with their relations, as `evaluate`."""
+    """Number of right heads and, if it differs, of those with the right relation, as `evaluate` counts."""
     scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
     if scored is None:
         return f"not scored under protocol {protocol.name}"

@@ -1,7 +1,7 @@
-"""Trees in a terminal: along the line where the sentence fits into the width, otherwise a word per line.
+"""Trees in a terminal: along the line if the sentence fits into the width, otherwise one word per line.
 
 Lines branch: from a head one line goes to all its dependents on one side, each of which has an arrowhead, so
-that a deep or long sentence needs few columns. Where two lines cross, the horizontal one is interrupted.
+that a deep or long sentence needs few columns. If two lines cross, the horizontal one is interrupted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROOT = "root"
 _GAP = 2
 
 _UP, _DOWNWARD, _LEFT, _RIGHTWARD = 1, 2, 4, 8
-_GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides that a line leaves the cell by; a line end is a line
+_GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides where a line leaves the cell; a line end is a line
 
 
 def text(
@@ -50,12 +50,12 @@ def text(
     relations: Sequence[str] = (),
     sure: Sequence[float | None] | None = None,
 ) -> str:
-    """The drawing, of lines no wider than `width` columns (at least 40), without a final line end.
+    """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
     With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
     `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows, and the note (None:
-    how many of all heads are right). What is too deep for the width is written instead: `<12`, or `x12` if it
-    is wrong. `colour` adds the escape sequences of terminals. `relations` stand behind the tags; with `sure`,
+    the number of right heads and of all heads). Arcs too deep for the width are written: `<12`, or `x12` if
+    wrong. `colour` adds the escape sequences of terminals. `relations` stand behind the tags; with `sure`,
     as of `arcs.arcs_of`, the arrowhead of a head that is less sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
@@ -79,13 +79,13 @@ def text(
 
 
 def _is_right_to_left(form: str) -> bool:
-    """Terminals may turn a line with such words round, which arcs along the line would not survive."""
+    """Terminals may reverse a line with such words, which would spoil arcs along the line."""
     return any(unicodedata.bidirectional(character) in ("R", "AL") for character in set(form))
 
 
 # ------------------------------------------------------------------------------------------- branching lines
 class _Branch(NamedTuple):
-    """The arcs from one head to one side; gold arcs that were missed have a branch of their own."""
+    """The arcs from one head to one side; missed gold arcs have a branch of their own."""
 
     head: int
     arcs: list[Arc]
@@ -110,7 +110,7 @@ def _branches(arcs: Iterable[Arc]) -> list[_Branch]:
 
 
 class _Canvas:
-    """A grid of characters that knows which lines meet in a cell."""
+    """A grid of characters that records which lines meet in a cell."""
 
     def __init__(self, n_rows: int, n_columns: int) -> None:
         self._links = [[0] * n_columns for _ in range(n_rows)]
@@ -131,7 +131,7 @@ class _Canvas:
                 self._kinds[row][column] = kind
 
     def joint(self, row: int, column: int) -> None:
-        """Lines that cross here belong together."""
+        """Marks lines that cross here as connected."""
         self._joints.add((row, column))
 
     def mark(self, row: int, column: int, characters: str, kind: str) -> None:
@@ -166,9 +166,9 @@ class _Canvas:
 
 # ------------------------------------------------------------------------------------------- along the line
 class _End(NamedTuple):
-    """Where a line meets a word; it has a column of its own above the word."""
+    """The point where a line meets a word; it has a column of its own above the word."""
 
-    span: tuple[int, int]  # what it belongs to: the whole branch at its head, the arc at a dependent
+    span: tuple[int, int]  # its range: the whole branch at its head, the arc at a dependent
     branch: int  # -1: the root
     arc: Arc | None  # with an arrowhead; None at the head
 
@@ -176,7 +176,7 @@ class _End(NamedTuple):
 def _along(
     arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
 ) -> list[str] | None:
-    """Words side by side, lines above them; None if that is too wide."""
+    """Words side by side, with lines above them; None if too wide."""
     branches = _branches(arcs)
     ends = _ends(arcs, branches, len(forms))
     cells = []
@@ -196,7 +196,7 @@ def _along(
         for row in (forms, tags)
     ]
     above = _lines_above(branches, placed, left).lines(colour)
-    return [*(above if above[0].strip() else above[1:]), *labels]  # the first line is for roots alone
+    return [*(above if above[0].strip() else above[1:]), *labels]  # the first line is for roots only
 
 
 def _ends(arcs: Iterable[Arc], branches: Sequence[_Branch], n_words: int) -> list[list[_End]]:
@@ -245,10 +245,10 @@ def _centred(label: str, width: int) -> str:
 def _downwards(
     arcs: list[Arc], forms: Sequence[str], tags: Sequence[str], width: int, colour: bool
 ) -> list[str]:
-    """Words one below the other, with numbers and tags; lines to the right of them, then what is written."""
+    """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
     digits = len(str(len(forms)))
     tag_limit = width // 5
-    form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # leaves room for two heads in numbers
+    form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # room for the numbers of two heads
     labels = [(_pieces(form, form_limit), _pieces(tag, tag_limit)) for form, tag in zip(forms, tags)]
     form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
     tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
@@ -283,7 +283,7 @@ def _lines_beside(
     for level, branch in drawn:
         places = [rows[word - 1] for word in branch.words]
         canvas.vertical(2 * level + 1, min(places), max(places), branch.kind)
-    for level, branch in drawn:  # the outermost first, so that a piece of a line looks as what it leads to
+    for level, branch in drawn:  # the outermost first, so that pieces of lines look like their targets
         column = 2 * level + 1
         canvas.horizontal(rows[branch.head - 1], 0, column, branch.kind)
         canvas.joint(rows[branch.head - 1], column)
@@ -298,7 +298,7 @@ def _lines_beside(
 def _notes(
     arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int
 ) -> dict[int, str]:
-    """What is written beside words instead of drawn: the root, gold heads, heads at a level without room."""
+    """Text beside words in place of lines: the root, gold heads, heads at levels without room."""
     written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
     written += [arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs]
     notes: dict[int, str] = {}

@@ -1,11 +1,11 @@
-"""How many heads are right: `evaluate` scores a parse against gold trees under a protocol.
+"""Attachment scores: `evaluate` scores a parse against gold trees under a protocol.
 
 Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
 micro-averages over words, in which the root arc counts like any other:
   dda   directed accuracy: the head is right
-  uda   undirected accuracy: the arc between the two words is there, whichever is the head
+  uda   undirected accuracy: the two words are linked by an arc, in either direction
   root  share of sentences whose predicted root words are exactly the gold ones
-Where both sides have relations, there are two more over words, of universal relations without subtypes:
+If both sides have relations, two more scores over words compare universal relations without subtypes:
   las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
            (CoNLL 2018) UAS and LAS
   labels   the relation is right, whatever the head
@@ -49,7 +49,7 @@ _LENGTHS = (
 )
 _NO_RULE = "other"
 NO_LABELS = frozenset({"root", "dep", "_"})
-"""Relations that say no more than whether a word is a root."""
+"""Relations that only say whether a word is a root."""
 
 
 # ------------------------------------------------------------------------------------------- counts
@@ -63,7 +63,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over words that need not be whole sentences. Adds up.
+    """Counts over words that need not form whole sentences; they can be added.
 
     Over the gold arcs of one rule, `dda` is the rule's recall.
     """
@@ -97,10 +97,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class SentenceTally:
-    """Counts over whole sentences. They add up, and counts of what is right may be means.
+    """Counts over whole sentences; they can be added, and counts of right words may be means.
 
-    `labelled` are the words whose head and relation are right, `labels` those whose relation is; None where
-    not all sentences have relations on both sides.
+    `labelled` counts words whose head and relation are right, `labels` words whose relation is right; None
+    unless all sentences have relations on both sides.
 
     >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
     >>> sum(tallies, SentenceTally()).dda
@@ -168,7 +168,7 @@ def _or_null(value: float) -> float | None:
 
 
 def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:
-    """The predicted arc is a gold arc, or is one when reversed."""
+    """True if the predicted arc, or its reverse, is a gold arc."""
     return right_heads[dependent - 1] == predicted_head or (
         predicted_head > 0 and right_heads[predicted_head - 1] == dependent
     )
@@ -195,7 +195,7 @@ def score_sentence(
 def _labels_right(
     gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None
 ) -> tuple[int | None, int | None]:
-    """How many words have the right head and relation, and how many the right relation."""
+    """Number of words with the right head and relation, and with the right relation."""
     if relations is None or not gold.deprels:
         return None, None
     same = [relation_of(a) == relation_of(b) for a, b in zip(gold.deprels, relations)]
@@ -203,7 +203,7 @@ def _labels_right(
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
-    """Scores of all trees, every word counted. Raises: as `score_sentence`."""
+    """Scores of all trees, with every word counted. Raises: as `score_sentence`."""
     return sum((score_sentence(*both) for both in _zip_equal(gold, predicted)), SentenceTally())
 
 
@@ -220,17 +220,17 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     "las": ("LAS", lambda tally: tally.las),
     "label_accuracy": ("labels", lambda tally: tally.label_accuracy),
 }
-"""Titles and values of the figures about relations."""
+"""Titles and values of the relation scores."""
 
 
 # ------------------------------------------------------------------------------------------- evaluation
 @dataclass(frozen=True)
 class Evaluation:
-    """All figures of one system on one treebank; printed, it says first under which protocol.
+    """All figures of one system on one treebank; its printed form names the protocol first.
 
-    `by_length[m]` is over sentences of at most m words (None: all); `total` over all of them, and so are the
-    break-downs. `breakdowns["length"]` holds SentenceTally, the others Tally. `per_sentence` are the words
-    right and the words of each sentence, for `significance`.
+    `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
+    sentences. `breakdowns["length"]` holds SentenceTally, the others Tally. `per_sentence` has the number of
+    right words and of all words of each sentence, for `significance`.
     """
 
     protocol: Protocol
@@ -242,16 +242,16 @@ class Evaluation:
 
     @property
     def policy(self) -> str:
-        """What was scored, in one line; figures without it cannot be compared."""
+        """What was scored, in one line, because figures without it cannot be compared."""
         return _policy(self.protocol, self.total.sentences, self.all_sentences, self.total.words)
 
     @property
     def has_labels(self) -> bool:
-        """Whether relations were scored."""
+        """True if relations were scored."""
         return self.total.labels is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON: accuracies as fractions, null over nothing, or without relations."""
+        """All figures, ready for JSON: accuracies as fractions, null over nothing, or without relations."""
         return {
             "protocol": self.protocol.name,
             "policy": self.policy,
@@ -323,15 +323,15 @@ def evaluate(
     by: Sequence[str] = BREAKDOWNS,
     rules: RuleSet | None = None,
 ) -> Evaluation:
-    """The scores of a parse of all gold sentences, word for word, once the protocol has prepared both sides.
+    """Scores a parse of all gold sentences, word by word, after the protocol has prepared both sides.
 
-    Both are files, or sentences; `parsed` may also be the heads alone. The arguments behind `protocol` are
-    those of `GoldTrees.evaluate`.
+    Both sides are files or sentences; `parsed` may also be heads only. The arguments after `protocol` are as
+    in `GoldTrees.evaluate`.
 
     Raises:
         DataError: the two sides differ in their sentences, or heads are missing; names file and line.
         ConfigError: no such protocol.
-        UsageError: no such break-down; or what is given is no file, no sentences and no heads.
+        UsageError: no such break-down; or an argument is neither a file, nor sentences, nor heads.
     """
     if isinstance(parsed, (str, os.PathLike)):
         parsed = read(parsed, heads="required")
@@ -340,7 +340,7 @@ def evaluate(
 
 
 class Paired(NamedTuple):
-    """What a protocol leaves to score of both sides."""
+    """Both sides, reduced to the words that a protocol scores."""
 
     trees: GoldTrees
     heads: list[Heads]  # predicted, of the same words
@@ -348,7 +348,7 @@ class Paired(NamedTuple):
 
 
 def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD) -> Paired:
-    """What a protocol leaves to score of a parse. Raises: as `evaluate`."""
+    """Both sides, reduced to the words that a protocol scores. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
     numbers, sentences, predicted, number = [], [], [], 0
     for number, both in enumerate(matched(gold, parsed), 1):
@@ -366,16 +366,16 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
 
 
 def are_labels(relations: Iterable[Sequence[str]]) -> bool:
-    """Whether any of the relations says more than whether a word is a root."""
+    """True if any of the relations says more than whether a word is a root."""
     return any(not NO_LABELS.issuperset(row) for row in relations)
 
 
 @dataclass(frozen=True)
 class GoldTrees:
-    """Gold sentences as a protocol leaves them, for systems that parse just these words, such as baselines.
+    """Gold sentences as a protocol leaves them, for systems that parse exactly these words, as baselines do.
 
-    Made by `GoldTrees.of` and `paired`. `numbers` are those of the sentences before the protocol dropped any
-    of the `all_sentences`, from 1.
+    Made by `GoldTrees.of` and `paired`. `numbers` are the positions of the sentences, from 1, among all
+    `all_sentences` before the protocol dropped any.
     """
 
     protocol: Protocol
@@ -385,13 +385,13 @@ class GoldTrees:
 
     @property
     def policy(self) -> str:
-        """What is scored, in a line for people: sentences, words and the rules of the protocol."""
+        """One line for people about the scored text: sentences, words and the rules of the protocol."""
         n_words = sum(map(len, self.sentences))
         return _policy(self.protocol, len(self.sentences), self.all_sentences, n_words)
 
     @classmethod
     def of(cls, gold: Iterable[Sentence], protocol: str | Protocol = STANDARD) -> GoldTrees:
-        """What a protocol leaves to score. Raises: DataError if heads are missing."""
+        """The gold trees that a protocol scores. Raises: DataError if heads are missing."""
         sentences = list(gold)
         return paired(sentences, map(gold_heads, sentences), protocol).trees
 
@@ -404,12 +404,12 @@ class GoldTrees:
         by: Sequence[str] = BREAKDOWNS,
         rules: RuleSet | None = None,
     ) -> Evaluation:
-        """Scores by length, and by any of `BREAKDOWNS`; `predicted` are heads of the words of `sentences`,
-        and `relations` theirs; without these, or if the gold trees have none, only heads are scored.
+        """Scores by length, and by any of `BREAKDOWNS`; `predicted` and `relations` are heads and relations
+        of the words of `sentences`; if either side lacks relations, only heads are scored.
 
         "tag" groups words by their own tag, "pair" by the tags of their gold head and their own ("NOUN>DET",
-        "ROOT>VERB"), "rule" by the rule that this pair belongs to ("other": none; left out without `rules`),
-        "distance" by how far away the gold head is, and "length" groups sentences.
+        "ROOT>VERB"), "rule" by the rule of this pair ("other": none; left out without `rules`),
+        "distance" by the distance to the gold head, and "length" groups sentences.
 
         Raises: UsageError for an unknown break-down; ValueError if the lengths differ.
         """
@@ -468,7 +468,7 @@ class _WordCounter:
             counts[2] += _is_right_undirected(right_heads, dependent, head)
 
     def table(self) -> dict[str, Tally]:
-        """In the order of the fixed keys, otherwise the most frequent first."""
+        """In the order of the fixed keys; without them, the most frequent first."""
         counts = self._counts
         keys = self._fixed_keys or sorted(counts, key=lambda key: (-counts[key][0], key))
         return {key: Tally(*counts[key]) for key in keys}

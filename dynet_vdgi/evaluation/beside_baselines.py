@@ -1,4 +1,4 @@
-"""Scores of parsers that learn nothing, for a table beside those of trained ones."""
+"""Scores of parsers that learn nothing, for comparison with trained ones in a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def evaluate_baselines(
     max_lens: Sequence[int | None] = MAX_LENS,
     by: Sequence[str] = BREAKDOWNS,
 ) -> dict[str, Evaluation]:
-    """Scores of every baseline by its name, means over its draws; "rules only" is under the given table."""
+    """Scores of every baseline by name, as means over its draws; "rules only" uses the given table."""
     return {
         name: mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])
         for name, draws in baseline_trees(gold.sentences, rules).items()
@@ -33,6 +33,6 @@ def evaluate_rules_only(
     max_lens: Sequence[int | None] = MAX_LENS,
     by: Sequence[str] = BREAKDOWNS,
 ) -> Evaluation:
-    """Scores of "rules only" alone."""
+    """Scores of "rules only"."""
     draws = rules_only_trees(gold.sentences, rules)
     return mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])

@@ -26,10 +26,10 @@ def score_files(
     baselines: bool = False,
     tags: str = "upos",
 ) -> dict[str, Evaluation]:
-    """Scores of every parse by the name of its file, or by its path if that is taken; then of the baselines.
+    """Scores of every parse by its file name, or by its path if the name is taken; then of the baselines.
 
-    The rules are those of the break-down by rule and of the baseline "rules only"; `tags` is the column that
-    their tags stand in.
+    The rules serve the break-down by rule and the baseline "rules only"; `tags` is the column of the tags in
+    these rules.
 
     Raises:
         DataError: a file is malformed, has no trees, or does not hold the sentences of the gold file.

@@ -1,4 +1,4 @@
-"""Gold trees and parses side by side: the same sentences, word for word, then as a protocol leaves them."""
+"""Gold trees and parses paired sentence by sentence, word by word, then reduced by a protocol."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Parsed = Sentence | Sequence[int]
 
 
 class Predicted(NamedTuple):
-    """The tree that was predicted for a sentence of n words."""
+    """The predicted tree of a sentence of n words."""
 
     heads: Heads  # (n,)
-    relations: tuple[str, ...] = ()  # (n,), or empty where the parse has none
+    relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
 
 _SAME = "both sides must hold the same sentences in the same order"
 
 
 def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
-    """Each gold sentence with the tree that was predicted for all its words; both sides are read lazily.
+    """Each gold sentence with the predicted tree of all its words; both sides are read lazily.
 
-    Raises: DataError, naming file and line on both sides, where they differ or heads are missing.
+    Raises: DataError, naming file and line on both sides, if they differ or heads are missing.
     """
     last_gold: Sentence | None = None
     last_parsed: Parsed | None = None
@@ -53,10 +53,10 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
 
 
 def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sentence, Predicted] | None:
-    """A gold sentence as the protocol leaves it, and the predicted tree of the same words; None: not scored.
+    """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not scored.
 
-    The gold side alone, its tags and its tree, decides what is removed. Predicted heads are re-attached as
-    the gold ones are. Raises: DataError without gold heads.
+    Only the gold side, its tags and its tree, decides which words are removed. Predicted heads are
+    re-attached like the gold ones. Raises: DataError without gold heads.
     """
     kept, positions = without_punctuation(gold, protocol.removed_tags)
     if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
@@ -66,7 +66,7 @@ def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sen
 
 
 def gold_heads(sentence: Sentence) -> Heads:
-    """The heads of a gold sentence. Raises: DataError if there are none."""
+    """The heads of a gold sentence. Raises: DataError if it has none."""
     if sentence.heads is None:
         path, line = _place(sentence, "gold")
         raise DataError(path, line, "the sentence has no heads", "gold trees are needed to score")
@@ -82,7 +82,7 @@ def _heads(parse: Parsed, number: int) -> Heads:
 
 
 def _check_kind(parse: Parsed) -> None:
-    """Raises: UsageError, it is neither a sentence nor heads."""
+    """Raises: UsageError, the argument is neither a sentence nor heads."""
     if isinstance(parse, (Sentence, np.ndarray)):
         return
     if not isinstance(parse, Sequence) or not all(isinstance(head, (int, np.integer)) for head in parse):
@@ -111,7 +111,7 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
 
 
 def _place(side: Parsed | None, role: str, word: int | None = None) -> tuple[str, int | None]:
-    """Path and line of a sentence, or of one of its words; `<role>` stands for an unknown path."""
+    """Path and line of a sentence, or of one of its words; `<role>` replaces an unknown path."""
     if not isinstance(side, Sentence) or side.source is None:
         return f"<{role}>", None
     source = side.source

@@ -1,4 +1,4 @@
-"""Published figures, from `resources/published.csv`: the paper's tables and those of its peers."""
+"""Published figures from `resources/published.csv`: the tables of the paper and of comparable papers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SAME_MODEL = {
     "UnivRules": "UniversalRules",
     "L-WeaklySup": "L-WeaklySupervised",
     "Conv-MST": "Convex-MST",
-    "RL-PC": "WeaklySupervised",  # table 3 does not say whose expectations; the figure is that of table 4
+    "RL-PC": "WeaklySupervised",  # table 3 does not say whose expectations; its figure equals table 4's
 }
-"""Names that one model has in two tables of the paper."""
+"""Models that have two names in the tables of the paper."""
 
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """One number of one table; DDA and UDA in per cent. `best` and `std` are None where none was printed."""
+    """One number of one table; DDA and UDA in per cent. `best` and `std` are None if none was printed."""
 
     table: str
     model: str
@@ -41,12 +41,12 @@ class PublishedFigure:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What no two figures have in common."""
+        """The fields that together identify a figure."""
         return self.table, self.model, self.dataset, self.length, self.metric
 
 
 def same_model(model: str) -> str:
-    """One name for a model that goes by several."""
+    """One name for a model that has several."""
     return _SAME_MODEL.get(model, model)
 
 
@@ -54,7 +54,7 @@ def read(path: Path | None = None) -> list[PublishedFigure]:
     """All figures of a file (default: the one that comes with the package), in its order.
 
     Raises:
-        DataError: the file cannot be read, or a line of it is malformed or there twice.
+        DataError: the file cannot be read, or a line is malformed or occurs twice.
     """
     path = path or resources() / "published.csv"
     figures: dict[tuple[str, ...], PublishedFigure] = {}

@@ -1,7 +1,7 @@
-"""Scores of two long sound files, on columns of their bytes instead of sentences: ten times faster.
+"""Scores of two long faultless files, on columns of bytes instead of sentences: ten times faster.
 
-The reference is `attachment.evaluate`, which gives the same figures, tells of faults, and does what is not
-done here: break-downs, and protocols that drop sentences.
+The reference is `attachment.evaluate`, which gives the same figures, reports faults, and also supports
+break-downs and protocols that drop sentences.
 
 Letters: N words, S sentences.
 """
@@ -24,21 +24,21 @@ from dynet_vdgi.labels.label_table import relation_of
 
 
 class _NotQuick(Exception):
-    """There may be something to be told, or the files differ."""
+    """There may be a fault to report, or the files differ."""
 
 
 class _Scored(NamedTuple):
-    """Some sentences of a file."""
+    """A batch of sentences of a file."""
 
     first: Ints  # (S + 1,)
     heads: Ints  # (N,)
     is_removed: Flags  # (N,)
     relations: Ints  # (N,), universal ones, by number
-    says_more: Flags  # (N,), the relation is none of NO_LABELS
+    says_more: Flags  # (N,), the relation is not in NO_LABELS
     forms: Ints  # (N,), by number
 
     def split(self, n_sentences: int) -> tuple[_Scored, _Scored]:
-        """The first sentences, and the others."""
+        """The first sentences, and the rest."""
         n = int(self.first[n_sentences])
         before = self._words(slice(0, n))._replace(first=self.first[: n_sentences + 1])
         return before, self._words(slice(n, None))._replace(first=self.first[n_sentences:] - n)
@@ -57,13 +57,13 @@ class _Scored(NamedTuple):
 def quick_evaluation(
     gold: str, parse: str, protocol: Protocol, max_lens: Sequence[int | None], tags: str
 ) -> Evaluation | None:
-    """What `attachment.evaluate` gives without break-downs; None: read the files sentence by sentence."""
+    """The result of `attachment.evaluate` without break-downs; None: read the files sentence by sentence."""
     if protocol.projective_only or not all(os.path.isfile(path) for path in (gold, parse)):
         return None
     if not is_worth_it(min(os.path.getsize(gold), os.path.getsize(parse))):
         return None
     numbers: Numbering[str] = Numbering()
-    forms = Texts(FORM, forgets=False)  # so that numbers of both files are the same
+    forms = Texts(FORM, forgets=False)  # so that both files have the same numbers
     sides = [_windows(path, protocol, tags, numbers, forms) for path in (gold, parse)]
     scores, all_sentences, has_labels = [np.zeros((0, 6), np.int64)], 0, [False, False]
     try:
@@ -93,7 +93,7 @@ def _tally(rows: Ints, has_labels: bool) -> SentenceTally:
 
 
 def _side_by_side(one: Iterator[_Scored], other: Iterator[_Scored]) -> Iterator[tuple[_Scored, _Scored]]:
-    """As many sentences of both files at a time, of the same words. Raises: _NotQuick, they are not."""
+    """Batches of as many sentences from each file, with the same words. Raises: _NotQuick if they differ."""
     left, right = next(one, None), next(other, None)
     while left is not None and right is not None:
         n = min(len(left.first), len(right.first)) - 1
@@ -110,7 +110,7 @@ def _side_by_side(one: Iterator[_Scored], other: Iterator[_Scored]) -> Iterator[
 def _windows(
     path: str, protocol: Protocol, tags: str, numbers: Numbering[str], forms: Texts
 ) -> Iterator[_Scored]:
-    """The sentences of a file. Raises: _NotQuick, there may be something to be told about it."""
+    """The sentences of a file. Raises: _NotQuick, if there may be a fault to report."""
     types, relations = Types(tags == "xpos"), Texts(DEPREL)
     for item in raw_items(path, TEXT):
         columns = columns_of(item.content, "required") if isinstance(item, Passage) else None

@@ -1,7 +1,7 @@
-"""How far a score would move on other test sentences: bootstrap intervals, and tests between two systems.
+"""How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
 
-What is drawn again, with replacement and as many times as there are, are whole sentences, since the words of
-one sentence are not independent. A draw's DDA is the words right in it over the words in it, as in `Scores`.
+Each draw takes as many whole sentences as there are, with replacement, because the words of one sentence are
+not independent. A draw's DDA is its number of right words over its number of words, as in `Scores`.
 
 Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile interval,
 Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat too narrow for few
@@ -10,12 +10,12 @@ sentences, and says nothing for one.
 Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
 difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
 form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the draws to the null hypothesis
-of no difference; Koehn counts the draws in which the order is reversed, which is half of it where the draws
-are symmetric. The observed sentences count as one draw more, so p is never below 1 / (draws + 1).
+of no difference; Koehn counts the draws in which the order is reversed, which gives half of p if the draws
+are symmetric. The observed sentences count as one more draw, so p is never below 1 / (draws + 1).
 
-All this is about the choice of test sentences. It does not cover what another training run would give: with
-several seeds, give each its own row and look at their spread as well. Counts of words right may be means over
-runs; the interval is then that of the mean over these very runs.
+All this is about the choice of test sentences. It does not cover the variation between training runs: with
+several seeds, give each its own row and look at their spread as well. Counts of right words may be means over
+runs; the interval is then for the mean over exactly these runs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ import numpy.typing as npt
 
 DRAWS, LEVEL, SEED = 10_000, 0.95, 1
 
-_CELLS = 1 << 17  # sentences drawn in one go, small enough for a cache
-_AS_LONG = 13  # sentences are drawn while it is drawn once how often one comes
-_ROUNDING = 1e-12  # differences nearer than this are equal
+_CELLS = 1 << 17  # sentences drawn at once, few enough for a cache
+_AS_LONG = 13  # number of sentences drawn in the time of one draw of a sentence's count
+_ROUNDING = 1e-12  # differences closer than this are equal
 
 Counts = Sequence[float] | npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interval:
-    """A score and its interval, as fractions; all NaN where there is nothing to score."""
+    """A score and its interval, as fractions; all NaN if there is nothing to score."""
 
     estimate: float
     low: float
@@ -63,7 +63,7 @@ class Difference:
 def interval(
     correct: Counts, words: Counts, *, draws: int = DRAWS, level: float = LEVEL, seed: int = SEED
 ) -> Interval:
-    """The DDA of one system and its interval, from words right and words of each sentence, both (n,).
+    """The DDA of one system and its interval, from right words and words of each sentence, both (n,).
 
     >>> interval([3, 1, 2, 2], [4, 4, 4, 4])
     Interval(estimate=0.5, low=0.3125, high=0.6875)
@@ -97,11 +97,11 @@ def compare(
     level: float = LEVEL,
     seed: int = SEED,
 ) -> tuple[list[Interval], list[Difference]]:
-    """Intervals of S systems, and differences of all but the first to the first (S - 1), on the same draws.
+    """Intervals of S systems, and the differences from the first of all others (S - 1), on the same draws.
 
-    `correct` (S, n) are the words right in each sentence, `words` (n,) the words in it.
+    `correct` (S, n) counts the right words of each sentence, `words` (n,) all its words.
 
-    Raises: ValueError for shapes that do not fit, sentences without words, or more words right than words.
+    Raises: ValueError for shapes that do not fit, sentences without words, or more right words than words.
     """
     counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
     _check(counts, lengths, draws, level)
@@ -134,7 +134,7 @@ def _check(counts: _Floats, lengths: _Floats, draws: int, level: float) -> None:
 def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
     """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw.
 
-    In a large test set many rows are equal. Then it is enough to draw how often each different one comes.
+    In a large test set many rows are equal. Then it is enough to draw the count of each distinct row.
     """
     rng, n_rows = np.random.default_rng(seed), len(columns)
     different, times = np.unique(columns, axis=0, return_counts=True)

@@ -25,7 +25,7 @@ _LEVEL = f"{100 * significance.LEVEL:.0f} %"
 
 
 def mean(draws: Sequence[Evaluation]) -> Evaluation:
-    """The evaluation whose counts are the means over several draws of one system on the same words.
+    """The evaluation whose counts are means over several draws of one system on the same words.
 
     Raises: ValueError if the draws were scored on different words, or there are none.
     """
@@ -35,7 +35,7 @@ def mean(draws: Sequence[Evaluation]) -> Evaluation:
         names = [field.name for field in fields(cells[0])]
         columns = {name: [getattr(cell, name) for cell in cells] for name in names}
         means = {name: None if None in row else sum(row) / len(row) for name, row in columns.items()}
-        # Words and sentences are the same in every draw, and stay whole numbers.
+        # Words and sentences are the same in every draw, so they stay whole numbers.
         whole = {name: getattr(cells[0], name) for name in ("sentences", "words") if name in names}
         return replace(cells[0], **{**means, **whole})
 
@@ -59,7 +59,7 @@ def mean(draws: Sequence[Evaluation]) -> Evaluation:
 class Comparison:
     """Bootstrap of the DDA of several systems, by length limit; see `significance`.
 
-    `intervals[m][name]` is of every system, `differences[m][name]` of all but the first, to the first.
+    `intervals[m][name]` has every system, `differences[m][name]` the difference of each other to the first.
     """
 
     draws: int
@@ -68,7 +68,7 @@ class Comparison:
 
     @property
     def note(self) -> str:
-        """What the intervals cover, for readers."""
+        """The scope of the intervals, for readers."""
         text = (
             f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of "
             "test sentences, not another training run"
@@ -112,11 +112,11 @@ def format_all(
     *,
     markdown: bool = False,
 ) -> str:
-    """Policy, the tables of accuracy in per cent, and the break-downs asked for.
+    """Policy, the tables of accuracy in per cent, and the requested break-downs.
 
-    Tables of relations are there if any system has some.
+    Tables of relations are included if any system has relations.
 
-    With a comparison, intervals and differences stand in the table of DDA (Markdown) or below it (text).
+    With a comparison, intervals and differences are in the table of DDA (Markdown) or below it (text).
 
     Raises: ValueError if the systems were scored on different words.
     """
@@ -138,7 +138,7 @@ def format_all(
 def format_table(
     evaluations: Mapping[str, Evaluation], measure: str = "dda", *, markdown: bool = False
 ) -> str:
-    """Systems x length buckets in per cent, below the numbers of sentences and words.
+    """Systems x length buckets in per cent, below the number of sentences and words.
 
     `measure` is "dda", "uda", "root", "las" or "label_accuracy".
 
@@ -161,7 +161,7 @@ def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str
 
 
 def format_comparison(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
-    """Intervals, then differences to the first system with p, as aligned tables; then what they cover."""
+    """Intervals, then differences to the first system with p, as aligned tables; then their scope."""
     rows = [[f"{_LEVEL} interval", *map(length_label, comparison.intervals)]]
     for name in evaluations:
         rows.append([name, *(_range(cells[name]) for cells in comparison.intervals.values())])
@@ -176,7 +176,7 @@ def format_comparison(evaluations: Mapping[str, Evaluation], comparison: Compari
 
 
 def format_markdown_dda(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
-    """DDA with intervals as a Markdown table; a second one has the differences to the first system."""
+    """DDA with intervals as a Markdown table; a second table has the differences to the first system."""
     rows = _heading(evaluations, "DDA")
     for name in evaluations:
         cells = [cells[name] for cells in comparison.intervals.values()]
@@ -204,7 +204,7 @@ def _signed(fraction: float) -> str:
 
 
 def p_text(p: float) -> str:
-    """The p value as tables write it; empty for NaN."""
+    """The p value in the format of tables; empty for NaN."""
     if math.isnan(p):
         return ""
     return f"p={p:.3f}" if p >= 0.001 else "p<0.001"
@@ -227,7 +227,7 @@ def to_dict(evaluations: Mapping[str, Evaluation], comparison: Comparison | None
     """Everything about several systems on one treebank, ready for JSON.
 
     With a comparison, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing), and
-    "bootstrap" says how it was made and holds the differences to the first system.
+    "bootstrap" holds the method and the differences to the first system.
 
     Raises: ValueError if the systems were scored on different words.
     """
@@ -256,7 +256,7 @@ def to_dict(evaluations: Mapping[str, Evaluation], comparison: Comparison | None
 
 
 def _common_ground(evaluations: Mapping[str, Evaluation]) -> Evaluation:
-    """Any of the evaluations, once it is clear that all are about the same words."""
+    """Any one of the evaluations, after a check that all are about the same words."""
 
     def ground(evaluation: Evaluation) -> tuple[object, ...]:
         lengths = {m: (tally.sentences, tally.words) for m, tally in evaluation.by_length.items()}

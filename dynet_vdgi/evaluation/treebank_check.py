@@ -1,4 +1,4 @@
-"""What is in a CoNLL-U file, for somebody who wants to train on it or parse it."""
+"""The contents of a CoNLL-U file, for somebody who wants to train on it or parse it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BANDS = (5, 10, 15, 20, 30, 40)
 
 @dataclass
 class Summary:
-    """What is in one file, taken in sentence by sentence."""
+    """The contents of one file, collected sentence by sentence."""
 
     rules: RuleSet
     protocol: Protocol
@@ -50,19 +50,19 @@ class Summary:
     multiword_tokens: int = 0
     empty_nodes: int = 0
     with_trees: int = 0
-    in_part: int = 0  # sentences that have some of their heads
-    heads_given: int = 0  # in those
+    in_part: int = 0  # sentences with only some of their heads
+    heads_given: int = 0  # heads in these sentences
     projective: int = 0
-    words_of_protocol: int = 0  # without what the protocol removes
+    words_of_protocol: int = 0  # without the words that the protocol removes
     trained_sentences: int = 0
     trained_words: int = 0
     tags: Counter[str] = field(default_factory=Counter)
-    kept_tags: Counter[str] = field(default_factory=Counter)  # without punctuation, as all below
+    kept_tags: Counter[str] = field(default_factory=Counter)  # without punctuation, as all fields below
     lengths: Counter[int] = field(default_factory=Counter)
     arcs: int = 0
     rule_arcs: int = 0
     unnormalised: int = 0  # lines
-    first_unnormalised: str = ""  # where
+    first_unnormalised: str = ""  # its place
     form: UdForm = field(default_factory=UdForm)
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Summary:
         self._keep = Filter(self.protocol, self.max_len)
 
     def add(self, sentence: Sentence) -> None:
-        """Takes in one sentence."""
+        """Adds one sentence."""
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
@@ -101,7 +101,7 @@ class Summary:
         )
 
     def add_window(self, window: Columns, types: Ints, known: Types) -> None:
-        """Takes in sentences by columns, with the types (N,) of their words: what `add` does to each."""
+        """Adds sentences by columns, with the types (N,) of their words, like `add` for each sentence."""
         trees = window.heads[window.first[:-1]] >= 0
         self.sentences += len(trees)
         self.words += len(types)
@@ -125,18 +125,18 @@ class Summary:
 
     @staticmethod
     def _lengths(window: Columns, is_removed: Flags) -> Ints:
-        """Words (S,) of each sentence without what is removed."""
+        """Words (S,) of each sentence, without the removed ones."""
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         return np.diff(before[window.first])
 
     def _count(self, counter: Counter[str], tags: Ints) -> None:
-        """Counts the tags of words by number (N,); new ones come in the order of words, as numbers do."""
+        """Counts the tags of words by number (N,); new tags come in the order of words, as numbers do."""
         times = np.bincount(tags)
         for k in np.flatnonzero(times).tolist():
             counter[self._tags.known[k]] += int(times[k])
 
     def _count_rules(self, window: Columns, tags: Ints, is_removed: Flags, in_tree: Flags) -> None:
-        """Counts the arcs between words that are not removed for which a rule holds."""
+        """Counts the arcs between remaining words for which a rule holds."""
         heads = shortened(np.maximum(window.heads, 0), is_removed, window.first)
         lengths = self._lengths(window, is_removed)
         start = np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -158,7 +158,7 @@ class Summary:
                 self.empty_nodes += "." in token
 
     def _look_at_letters(self, sentence: Sentence) -> None:
-        """Counts lines that are not in Unicode's form NFC, as UD asks for."""
+        """Counts lines that are not in Unicode's form NFC, which UD requires."""
         source = sentence.source
         for row, line in enumerate(source.lines if source else ()):
             if not line.isascii() and not unicodedata.is_normalized("NFC", line):
@@ -252,11 +252,11 @@ def check(
     tags: str = "upos",
     on_fault: OnFault | None = None,
 ) -> Summary:
-    """What is in a file; calls `on_fault` with each fault and leaves out sentences with one.
+    """The contents of a file; calls `on_fault` with each fault and skips the faulty sentence.
 
-    Heads may be there in part; those that are there are checked.
+    Some heads may be missing; the others are checked.
 
-    `protocol` and `max_len` are the settings that training would have.
+    `protocol` and `max_len` are the settings for training.
 
     Raises: `DataError` for the first fault, without `on_fault`.
     """

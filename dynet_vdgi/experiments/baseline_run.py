@@ -1,4 +1,4 @@
-"""The baselines of a treebank, scored on its test files under each protocol of its systems."""
+"""A treebank's baselines, scored on its test files under each protocol of its systems."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def perform(task: Task) -> None:
 
 
 def _right(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, list[float]]:
-    """Words of each sentence that have the right head, by baseline; means over draws."""
+    """Words with the right head in each sentence, by baseline; means over draws."""
 
     def directed(heads: Iterable[Sequence[int]]) -> list[Any]:
         return [score_sentence(*both).directed for both in zip(sentences, heads)]

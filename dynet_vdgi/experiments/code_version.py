@@ -1,7 +1,7 @@
 """The version of the code that a run executes, as a checksum.
 
-Of all sources of the package only those count that the run can reach by imports, so that a change to another
-verb, or to the tables, does not have experiments done again.
+Only sources that the run can reach by imports count, so that a change to another verb, or to the tables,
+does not cause experiments to be repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def code_version(*starts: str) -> str:
-    """Checksum of the package's version and of the sources that can be reached from some modules."""
+    """Checksum of the package's version and of the sources that the given modules can reach."""
     digest = hashlib.sha256(__version__.encode())
     for name, path in sorted(reachable(*starts).items()):
         digest.update(f"\n{name}\n".encode())
@@ -28,9 +28,9 @@ def code_version(*starts: str) -> str:
 
 
 def reachable(*starts: str) -> dict[str, Path]:
-    """The package's modules that these import, at any place and through others; their files by name.
+    """The package's modules that these import, anywhere and through others; their files by name.
 
-    What a registry imports by name is not seen: name the modules that a run takes from there.
+    Imports by name in a registry are not seen: pass the modules that a run takes from it.
     """
     found: dict[str, Path] = {}
     waiting = [*starts]
@@ -46,7 +46,7 @@ def reachable(*starts: str) -> dict[str, Path]:
 
 
 def _file_of(name: str) -> Path | None:
-    """The source of a module of this package; None for whatever else a name may stand for."""
+    """The source of a module of this package; None if the name stands for anything else."""
     parts = name.split(".")
     if parts[0] != "dynet_vdgi":
         return None

@@ -21,13 +21,13 @@ _FILES = ("rules", "words.vectors", "words.clusters")
 """Settings that name a file."""
 
 BASELINE_PRESET = "paper"
-"""Whose rules the baseline `rules only` has, unless a treebank names others."""
+"""The system whose rules the baseline `rules only` uses, unless a treebank names others."""
 
 
 def expand(
     plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: PlanFolders, out: str
 ) -> list[Task]:
-    """The tasks of the chosen parts of a plan (see `plan.select`), each after the run that it starts from.
+    """The tasks of the chosen parts of a plan (see `plan.select`), each after the run it starts from.
 
     Raises:
         VdgiError: a file is missing or cannot be read, a setting is at fault; the message names the place.
@@ -59,7 +59,7 @@ def expand(
 
 
 def protocols(plan: Plan, folders: PlanFolders) -> dict[str, dict[str, str]]:
-    """By treebank and system, the protocols that parses are scored under."""
+    """The protocols that parses are scored under, by treebank and system."""
     return {
         treebank.name: {
             system.name: _protocol(treebank, system, folders)
@@ -81,7 +81,7 @@ def _settings(treebank: Treebank, system: System, folders: PlanFolders) -> Setti
 
 
 def _assignments(treebank: Treebank, system: System) -> list[str]:
-    """Settings of a system on a treebank; those of the treebank win."""
+    """Settings of a system on a treebank; the treebank's take precedence."""
     return [text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)]
 
 
@@ -97,7 +97,7 @@ def _run(
     folders: PlanFolders,
     out: str,
 ) -> Task:
-    """A run but for its seed and key; `learnt`: the treebanks of its text."""
+    """A run without its seed and key; `learnt`: the treebanks of its text."""
     presets = _presets([*system.presets, *treebank.presets], folders)
     assignments = _assignments(treebank, system)
     test = folders.treebank(treebank).test
@@ -130,7 +130,7 @@ def _run(
 
 
 def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: tuple[str, ...]) -> Task:
-    """The task of a treebank's baselines; rules only has the treebank's rules, or the default ones."""
+    """The task of a treebank's baselines; `rules only` has the treebank's rules, or the default ones."""
     presets = _presets([BASELINE_PRESET, *treebank.presets], folders)
     assignments = _of_rules(treebank.set)
     settings = load_settings(presets, assignments)
@@ -145,12 +145,12 @@ def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: t
 
 
 def _of_rules(assignments: Sequence[str]) -> list[str]:
-    """Those that say which rules there are, and for which tags."""
+    """The settings that choose the rules and their tag set."""
     return [text for text in assignments if text.split("=")[0].strip() in ("rules", "data.tags")]
 
 
 def _found_files(settings: Settings, folders: PlanFolders) -> tuple[str, ...]:
-    """Assignments that give the settings' files the paths under which they were found."""
+    """Assignments that replace the files in the settings by the paths where they were found."""
     found = []
     values = dict(leaves(settings.to_dict()))
     for name in _FILES:

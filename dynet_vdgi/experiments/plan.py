@@ -4,7 +4,7 @@
 
     [[treebank]]
     name = "fr"                          # names a folder of results and a column of tables
-    # its files; a plan with both takes the first of the releases that is there, else the files named here
+    # its files; with both, the first release found is taken, else the files named here
     releases = ["UD_French/fr"]          # as UD releases it: UD_French/fr-ud-train.conllu, -dev and -test
     train = ["fr-ud-train*.conllu"]      # tagged text to learn from; patterns are allowed
     test = ["fr-ud-test.conllu"]         # gold trees to score
@@ -33,7 +33,7 @@
                                          # in vdgi table --like; the name alone does not tie it
     missing = "needs word vectors"       # why it cannot be run
 
-Several systems may come after one, whose model they share. All files that a plan names, those in `set` too,
+Several systems may come after one, whose model they share. All files that a plan names, also in `set`,
 are looked for beside the plan, then in the folder that the environment variable VDGI_DATA names, unless
 another folder is given; see `plan_files`, also for what a folder of UD releases may look like.
 """
@@ -57,7 +57,7 @@ from dynet_vdgi.settings.presets import DEFAULT_PRESET, read_toml
 from dynet_vdgi.system.names import did_you_mean
 
 LANGUAGES = ("all", "others")
-"""Whose text a system of several languages learns from."""
+"""Which text a system of several languages learns from."""
 
 MOST_RUNS = 100_000
 """Of a plan; each takes minutes."""
@@ -111,7 +111,7 @@ class Plan:
     systems: tuple[System, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The shape of the TOML file, complete."""
+        """The complete shape of the TOML file."""
         return {
             "seeds": list(self.seeds),
             "treebank": [asdict(treebank) for treebank in self.treebanks],
@@ -214,7 +214,7 @@ def _value(where: str, default: Any, value: Any) -> Any:
 
 
 def _check_names(key: str, names: Sequence[str]) -> None:
-    """Names differ in more than upper and lower case, which some file systems do not tell apart."""
+    """Raises: ConfigError, two names differ at most in case, which some file systems ignore."""
     for name, times in Counter(map(str.casefold, names)).items():
         if times > 1:
             raise ConfigError(f"{key}: two are called '{name}'")
@@ -280,7 +280,7 @@ def _check_systems(plan: Plan) -> None:
 
 
 def _published(attribute: str, parts: Sequence[Treebank | System]) -> frozenset[str]:
-    """Data sets or models of the published figures; read only if a part names one."""
+    """Data sets or models of the published figures; read only if a part of the plan names one."""
     if not any(part.published for part in parts):
         return frozenset()
     return _all_published(attribute)
@@ -309,10 +309,10 @@ def ancestors(plan: Plan, system: System) -> list[System]:
 
 # ------------------------------------------------------------------------------------------- choosing
 def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
-    """What is to be run, systems after those that they start from; `only` names treebanks, systems or both.
+    """The parts to run, systems after those they start from; `only` names treebanks, systems or both.
 
     Raises:
-        UsageError: `only` holds a name of neither.
+        UsageError: a name in `only` is neither a treebank nor a system.
     """
     treebanks = {treebank.name for treebank in plan.treebanks}
     systems = {system.name for system in plan.systems}

@@ -1,13 +1,13 @@
-"""Where the files of a plan are: beside it, below the folder of `--data`, in UD releases unpacked there.
+"""Where a plan's files are: beside it, below the folder of `--data`, in UD releases unpacked there.
 
 A treebank of a plan has one or more sources, of which the first that is complete is taken: its `releases`, in
-their order, then the files that the plan names one by one. All files of a treebank are of one source, so that
-no training text of one release meets the test text of another.
+their order, then the files that the plan names one by one. All files of a treebank come from one source, so
+that training text of one release is never scored on the test text of another.
 
 `UD_French/fr` stands for UD_French/fr-ud-train.conllu, -dev and -test; large treebanks may have several
 training files. It is looked for in the folder itself, and below `ud-treebanks-v*`, the folder that an
-archive of UD unpacks to: in that of the version which the treebank's `published` names, as in UD1.4-French,
-then in the others, the newest first. Whatever is looked for may be compressed (.gz).
+archive of UD unpacks to: first in the version that the treebank's `published` names, as in UD1.4-French,
+then in the others, newest first. Every file may be compressed (.gz).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments.plan import Treebank
 
 _UNPACKED = "ud-treebanks-v"
-"""How the folders begin that the archives of UD unpack to; the version follows."""
+"""Prefix of the folders that UD archives unpack to; the version follows."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PlanFolders:
     folders: tuple[str, ...]
 
     def find(self, name: str) -> str:
-        """The path of a file, or the pattern, in the first folder that has it; in the first one otherwise."""
+        """The path of a file, or the pattern, in the first folder that has it; else in the first folder."""
         paths = [os.path.join(folder, name) for folder in self.folders]
         return next((found for path in paths for found in _there(path)), paths[0])
 
@@ -60,10 +60,10 @@ class PlanFolders:
             raise UsageError(f"{error}; --data names the folder that a plan's files are in") from None
 
     def treebank(self, treebank: Treebank, *more: str) -> SourceFiles:
-        """The files of a treebank, from its first complete source: `train`, `test` and what `more` names.
+        """The files of a treebank, from its first complete source: `train`, `test` and the ones in `more`.
 
         Raises:
-            UsageError: no source is complete; the message says what was looked for, and where.
+            UsageError: no source is complete; the message lists the missing files and the folders searched.
         """
         for name in treebank.releases:
             for stem in self._stems(name, treebank.published):
@@ -76,7 +76,7 @@ class PlanFolders:
         return SourceFiles(**named)
 
     def _stems(self, name: str, published: str) -> Iterator[str]:
-        """Where a release of a treebank may be: folder, and first part of the names of its files."""
+        """Where a release of a treebank may be: the folder, and the prefix of its file names."""
         version = re.match(r"UD(\d+\.\d+)-", published)
         for folder in self.folders:
             yield os.path.join(folder, name)
@@ -101,7 +101,7 @@ class PlanFolders:
 
 
 def _there(path: str) -> list[str]:
-    """The path or pattern if some file is behind it; else with `.gz`, or nothing."""
+    """The path or pattern if it matches a file; else with `.gz`, or nothing."""
     return [name for name in (path, f"{path}.gz") if os.path.exists(name) or glob.glob(name, recursive=True)]
 
 
@@ -113,7 +113,7 @@ def _part(stem: str, key: str) -> tuple[str, ...]:
 
 
 def _numbers(path: str) -> list[int]:
-    """The version of a release, so that 2.10 is newer than 2.9."""
+    """The version of a release as numbers, so that 2.10 is newer than 2.9."""
     return [int(number) for number in re.findall(r"\d+", Path(path).name)]
 
 

@@ -1,7 +1,8 @@
-"""A task in a process of its own, which ends with the process that started it.
+"""A task in a process of its own, which ends with its parent process.
 
-DyNet keeps its memory, and what is not finite in it spoils all that comes later: no process does two tasks.
-`run_task` starts the process, here or on a worker of a cluster; `main` is what runs in it.
+No process does two tasks, because DyNet keeps its memory, and a value in it that is not finite spoils all
+later results.
+`run_task` starts the process, here or on a worker of a cluster; `main` runs in it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.system.locks import locked
 
 ASIDE, LOCKS = ".replaced", ".locks"
-"""Folders of an experiment: what was done with other settings, data or code; one lock a task."""
+"""Folders of an experiment: results of other settings, data or code; one lock for each task."""
 
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-# Isolated from the folder that it is started in: modules are found where the starting process found them.
+# Isolated from the folder it starts in: modules are found where the starting process found them.
 _START = (
     "import json, os, sys\n"
     "line = b''\n"
@@ -45,7 +46,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 # ------------------------------------------------------------------------------------------- outside
 class ChildProcesses:
-    """The processes under way, to be killed at once where the program is interrupted."""
+    """The running processes, to be killed at once if the program is interrupted."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -63,7 +64,7 @@ class ChildProcesses:
             self._running.discard(process)
 
     def stop(self) -> None:
-        """Kills them all, and those to come."""
+        """Kills them all, and any started later."""
         with self._guard:
             self.stopped = True
             for process in self._running:
@@ -85,7 +86,7 @@ def run_task(content: Mapping[str, Any], folder: str) -> dict[str, Any]:
         stderr=subprocess.PIPE,
         cwd=folder,
         env={**os.environ, **_ONE_THREAD},
-        start_new_session=True,  # Ctrl-C is for this process, which stops it
+        start_new_session=True,  # Ctrl-C goes to this process, which stops the other
     )
     PROCESSES.add(process)
     with process:
@@ -93,7 +94,7 @@ def run_task(content: Mapping[str, Any], folder: str) -> dict[str, Any]:
         assert process.stderr is not None
         try:
             process.stdin.write(json.dumps(order).encode() + b"\n")
-            process.stdin.flush()  # it stays open: its end is the end of this process
+            process.stdin.flush()  # it stays open: when it closes, the child process ends
         except BrokenPipeError:
             pass
         said = process.stderr.read().decode(errors="replace")
@@ -107,7 +108,7 @@ def run_task(content: Mapping[str, Any], folder: str) -> dict[str, Any]:
 
 
 def _last_words(task: Task, status: int, said: str, folder: str) -> str:
-    """Why a task failed, as far as it said."""
+    """Why a task failed, as far as it reported."""
     if status == 0:
         return ""
     if status < 0:
@@ -122,12 +123,12 @@ def _last_words(task: Task, status: int, said: str, folder: str) -> str:
 
 # ------------------------------------------------------------------------------------------- inside
 def main(content: Mapping[str, Any]) -> int:
-    """Carries out the task and returns the exit status; what it says goes to the task's log."""
+    """Carries out the task and returns the exit status; its output goes to the task's log."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     task = tasks.from_dict(content)
     try:
-        # Where the program was killed, its last process may still be there; on a cluster another worker may
-        # be at the same task.
+        # If the program was killed, its last process may still be running; on a cluster another worker may
+        # be doing this task.
         with locked(Path(task.out, LOCKS, *task.label.split("/")), wait=True):
             if tasks.state(task).name != "done":
                 _check_key(task)
@@ -143,19 +144,19 @@ def main(content: Mapping[str, Any]) -> int:
 
 
 def _end_with_parent() -> None:
-    """Ends this process when standard input is closed, which a parent that dies does, too."""
+    """Ends this process when standard input closes, which also happens when the parent dies."""
     while os.read(0, 1 << 16):
         pass
     os._exit(1)
 
 
 def prepare_folder(task: Task) -> bool:
-    """Makes the task's folder ready; True if there is something in it to go on from."""
+    """Prepares the task's folder; True if it holds something to resume."""
     resume = tasks.state(task).name in ("resume", "score")
     if task.system and not resume:
         move_aside(task)
     task.folder.mkdir(parents=True, exist_ok=True)
-    for unfinished in task.folder.glob(".vdgi-*.tmp"):  # of a process that was killed while writing
+    for unfinished in task.folder.glob(".vdgi-*.tmp"):  # left by a process that was killed while writing
         unfinished.unlink()
     if task.system and not resume:
         tasks.write_json(task.folder / tasks.TASK_NAME, task.to_dict())
@@ -163,7 +164,7 @@ def prepare_folder(task: Task) -> bool:
 
 
 def _speak_into(log_path: Path, *, append: bool) -> None:
-    """Sends what this process says from here on to a file."""
+    """Sends all further output of this process to a file."""
     sys.stderr.flush()
     log = os.open(log_path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC), 0o666)
     for stream in (1, 2):
@@ -177,7 +178,7 @@ def _speak_into(log_path: Path, *, append: bool) -> None:
 
 
 def move_aside(task: Task) -> None:
-    """Moves what is in the run's folder to another, in one step; nothing is deleted."""
+    """Moves the contents of the run's folder to another, in one step; nothing is deleted."""
     if not task.folder.is_dir() or not any(task.folder.iterdir()):
         return
     before = tasks.recorded(task.folder / tasks.TASK_NAME) or tasks.recorded(task.result)
@@ -192,7 +193,7 @@ def move_aside(task: Task) -> None:
 
 
 def _check_key(task: Task) -> None:
-    """Fails if what this process would do is not what the task's key says."""
+    """Fails if this process would not do what the task's key describes."""
     before = tasks.recorded(task.start / tasks.RESULT_NAME).get("parts", {}) if task.start else {}
     start_key = tasks.model_key(before) if before else ""
     parts = dict(tasks.key_parts(task, start_key))

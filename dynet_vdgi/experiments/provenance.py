@@ -1,4 +1,4 @@
-"""When, where and with what figures were made, for the line above a table."""
+"""When and where the figures were made, and by which version, for the line above a table."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def conditions() -> str:
 
 
 def today() -> str:
-    """The date in Greenwich, as 2026-11-22."""
+    """The date in UTC, as 2026-11-22."""
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def commit() -> str:
-    """The commit of the checkout that the program runs from, if it does."""
+    """The commit of the checkout that the program runs from, if any."""
     checkout = Path(bundled.__file__).resolve().parents[1]
     if not (checkout / ".git").exists():
         return ""
@@ -42,7 +42,7 @@ def commit() -> str:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system tells."""
+    """The processor's name, if the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -29,7 +29,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 @dataclass(frozen=True)
 class FailedTask:
-    """A task that was not done, and why."""
+    """A task that was not done, and the reason."""
 
     task: Task
     reason: str
@@ -48,10 +48,10 @@ def carry_out(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> list[FailedTask]:
-    """Carries out the tasks of a plan that are not done yet, in the experiment's folder; those that failed.
+    """Carries out the plan's unfinished tasks in the experiment's folder; returns those that failed.
 
     Raises:
-        UsageError: another process is at work in the folder, or it cannot be made.
+        UsageError: another process is using the folder, or the folder cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -66,12 +66,12 @@ def carry_out(
 
 
 def test_files(found: Sequence[Task]) -> dict[str, list[str]]:
-    """The names of each treebank's test files, with the folder that they are in."""
+    """The names of each treebank's test files, with their folder."""
     return {task.treebank: ["/".join(Path(name).parts[-2:]) for name in task.test] for task in found}
 
 
 def _todo(found: Sequence[Task]) -> list[Task]:
-    """The tasks that are not done; says how many there are of each kind, and what is done anew and why."""
+    """The unfinished tasks; reports how many there are of each kind, and which are redone and why."""
     states = [(task, tasks.state(task)) for task in found]
     times = Counter(state.name for _, state in states)
     logger.info("%d tasks: %s", len(found), ", ".join(f"{n} {name}" for name, n in times.items()))
@@ -82,13 +82,13 @@ def _todo(found: Sequence[Task]) -> list[Task]:
 
 
 def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) -> list[FailedTask]:
-    """Carries the tasks out, each after the one that it starts from; those that failed.
+    """Carries the tasks out, each after the one it starts from; returns those that failed.
 
-    What starts from a failed task fails with it; the others go on.
+    A task that starts from a failed one fails with it; the others go on.
 
     Raises:
-        VdgiError: no cluster can be reached at the scheduler's address, or it is lost.
-        KeyboardInterrupt: interrupted; all processes are stopped, and the message says what is done.
+        VdgiError: no cluster can be reached at the scheduler's address, or the connection is lost.
+        KeyboardInterrupt: interrupted; all processes are stopped, and the message says which tasks are done.
     """
     failures: dict[str, FailedTask] = {}
     with _executor(jobs, scheduler) as (executor, slots), _TaskProgress(len(todo), slots) as progress:
@@ -118,7 +118,7 @@ def _submit(
     slots: int,
     failures: dict[str, FailedTask],
 ) -> list[Task]:
-    """Moves tasks from `waiting` to `running`, as far as there are slots, or to `failures`; gives these."""
+    """Moves tasks from `waiting` to `running` while there are slots, or to `failures`; returns these."""
     lost = []
     for task in list(waiting):
         start = f"{task.treebank}/{task.after}/{task.seed}"
@@ -133,9 +133,9 @@ def _submit(
 
 
 def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, FailedTask]) -> float:
-    """Notes the task if it failed; gives how long it took."""
+    """Records the task if it failed; returns its duration."""
     error = future.exception()
-    if error is not None:  # of the cluster: what happens in the task's process comes back as its status
+    if error is not None:  # the cluster's: an error inside the task's process comes back as its status
         failures[task.label] = FailedTask(task, f"{type(error).__name__}: {error}")
         return 0.0
     outcome = future.result()
@@ -149,7 +149,7 @@ def _outcome(task: Task, future: Future[dict[str, Any]], failures: dict[str, Fai
 
 @contextmanager
 def _executor(jobs: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
-    """What runs functions, and how many tasks to hand it at a time."""
+    """An executor for functions, and the number of tasks to hand it at a time."""
     processes.PROCESSES.stopped = False
     if scheduler is None:
         with ThreadPoolExecutor(jobs) as threads:
@@ -178,7 +178,7 @@ class _TaskProgress:
             self._bar.__exit__(*exception)
 
     def ended(self, task: Task, failure: FailedTask | None, seconds: float) -> None:
-        """Shows that one more has ended."""
+        """Shows that one more task has ended."""
         self._ended += 1
         self.done += failure is None
         if self._bar is not None:
@@ -198,7 +198,7 @@ class _TaskProgress:
 
 
 def _figures(task: Task) -> str:
-    """The scores of a run that is done."""
+    """The scores of a finished run."""
     if not task.system:
         return "scored"
     scores = tasks.recorded(task.result)["scores"].items()
@@ -206,7 +206,7 @@ def _figures(task: Task) -> str:
 
 
 def shown_time(seconds: float) -> str:
-    """Seconds as people say them.
+    """Seconds in a readable unit.
 
     >>> shown_time(40), shown_time(400), shown_time(40_000)
     ('40 s', '7 min', '11 h')

@@ -1,8 +1,8 @@
-"""One task of an experiment: a training run, or the baselines of a treebank; its key and what is done of it.
+"""One task of an experiment: a training run, or the baselines of a treebank; its key and its progress.
 
-A task's key is a checksum of all that its result follows from: settings, the content of the files, rules, the
-code that it runs, and the key of the run that it starts from. Names and places of files do not count. The key
-of the model leaves out what only matters once it is trained: a change of that is scored without training.
+A task's key is a checksum of all that determines its result: settings, the content of the files, rules, the
+code that it runs, and the key of the run that it starts from. Names and places of files do not count. The
+model's key leaves out parts that matter only after training: if these change, the model is only scored again.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 RESULT_NAME, TASK_NAME, PARSED = "result.json", "task.json", ".parsed.conllu"
 
 SCORING = "scoring"
-"""The part of a run's key that its model does not depend on."""
+"""The part of a run's key that does not affect its model."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What one process does. Without a system: the baselines of a treebank. Files are as expanded.
+    """The work of one process. Without a system: the baselines of a treebank. Files are as expanded.
 
-    `parts` are the checksums that the key is made of.
+    `parts` are the checksums that make up the key.
     """
 
     out: str
@@ -43,7 +43,7 @@ class Task:
     presets: tuple[str, ...] = (DEFAULT_PRESET,)
     set: tuple[str, ...] = ()
     train: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()  # of each file of `train`, where it is text of several
+    languages: tuple[str, ...] = ()  # of each file of `train`, if the text has several
     dev: tuple[str, ...] = ()
     expectations: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
@@ -59,22 +59,22 @@ class Task:
 
     @property
     def folder(self) -> Path:
-        """Where a run writes everything; for baselines, the treebank's folder."""
+        """The folder of all output of a run; for baselines, the treebank's folder."""
         return Path(self.out, *self.label.split("/")) if self.system else Path(self.out, self.treebank)
 
     @property
     def result(self) -> Path:
-        """The file that is there when the task is done."""
+        """The file that exists once the task is done."""
         return self.folder / RESULT_NAME if self.system else self.folder / "baselines.json"
 
     @property
     def log(self) -> Path:
-        """What the task says."""
+        """The task's log."""
         return self.folder / ("log.txt" if self.system else "baselines.log.txt")
 
     @property
     def start(self) -> Path | None:
-        """Folder of the run whose model this one starts from."""
+        """Folder of the run whose model this run starts from."""
         return Path(self.out, self.treebank, self.after, str(self.seed)) if self.after else None
 
     @property
@@ -84,22 +84,22 @@ class Task:
 
     @property
     def model_key(self) -> str:
-        """Checksum of what the model follows from."""
+        """Checksum of the parts that determine the model."""
         return model_key(dict(self.parts))
 
     def by_language(self) -> dict[str, list[str]]:
-        """The training files of each language; empty where they are not of several."""
+        """The training files of each language; empty if there is only one."""
         found: dict[str, list[str]] = {}
         for language, name in zip(self.languages, self.train):
             found.setdefault(language, []).append(name)
         return found
 
     def settings(self) -> Settings:
-        """The settings of the run, but for expectations that are yet to be counted."""
+        """The settings of the run, without expectations that are still to be counted."""
         return load_settings(self.presets, [*self.set, f"seed={self.seed}"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """A dict that JSON can hold."""
         keys = {"key": self.key, "model_key": self.model_key}
         return {**keys, **asdict(self), "parts": dict(self.parts)}
 
@@ -114,7 +114,7 @@ def from_dict(content: Mapping[str, Any]) -> Task:
 
 
 def parsed_path(task: Task, test: str) -> Path:
-    """Where the parse of a test file goes."""
+    """The path for the parse of a test file."""
     return task.folder / f"{files.without_ending(Path(test).name)}{PARSED}"
 
 
@@ -124,7 +124,7 @@ def _hash(value: Any) -> str:
 
 
 def model_key(parts: Mapping[str, str]) -> str:
-    """Checksum of the parts that a model follows from."""
+    """Checksum of the parts that determine a model."""
     return _hash({name: value for name, value in parts.items() if name != SCORING})
 
 
@@ -132,7 +132,7 @@ def _sha256(path: str) -> str:
     try:
         found = os.stat(path)
     except OSError:
-        return files.sha256(path)  # says what is wrong
+        return files.sha256(path)  # gives the right error message
     return _sha256_at(os.path.abspath(path), found.st_mtime_ns, found.st_size)
 
 
@@ -142,14 +142,14 @@ def _sha256_at(path: str, _changed: int, _size: int) -> str:
 
 
 def _registered(settings: Settings) -> list[str]:
-    """The modules that a run with these settings takes from registries."""
+    """The registry modules that a run with these settings uses."""
     teacher = getattr(settings, "teacher", None)
     teachers = [TEACHERS.module_of(teacher.kind)] if isinstance(teacher, TeacherSettings) else []
     return [RECIPES.module_of(settings.recipe), *teachers]
 
 
 def key_parts(task: Task, start_key: str = "") -> tuple[tuple[str, str], ...]:
-    """The checksums of a task, by what they are of; `start_key` is of the model that it starts from.
+    """The checksums of a task, by their subject; `start_key` is that of the initial model.
 
     Raises:
         ConfigError, DataError: settings or a file are at fault.
@@ -189,12 +189,12 @@ def module_of(task: Task) -> str:
     return f"dynet_vdgi.experiments.{'training_run' if task.system else 'baseline_run'}"
 
 
-# ------------------------------------------------------------------------------------------- what is done
+# ------------------------------------------------------------------------------------------- progress
 @dataclass(frozen=True)
 class TaskState:
-    """How far a task is: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
+    """The state of a task: `done`, `new`, `resume` (begun), `score` (trained), or `anew`.
 
-    The last two come from what was done with other `changes`.
+    The last two replace results made before these `changes`.
     """
 
     name: str
@@ -205,7 +205,7 @@ class TaskState:
 
 
 def state(task: Task) -> TaskState:
-    """How far a task is, by what is in its folder."""
+    """The state of a task, judged by the contents of its folder."""
     done = recorded(task.result)
     if done.get("key") == task.key:
         return TaskState("done")
@@ -227,7 +227,7 @@ def _changes(task: Task, before: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def recorded(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty if there is none that can be read."""
+    """The object in a JSON file; empty if the file is missing or unreadable."""
     try:
         content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
@@ -236,7 +236,7 @@ def recorded(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes an object, a line for each key; the file is there only when it is complete."""
+    """Writes an object, one line for each key; the file appears only when it is complete."""
     lines = (
         f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in content.items()
     )

@@ -1,4 +1,4 @@
-"""A run of an experiment: trains, parses the test files and scores them. For a process of its own."""
+"""A run of an experiment: trains, parses the test files and scores them, in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def perform(task: Task) -> None:
-    """Leaves `result.json` in the run's folder, last of all; goes on from a checkpoint if there is one.
+    """Writes `result.json` into the run's folder, last of all; continues from a checkpoint if there is one.
 
     Raises:
         VdgiError: as `train`, `parse_files` and `evaluate`.
@@ -72,7 +72,7 @@ def perform(task: Task) -> None:
 
 
 def _settings(task: Task) -> tuple[Settings, list[str]]:
-    """The settings of the run, expectations of rules counted if asked for; and what trees that took."""
+    """The settings of the run, with expectations of rules counted on request, and the trees used for this."""
     settings = task.settings()
     if not settings.counts_in_trees or not task.expectations:
         return settings, []
@@ -87,7 +87,7 @@ def _settings(task: Task) -> tuple[Settings, list[str]]:
 
 
 def _command(task: Task, settings: Settings, init: str | None) -> list[str]:
-    """The command that gives the same model, for the model file."""
+    """The command that makes the same model, for the model file."""
     by_language = task.by_language()
     words = ["vdgi", "train", *([] if by_language else ["--train", *task.train])]
     words += [word for label, names in by_language.items() for word in ("--language", label, *names)]
@@ -99,10 +99,10 @@ def _command(task: Task, settings: Settings, init: str | None) -> list[str]:
 
 
 def _trained(task: Task, settings: Settings) -> Path:
-    """The path of the model, which is trained to its end."""
+    """The path of the fully trained model."""
     model = task.folder / config.MODEL_NAME
     if _complete(model):
-        return model  # of this very key: what has another was moved aside
+        return model  # it has this very key, because models with other keys were moved aside
     same = _trained_before(task)
     if same:
         logger.info("the model is that of %s", same)
@@ -122,7 +122,7 @@ def _trained(task: Task, settings: Settings) -> Path:
     except ModelError as error:
         if not model.exists():
             raise
-        # The key says it is the same run, but names of files have changed.
+        # The key says that the run is the same, but file names have changed.
         logger.warning("%s; training from the start", error)
         model.replace(model.with_name(f"unfinished-{config.MODEL_NAME}"))
         run(inputs, settings, out=task.folder, preset=preset, command=command)
@@ -130,7 +130,7 @@ def _trained(task: Task, settings: Settings) -> Path:
 
 
 def _trained_before(task: Task) -> Path | None:
-    """The model of the same key that the system's run on another treebank has trained to its end."""
+    """The fully trained model with the same key from the system's run on another treebank."""
     for path in sorted(Path(task.out).glob(f"*/{task.system}/{task.seed}/{TASK_NAME}")):
         model = path.with_name(config.MODEL_NAME)
         if recorded(path).get("model_key") == task.model_key and _complete(model):
@@ -139,12 +139,12 @@ def _trained_before(task: Task) -> Path | None:
 
 
 def _complete(model: Path) -> bool:
-    """True if the model file is there and its training has come to its end."""
+    """True if the model file exists and its training is complete."""
     return model.exists() and model_file.load(model).provenance.complete
 
 
 def _gold_trees_before(task: Task) -> list[str]:
-    """What trees the run took that this one starts from."""
+    """The trees used by the run that this one starts from."""
     if not task.start:
         return []
     used = recorded(task.start / RESULT_NAME).get("gold_trees", [])
@@ -152,7 +152,7 @@ def _gold_trees_before(task: Task) -> list[str]:
 
 
 def _score(task: Task) -> dict[str, Any]:
-    """Scores by length; and of each sentence the words, and how many of them have the right head."""
+    """Scores by length; and for each sentence its number of words and of right heads."""
     gold = [sentence for test in task.test for sentence in conllu.read(test, heads="required")]
     parsed = (
         sentence
@@ -170,7 +170,7 @@ def _score(task: Task) -> dict[str, Any]:
 
 
 class _RunClock:
-    """CPU and wall seconds of a run; of the time before an interruption, what its log says."""
+    """CPU and wall seconds of a run; the time before an interruption is taken from its log."""
 
     def __init__(self, log: Path) -> None:
         rows = RunLog(log).rows()
@@ -186,10 +186,10 @@ class _RunClock:
 
 
 def peak_memory_mb() -> float | None:
-    """Peak resident memory of this process; None where the system does not say.
+    """Peak resident memory of this process; None if the system does not report it.
 
-    Linux also says what it was since the program was started; the other figure may be that of the process
-    that started it.
+    Linux also gives the peak since the program started; the other figure may include the process that
+    started it.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,4 +1,4 @@
-"""What a recipe is: the settings, checks, reading, learning and engine of one kind of parser.
+"""A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
 
 To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `registry.RECIPES`.
 """
@@ -31,7 +31,7 @@ SomeSettings = TypeVar("SomeSettings", bound=Settings)
 SomeMaterial = TypeVar("SomeMaterial", bound=Material)
 
 CALIBRATION_SENTENCES = 500
-"""Confidence is learnt from so many, see `parsing.confidence`."""
+"""Number of sentences from which confidence is learnt, see `parsing.confidence`."""
 
 
 @dataclass
@@ -41,10 +41,10 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
     settings: SomeSettings
     material: SomeMaterial
     reading: RunReader
-    files: Mapping[str, str]  # that settings name, by their role
+    files: Mapping[str, str]  # files that the settings name, by their role
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
-        """How the model is made, as far as this is known before learning."""
+        """How the model is made, as far as is known before learning."""
         material, settings = self.material, self.settings
         protocol = protocol_named(settings.data.protocol)
         return Provenance.now(
@@ -72,7 +72,7 @@ def _amount(sentences: Sequence[Sentence]) -> Amount:
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a recipe learns: its log; the run's folder, if there is one; an unfinished model of this run."""
+    """Where a recipe learns: its log, the run's folder (if any) and an unfinished model of this run."""
 
     log: RunLog
     folder: Path | None = None
@@ -85,17 +85,17 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     settings: type[SomeSettings]
 
     def successor(self, inputs: Inputs, settings: SomeSettings) -> str:
-        """The name of the recipe that learns from these inputs in place of this one; "" for this one."""
+        """The name of the recipe that takes these inputs over; "" if this one keeps them."""
         return ""
 
     @abstractmethod
     def check(self, inputs: Inputs, settings: SomeSettings, jobs: int) -> None:
-        """Raises: UsageError, the inputs are not what this recipe learns from, or not with these settings."""
+        """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these settings."""
 
     def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:
-        """Settings that change nothing in a run on these inputs, and why.
+        """Settings that change nothing in a run on these inputs, each with the reason.
 
-        `has_text`, where it is known already: a file of trees may hold sentences without.
+        `has_text` is given where it is known already: a file of trees may hold sentences without trees.
         """
         return settings.without_effect(
             has_text=inputs.has_text if has_text is None else has_text,
@@ -109,7 +109,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
         """Reads everything a run needs.
 
         Raises:
-            DataError: a file is malformed, or nothing in it can be trained on.
+            DataError: a file is malformed, or contains nothing to train on.
             ConfigError, ModelError: rules, vectors, clusters or the model to start from are at fault.
         """
 
@@ -117,14 +117,14 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     def learn(
         self, prepared: Preparation[SomeSettings, SomeMaterial], provenance: Provenance, place: Workplace
     ) -> ModelFile:
-        """The finished model, which is also in the folder, if there is one."""
+        """The finished model, which is also written to the folder, if there is one."""
 
     @abstractmethod
     def engine(self, model: ModelFile) -> Engine:
-        """What parses with the model. Raises: ModelError, its parameters do not fit."""
+        """The engine that parses with the model. Raises: ModelError, its parameters do not fit."""
 
     def exact(self, model: ModelFile) -> ArcCrf:
-        """The distribution over trees that the parser learnt from. Raises: UsageError, there is none."""
+        """The distribution over trees that the parser learnt from. Raises: UsageError, it has none."""
         raise UsageError(NO_DISTRIBUTION)
 
 
@@ -135,7 +135,7 @@ NO_DISTRIBUTION = (
 
 
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
-    """The rule table of a run, without the parts that are to be left out."""
+    """The rule table of a run, without the parts to leave out."""
     rules = inputs.rules or load_rules(rules_path(settings.rules))
     return rules.without(*inputs.without) if inputs.without else rules
 

@@ -1,6 +1,6 @@
-"""The recipe for a few trees: a CRF that starts as the rule table, and a parser of words with silver trees.
+"""The recipe for a few trees: a CRF that starts as the rule table, and a word parser with silver trees.
 
-Gold trees, of which single heads may be missing, a start from other languages' trees, or both; and text.
+It learns from text and from gold trees (single heads may be missing), other languages' trees, or both.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CrfSettings(Section, frozen=True):
 
 
 class WordParserSettings(Section, frozen=True):
-    """The parser in linear time, which sees words and features, see `students.word_perceptron`."""
+    """The linear-time parser, which sees words and features, see `students.word_perceptron`."""
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
@@ -84,7 +84,7 @@ class WordParserSettings(Section, frozen=True):
 
 
 class SilverSettings(Section, frozen=True):
-    """The silver trees of the text, made by the CRF and the teacher together."""
+    """The silver trees of the text, made jointly by the CRF and the teacher."""
 
     trust: Annotated[
         float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")
@@ -101,7 +101,7 @@ class TransferSettings(Section, frozen=True):
 
 
 class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees"):
-    """A CRF learnt from trees, and a parser of words that learns its trees and the gold ones."""
+    """A CRF learnt from trees, and a word parser that learns from its trees and the gold ones."""
 
     teacher: DmvSettings = DmvSettings()
     crf: CrfSettings = CrfSettings()
@@ -122,7 +122,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
         return idle
 
     def learner(self) -> FewTrees:
-        """What learns with these numbers."""
+        """A learner with these numbers."""
         crf, parser = self.crf, self.parser
         return FewTrees(
             ArcCrf(
@@ -186,7 +186,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
     def idle(
         self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None
     ) -> dict[str, str]:
-        # Until the files are read: those of trees may hold sentences without.
+        # Not known until the files are read: a file of trees may hold sentences without trees.
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
     def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> FewTreesPrepared:
@@ -266,7 +266,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
 
 
 def started(material: TreesMaterial, settings: FewTreesSettings) -> tuple[Floats, dict[str, OtherTreebank]]:
-    """Weights (B,) to start from, and what they are made of."""
+    """Initial weights (B,), and a description of their sources."""
     known, weights, numbers = [], [], []
     for label, treebank in material.treebanks.items():
         rng = np.random.default_rng(settings.seed)
@@ -292,11 +292,11 @@ def started(material: TreesMaterial, settings: FewTreesSettings) -> tuple[Floats
         label: OtherTreebank(number, round(float(share), 4))
         for label, number, share in zip(material.treebanks, numbers, shares(target, known))
     }
-    return start.astype(np.float32).astype(np.float64), sources  # as a model file has them
+    return start.astype(np.float32).astype(np.float64), sources  # rounded as in a model file
 
 
 def told_of_trees(trees: Sequence[Sentence], sources: Mapping[str, OtherTreebank]) -> list[str]:
-    """What gold trees were used for, line by line."""
+    """How the gold trees were used, line by line."""
     lines = []
     if trees:
         n_words = sum(map(len, trees))

@@ -1,4 +1,4 @@
-"""What a run is given: files, or sentences in memory."""
+"""The inputs of a run: files, or sentences in memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Given:
         return bool(self.names or self.sentences)
 
     def read(self, tags: str, heads: conllu.Heads, *, is_lean: bool = False) -> Iterable[Sentence]:
-        """The sentences, one after the other; lean ones may lack lemmas, relations, and lines of the file."""
+        """The sentences in order; lean ones may lack lemmas, relations, and lines of the file."""
         for name in self.names:
             if is_lean:
                 read = LeanReader(heads, tags)
@@ -48,7 +48,7 @@ class Given:
 
 
 def _in_memory(sentence: Sentence, tags: str) -> Sentence:
-    """The sentence with the tags of this column. Raises: DataError, it has none."""
+    """The sentence with the tags of this column. Raises: DataError, the column is missing."""
     if tags == "upos" or sentence.upos:
         return sentence
     if not sentence.xpos:
@@ -58,17 +58,17 @@ def _in_memory(sentence: Sentence, tags: str) -> Sentence:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Texts by label of their language, empty for a text of one; gold trees; what to start from.
+    """Texts by language label (empty for a text of one language), gold trees, and models to start from.
 
-    `facts` are files of what is known of the languages, by their labels; `without` are parts of the rule
-    table that are left out. `treebanks`, by label, are trees of other languages.
+    `facts` are files of facts about the languages, by label; `without` names parts of the rule table to
+    leave out. `treebanks`, by label, are trees of other languages.
     """
 
     texts: Mapping[str, Given]
     trees: Given = Given()
     dev: Given = Given()
     init: str | None = None
-    rules: RuleSet | None = None  # instead of the setting's
+    rules: RuleSet | None = None  # replaces the setting's rules
     facts: Mapping[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     treebanks: Mapping[str, Given] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Inputs:
         return [name for given in self.texts.values() for name in given.names]
 
     def check(self) -> None:
-        """Raises: UsageError, there is nothing to learn from, or a file cannot be read more than once."""
+        """Raises: UsageError, there is nothing to learn from, or a file can be read only once."""
         others = [name for given in self.treebanks.values() for name in given.names]
         names = (*self.text_names, *self.trees.names, *self.dev.names, *others, *self.facts.values())
         file_checks.check_read_again(names, "training reads its files more than once")
@@ -94,7 +94,7 @@ class Inputs:
                 logger.warning("%s is text of %d languages: its sentences count for each", name, times)
 
     def warn_of_trees_that_count_twice(self) -> None:
-        """Warns of files that are both text and trees, for recipes that learn from both."""
+        """Warns of files given both as text and as trees, for recipes that learn from both."""
         for name in set(self.text_names) & set(self.trees.names):
             logger.warning("%s is given to both --train and --trees: its sentences count twice", name)
 
@@ -116,7 +116,7 @@ class Inputs:
             raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
 
     def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
-        """Role, name and checksum of each file, for the model file; `others` are files that settings name."""
+        """Role, name and checksum of each file, for the model file; `others` are files named by settings."""
         by_role: dict[str, tuple[str, ...]] = {
             **{f"train {label}".rstrip(): given.names for label, given in self.texts.items()},
             "trees": self.trees.names,

@@ -1,4 +1,4 @@
-"""What gold trees changed about a rule table, as a table to read: which kinds of arcs the arc CRF moved."""
+"""A readable table of the changes that gold trees made to a rule table: the kinds of arcs the CRF moved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class LearntRule:
-    """A kind of arcs; numbers of arcs, and means over those of the trees and those that the table expects."""
+    """A kind of arc: numbers of arcs, and means over the arcs of the trees and those the table expects."""
 
     head: str  # a tag, or ROOT
     side: str  # of the dependent: left or right; - of ROOT
@@ -40,16 +40,16 @@ class LearntRule:
 
     @property
     def weight(self) -> float:
-        """How much it matters."""
+        """The importance of the change."""
         return abs(self.change) * (self.in_trees + self.in_table)
 
 
 def learnt_rules(
     trees: Sequence[Sentence], rules: RuleSet, text: Sequence[Sentence] = ()
 ) -> list[LearntRule]:
-    """What matters most first; trees and text without punctuation, heads may be FREE.
+    """The kinds of arcs, the most important first; trees and text without punctuation, heads may be FREE.
 
-    The table measures its text, or without one the trees' sentences.
+    The table measures its text, or the trees' sentences if there is no text.
     """
     from dynet_vdgi.grammar import chart
     from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -82,7 +82,7 @@ def learnt_rules(
 
 
 LEAST = 1e-3
-"""Arcs that trees do not have and the table does not expect with this probability are left out."""
+"""Arcs that are absent from the trees and less probable than this under the table are left out."""
 
 
 def _order(rule: LearntRule) -> tuple[float, str, str, str]:

@@ -95,7 +95,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
         return Preparation(settings, material, reading, files)
 
     def learn(self, prepared: NeuralPrepared, provenance: Provenance, place: Workplace) -> ModelFile:
-        """Trains the networks, by all of their stages. Raises: VdgiError, DyNet is missing."""
+        """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.variational.trainer import Trainer
         except ImportError as error:
@@ -130,7 +130,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 
 
 def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
-    """The rules, their expectations counted in the training text's trees if the settings say so."""
+    """The rules, with expectations counted in the training text's trees if the settings ask for it."""
     rules = chosen_rules(inputs, settings)
     if not settings.learns_from_text:
         return rules
@@ -156,7 +156,7 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
 
 
 def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
-    """Tags; in lexicalised models words, their classes, and their pretrained vectors."""
+    """Tags; in lexicalised models also words, their classes and their pretrained vectors."""
     from dynet_vdgi.data import brown, embeddings
 
     if not settings.parser.word_dim:

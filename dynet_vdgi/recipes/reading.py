@@ -1,4 +1,4 @@
-"""Sentences of a run by protocol and lengths; a record of what was left out and which trees were used."""
+"""Reads a run's sentences by protocol and length, and records which were dropped and which trees used."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 DEV_MAX_LEN = 15
-"""Words of the longest dev sentence that is scored while training, where no setting says otherwise."""
+"""Longest dev sentence, in words, that is scored while training, unless a setting says otherwise."""
 
 
 @dataclass
 class RunReader:
-    """Reads under these settings; `dropped` and `gold_trees` are for the model file."""
+    """Reads with these settings; `dropped` and `gold_trees` are for the model file."""
 
     data: DataSettings
     dropped: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class RunReader:
     punctuation: tree_checks.Punctuation = field(default_factory=tree_checks.Punctuation)
 
     def texts(self, inputs: Inputs, *, is_lean: bool = False) -> dict[str, list[Sentence]]:
-        """The sentences of each text, of two words and more, since shorter ones have one derivation."""
+        """The sentences of each text with at least two words, because shorter ones have one derivation."""
         texts: dict[str, list[Sentence]] = {}
         protocol = protocol_named(self.data.protocol)
         for label, given in inputs.texts.items():
@@ -47,7 +47,7 @@ class RunReader:
         return texts
 
     def trees(self, given: Given) -> list[Sentence]:
-        """Gold trees, projective ones, since only they have derivations."""
+        """Gold trees, projective ones, because only they have derivations."""
         if not given:
             return []
         part = self._read(
@@ -58,7 +58,7 @@ class RunReader:
         return part.sentences
 
     def partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
-        """The trees, whose heads may be FREE, and the sentences without any head; logs how many.
+        """The trees, whose heads may be FREE, and the sentences without any head; logs the number of each.
 
         Raises: DataError, no sentence has a head.
         """
@@ -103,9 +103,9 @@ class RunReader:
         is_lean: bool = False,
         marks: tree_checks.Punctuation | None = None,
     ) -> treebank.Prepared:
-        """The sentences that protocol and lengths keep; logs what was dropped.
+        """The sentences that protocol and lengths keep; logs the dropped ones.
 
-        `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts what is removed.
+        `is_gold`: projective only. `is_lean`: see `_sharing`. `marks` counts removed punctuation.
         """
         protocol = protocol_named(self.data.protocol)
         if is_gold:
@@ -129,10 +129,10 @@ class RunReader:
 
 
 def _sharing(sentences: Iterable[Sentence], *, is_lean: bool, with_heads: bool) -> Iterator[Sentence]:
-    """The sentences, in which equal forms and lemmas are one object, which saves memory.
+    """The sentences, with equal forms and lemmas shared as one object to save memory.
 
-    Lean ones have no more than teachers and perceptrons look at: no lemmas, relations, and lines of the file,
-    and heads only if these are asked for.
+    Lean ones have only the columns that teachers and perceptrons read: no lemmas, relations, or lines of the
+    file, and heads only on request.
     """
     known: dict[str, str] = {}
     for s in sentences:

@@ -1,4 +1,4 @@
-"""What a model file keeps about relations."""
+"""Relations, as a model file keeps them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynet_vdgi.labels.labeller import Labeller
 def label_arrays(
     trees: Sequence[Sentence], prior: Prior | None, punctuation: str = "punct"
 ) -> dict[str, NDArray[Any]]:
-    """What is learnt about relations from trees, for a model file; punctuation has one relation there."""
+    """What a model file stores about the relations of trees; punctuation has a single relation there."""
     verb_order = prior.text.verb_order if prior is not None else VerbOrder.OTHER
     labeller = Labeller(load_labels())
     return labeller.fit(trees, verb_order=verb_order, punctuation=punctuation).arrays()

@@ -28,7 +28,7 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 FEW = 50
-"""Fewer training sentences lead to a warning."""
+"""A run with fewer training sentences gets a warning."""
 
 AnyRecipe = Recipe[Any, Any]
 AnyPrepared = Preparation[Any, Any]
@@ -46,21 +46,21 @@ def run(
     command: Sequence[str] = (),
     said: Collection[str] = (),
 ) -> ModelFile | None:
-    """The model trained on the inputs; with `out`, model file, log and settings are in that folder, too.
+    """The model trained on the inputs; with `out`, that folder also gets model file, log and settings.
 
     Args:
-        resume: go on with a run of the same settings, rules and data in the folder; a finished one is kept.
-        dry_run: read and check everything, then stop; nothing is written, and None comes back.
-        jobs: how many processors may work at a time; the model does not depend on it.
+        resume: continue the folder's run if settings, rules and data are the same; a finished one is kept.
+        dry_run: read and check everything, then stop; writes nothing and returns None.
+        jobs: number of processors that may work at a time; the model does not depend on it.
         preset, command: for the model file.
-        said: names of settings that somebody asked for in so many words; those without effect are refused.
+        said: names of settings that the user gave explicitly; any without effect is refused.
 
     Raises:
-        DataError: a file is malformed, or nothing in it can be trained on.
-        UsageError: the folder holds a model already, or another process is at work in it; a file is missing,
-            there is nothing to learn from.
-        ConfigError: settings, rules, or something said that has no effect on these inputs.
-        ModelError: the model in the folder is of another run, or the one to start from does not fit.
+        DataError: a file is malformed, or contains nothing to train on.
+        UsageError: the folder holds a model already, or another process is using it; a file is missing,
+            or there is nothing to learn from.
+        ConfigError: settings, rules, or a setting in `said` has no effect on these inputs.
+        ModelError: the model in the folder belongs to another run, or the initial model does not fit.
     """
     inputs.check()
     recipe: AnyRecipe = RECIPES.named(settings.recipe)
@@ -86,7 +86,7 @@ def run(
             return _learnt(recipe, prepared, provenance, None, resume)
         try:
             with locked_folder(_made(out)):
-                _check_folder(out, resume)  # again: another process may have been at work in it until now
+                _check_folder(out, resume)  # again: another process may have used it until now
                 return _learnt(recipe, prepared, provenance, out, resume)
         except TakenError as error:
             raise UsageError(
@@ -96,7 +96,7 @@ def run(
 
 @contextmanager
 def _at_work(jobs: int) -> Iterator[None]:
-    """A block in which up to so many processors work."""
+    """A block in which at most this many processors work."""
     if jobs == 1:
         yield
         return
@@ -118,7 +118,7 @@ def _import_what_is_needed() -> None:
 def _learnt(
     recipe: AnyRecipe, prepared: AnyPrepared, provenance: Provenance, out: Path | None, resume: bool
 ) -> ModelFile:
-    """The model, trained unless the folder has a finished one of the same run."""
+    """The model; it is trained unless the folder has a finished one of the same run."""
     settings = prepared.settings
     checkpoint = _checkpoint(out, prepared, provenance.data) if out and resume else None
     if checkpoint and checkpoint.provenance.complete:
@@ -130,7 +130,7 @@ def _learnt(
         if out:
             with files.atomic_writer(out / SETTINGS_NAME) as handle:
                 handle.write(settings.to_toml())
-    # A resumed run has the rows of its teacher already.
+    # A resumed run already has its teacher's rows.
     place = Workplace(RunLog() if checkpoint else log, out, checkpoint)
     model = recipe.learn(prepared, provenance, place)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
@@ -172,7 +172,7 @@ def _made(out: Path) -> Path:
 
 
 def _checkpoint(out: Path, prepared: AnyPrepared, data: tuple[DataFile, ...]) -> ModelFile | None:
-    """The model in the folder. Raises: ModelError, it is of another run or cannot be read."""
+    """The model in the folder. Raises: ModelError, it belongs to another run or cannot be read."""
     path = out / MODEL_NAME
     if not path.exists():
         return None

@@ -1,8 +1,8 @@
-"""One learner from no trees to a thousand: a table, trees as far as there are any, and text.
+"""One learner for any number of trees from none to a thousand: a rule table, the trees, and text.
 
-A CRF starts as the rule table and learns from the trees. It and the unsupervised teacher, which counts less
-the more trees there are, put trees onto the text; from these silver trees and the gold ones a parser in
-linear time learns. One setting does for all numbers of trees and all languages.
+A CRF starts as the rule table and learns from the trees. The CRF and the unsupervised
+teacher, whose weight falls as the number of trees grows, parse the text. A linear-time parser learns from
+these silver trees and the gold ones. One setting works for any number of trees and all languages.
 
 Letters: n words.
 """
@@ -26,21 +26,21 @@ from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, shar
 Floats = NDArray[np.float64]
 
 SHORTEST, LONGEST_TEXT, LONGEST_TREE = 2, 40, 80
-"""The longest sentences to learn from, in words: of text, by default, and of gold trees."""
+"""The longest sentences to learn from, in words: of text (default), and of gold trees."""
 
 CALIBRATION_SENTENCES = 500
 
 
 @dataclass(eq=False)
 class FewTrees:
-    """The learner, its CRF and its parser; `fit` learns both."""
+    """The learner with its CRF and its parser; `fit` learns both."""
 
     crf: ArcCrf = field(default_factory=ArcCrf)
     student: WordPerceptron = field(default_factory=WordPerceptron)
-    trust: float = 20.0  # gold words that count as much as the unsupervised teacher
-    longest_text: int = LONGEST_TEXT  # words of sentences that silver trees are put on
+    trust: float = 20.0  # number of gold words that weigh as much as the unsupervised teacher
+    longest_text: int = LONGEST_TEXT  # words; longer sentences get no silver trees
     longest_tree: int = LONGEST_TREE
-    share: float = 1.0  # of the unsupervised teacher in the silver trees; set by fit
+    share: float = 1.0  # weight of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
 
     def fit(
@@ -51,17 +51,17 @@ class FewTrees:
         unsupervised: Sequence[Floats] = (),
         start: Floats | None = None,
     ) -> FewTrees:
-        """Learns from text, and from trees of which heads may be FREE.
+        """Learns from text, and from trees whose heads may be FREE.
 
         Args:
             base: the rule table.
-            unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; none:
-                the CRF alone makes the silver trees.
-            start: weights of the CRF to begin with, see `teachers.transfer`; the unsupervised teacher then
+            unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; without
+                them the CRF alone makes the silver trees.
+            start: initial weights of the CRF, see `teachers.transfer`; the unsupervised teacher then
                 counts half as much.
 
         Raises:
-            VdgiError: there are neither text nor trees of a length that is learnt from.
+            VdgiError: there is neither text nor a tree within the length limits.
             ValueError: the arguments do not fit together.
         """
         if unsupervised and len(unsupervised) != len(text):
@@ -100,9 +100,9 @@ class FewTrees:
         self.calibration = Calibration.fit([s.tags for s in sentences], parses, marginals, shift)
 
     def completed(self, tree: Sentence) -> Sentence:
-        """The tree with the most expected heads for FREE words.
+        """The tree with the highest expected number of correct heads for FREE words.
 
-        Where no projective tree contains the heads that are given, they are put into the tree without them.
+        If no projective tree contains the given heads, they replace those of the best tree without them.
         """
         heads = tree.heads or (FREE,) * len(tree)
         if FREE not in heads:
@@ -115,7 +115,7 @@ class FewTrees:
             return replace(tree, heads=tuple(g if h == FREE else h for h, g in zip(heads, guessed)))
 
     def predict(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
-        """The sentences with trees, in linear time; with `keep_heads` those that contain the given heads.
+        """The sentences with trees, in linear time; with `keep_heads` the trees contain the given heads.
 
         Raises:
             KeepError: no projective tree contains them.
@@ -134,7 +134,7 @@ class FewTrees:
         return self.crf.predict(sentences)
 
     def confidences(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence, Floats]]:
-        """The sentences with trees, and for each word (n,) how probable it is that its head is right."""
+        """The sentences with trees, and the probability (n,) that each word's head is right."""
         if self.calibration is None:
             raise VdgiError("confidence needs text that the parser was trained on")
         found = self.student.predict_with_margins(sentences)
@@ -145,7 +145,7 @@ class FewTrees:
 
 
 def _amount(tree: Sentence) -> float:
-    """Between a silver tree's and a gold one's, as far as heads are given."""
+    """The weight of a tree, between a silver and a gold tree's by the share of given heads."""
     known = n_known_heads([tree]) / len(tree)
     return 1.0 + (GOLD_AMOUNT - 1.0) * known
 

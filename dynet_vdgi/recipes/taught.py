@@ -1,4 +1,4 @@
-"""The default recipe: an exact teacher parses the text under a rule table, a perceptron learns its trees."""
+"""The default recipe: an exact teacher parses the text with a rule table; a perceptron learns its trees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
-    """A teacher, and a perceptron that learns its trees and parses in linear time."""
+    """A teacher, and a perceptron that learns the teacher's trees and parses in linear time."""
 
     teacher: TeacherSettings = DmvSettings()
     parser: PerceptronSettings = PerceptronSettings()
@@ -52,7 +52,7 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
         idle = super().without_effect(in_a_run=in_a_run)
         if not self.teacher.teaches:
             idle["rules"] = "there is no teacher to go by rules"
-        elif not has_text:  # to say that there is no teacher is right
+        elif not has_text:  # here the message that there is no teacher is right
             idle |= {"teacher": ONLY_TREES, "rules": ONLY_TREES}
         return idle
 
@@ -61,7 +61,7 @@ class Taught(Recipe[TaughtSettings, Material]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
-        """Gold trees are worth more to few-trees, whose teacher is also a DMV, than beside taught trees."""
+        """Gold trees help few-trees, whose teacher is also a DMV, more than they help beside taught trees."""
         has_trees = bool(inputs.trees or inputs.treebanks)
         return "few-trees" if has_trees and isinstance(settings.teacher, DmvSettings) else ""
 
@@ -111,7 +111,7 @@ class Taught(Recipe[TaughtSettings, Material]):
                 material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log
             )
         prepared.material = replace(material, texts={})
-        del material  # its texts, which nobody looks at any more
+        del material  # frees its texts, which are no longer needed
         return _learnt(prepared, lesson, provenance, place)
 
     def engine(self, model: ModelFile) -> Engine:
@@ -130,7 +130,7 @@ def _learnt(
     provenance: Provenance,
     place: Workplace,
 ) -> ModelFile:
-    """The perceptron of the taught trees and the gold ones."""
+    """A perceptron trained on the taught trees and the gold ones."""
     settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
@@ -167,7 +167,7 @@ def _learnt(
 
 
 def _calibration(lesson: TaughtText, student: Perceptron) -> Arrays:
-    """What makes margins probabilities, for the model file; nothing where no teacher voted."""
+    """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
     from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
 
     if not lesson.votes:

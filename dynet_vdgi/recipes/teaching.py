@@ -1,4 +1,4 @@
-"""Teachers of texts: each language has its own, under its own statistics; students get the trees of all."""
+"""Teachers of texts: each language has its own, with its own statistics; students get the trees of all."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
-    """A teacher that has learnt nothing yet; some draw numbers. Raises: ConfigError, none is asked for."""
+    """A teacher that has learnt nothing yet; some draw random numbers. Raises: ConfigError, no teacher."""
     teacher: Teacher = TEACHERS.named(settings.kind).make(settings, seed)
     return teacher
 
 
 @dataclass(frozen=True)
 class TaughtText:
-    """What the teachers of all texts say.
+    """The results of the teachers of all texts.
 
-    `trees` of the texts, all languages balanced; `marginals` (n + 1, n) of every sentence, and `votes`, some
-    sentences with theirs, as far as they were asked for; `prior`, the teacher's, where it is the only one.
+    `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every sentence, and
+    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one.
     """
 
     trees: list[Sentence] = field(default_factory=list)
@@ -52,10 +52,10 @@ def teach(
     n_votes: int = 0,
     log: RunLog,
 ) -> TaughtText:
-    """What teachers of this kind learn from the texts, each under its own statistics.
+    """Trains a teacher of this kind for each text, with the text's own statistics, and returns the results.
 
     `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
-    log says what was measured in each text and how its teacher learnt.
+    log reports the measurements of each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
     priors: list[Prior] = []
@@ -92,7 +92,7 @@ def teach(
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
-    """What the prior found in a text, with facts and without."""
+    """The prior's findings in a text, with facts and without."""
     statistics, told = prior.statistics, prior.text.told
     row: dict[str, Any] = {
         "phase": "text",
@@ -120,8 +120,8 @@ def _measured(prior: Prior) -> dict[str, dict[str, float]]:
 def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     """The trees of all languages.
 
-    Those of a small treebank come several times, so that no language has twice as many as another: a student
-    of all would follow the large ones where languages differ.
+    The trees of a small treebank are repeated, so that no language has twice as many as another, because a
+    shared student would follow the large ones where languages differ.
     """
     most = max(map(len, treebanks), default=0)
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]

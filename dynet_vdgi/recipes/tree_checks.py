@@ -1,4 +1,4 @@
-"""What a run says of the gold trees that it is given, before it learns from them."""
+"""Checks of the gold trees given to a run, and messages about them, before learning."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 MOST_SHOWN = 5
-"""Relations and tags that a message names."""
+"""Number of relations and tags that a message lists."""
 
 WORTH_TELLING = 0.01
-"""Of the words of the trees: so many have tags that the text lacks before anybody hears of it."""
+"""Share of tree words whose tags must be missing from the text before a warning appears."""
 
 
 class Punctuation:
-    """Counts the relations of punctuation in sentences that pass, as learners do not see it."""
+    """Counts the relations of punctuation in passing sentences, because learners do not see punctuation."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
 
     def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences, one after the other."""
+        """The sentences, in order."""
         for sentence in sentences:
             tags = sentence.upos or sentence.tags
             self._times.update(
@@ -40,14 +40,14 @@ class Punctuation:
 
     @property
     def relation(self) -> str:
-        """The most frequent one, `punct` if there is none."""
+        """The most frequent one; `punct` if there is none."""
         return self._times.most_common(1)[0][0] if self._times else "punct"
 
 
 def tell_of_relations(trees: Sequence[Sentence]) -> None:
-    """Says which relations are not those of UD 2.
+    """Reports relations that are not in UD 2.
 
-    Raises: DataError, one cannot stand in CoNLL-U, or they are too many.
+    Raises: DataError, a relation is not allowed in CoNLL-U, or there are too many.
     """
     known = set[str]()
     for tree in trees:
@@ -67,7 +67,7 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
 
 
 def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
-    """Warns of tags of the trees that the texts do not have: what is learnt of them is of no use there."""
+    """Warns of tree tags that the texts lack, because what is learnt about them is of no use there."""
     known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
     if not known:
         return

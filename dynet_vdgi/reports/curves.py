@@ -1,7 +1,7 @@
-"""Learning curves as `<svg>` elements for a page: lines told apart by colour and dashes, and told in words.
+"""Learning curves as `<svg>` elements for a page: lines differ in colour and dashes, and have a description.
 
-Colours are classes, `vdgi-series-0` and so on, that the page's style sheet gives values for light and dark;
-a picture is about as wide as a telephone, so that it need not shrink there.
+Colours are classes, `vdgi-series-0` and so on, to which the page's style sheet gives light and dark values. A
+picture is about as wide as a telephone, so that it need not shrink there.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from xml.sax.saxutils import escape
 WIDTH, HEIGHT = 340, 220
 N_COLOURS = 6
 DASHES = ("", "7 3", "2 3", "10 3 2 3", "4 2")
-"""With `N_COLOURS` colours, 30 lines are different."""
+"""With `N_COLOURS` colours, 30 lines can be told apart."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 12, 40  # margins of the plot, with room for the numbers
 _N_TICKS = 4
-_MAX_DOTS = 30  # more points than that have no dots
+_MAX_DOTS = 30  # lines with more points have no dots
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 class Series(NamedTuple):
-    """One line: points (x, y) in the order of x, drawn as the line of that number."""
+    """One line: points (x, y) in the order of x, drawn in the style of this number."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -31,7 +31,7 @@ class Series(NamedTuple):
 
 
 def ticks(low: float, high: float, n: int = _N_TICKS) -> list[float]:
-    """Round numbers at equal distances, from at most `low` to at least `high`, about `n` steps.
+    """Equidistant round numbers, from at most `low` to at least `high`, in about `n` steps.
 
     >>> ticks(0.12, 0.71)
     [0.0, 0.2, 0.4, 0.6, 0.8]
@@ -47,7 +47,7 @@ def ticks(low: float, high: float, n: int = _N_TICKS) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A figure as short as it can be.
+    """A number in its shortest form.
 
     >>> number(12000), number(-0.25)
     ('12,000', '-0.25')
@@ -56,7 +56,7 @@ def number(value: float) -> str:
 
 
 class Axis(NamedTuple):
-    """What the curves are drawn against: one of it, and several."""
+    """The unit of the x-axis, in singular and plural."""
 
     singular: str
     plural: str
@@ -66,7 +66,7 @@ UPDATES, ITERATIONS = Axis("update", "updates"), Axis("iteration", "iterations")
 
 
 def in_words(series: Sequence[Series], axis: Axis = UPDATES) -> str:
-    """What the lines do: where each begins, ends, and is lowest and highest."""
+    """A description of the lines: where each begins, ends, and is lowest and highest."""
     at = f"at {axis.singular}"
     parts = []
     for line in series:
@@ -83,7 +83,7 @@ def in_words(series: Sequence[Series], axis: Axis = UPDATES) -> str:
 
 
 def sample(line: int) -> str:
-    """A piece of the line of that number, for a legend."""
+    """A sample of the line of this number, for a legend."""
     name = f"Line {line + 1}"
     return (
         '<svg class="vdgi-sample" width="44" height="12" viewBox="0 0 44 12" role="img">'
@@ -94,7 +94,7 @@ def sample(line: int) -> str:
 
 
 def svg(title: str, series: Sequence[Series], name: str, axis: Axis = UPDATES) -> str:
-    """The lines against an axis; `name` must be unlike that of every other element of the page.
+    """The lines against an axis; `name` must be unique among the elements of the page.
 
     Raises: ValueError without any point.
     """

@@ -1,4 +1,4 @@
-"""What the logs of runs show: learning curves, and what a teacher found in the text."""
+"""Contents of the logs of runs: learning curves, and a teacher's findings in the text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynet_vdgi.reports.page_tables import PageCell, PageTable
 from dynet_vdgi.reports.runs import Run
 
 MAX_ROWS = 200
-"""Of the table of a log."""
+"""Rows of the table of a log."""
 
 CURVES = (
     ("Dev DDA, per cent", "dev_dda", 100.0),
@@ -22,18 +22,18 @@ CURVES = (
     ("Log-potential per sentence", "prior_per_sentence", 1.0),
     ("Entropy of the encoder", "entropy", 1.0),
 )
-"""Title, key of a log's rows, factor: what is drawn against the number of updates."""
+"""Title, key of a log's rows, factor: the curves by number of updates."""
 
 TEACHER_CURVES = (
     ("DMV, stage 1: penalised log-likelihood per word", "penalised", 1),
     ("DMV, stage 2: penalised log-likelihood per word", "penalised", 2),
     ("Convex-MST: objective per word", "objective", None),
 )
-"""Title, key of a log's rows, stage: what is drawn of teachers by iteration. The stages of a DMV maximise
+"""Title, key of a log's rows, stage: the curves of teachers by iteration. The stages of a DMV maximise
 different functions, whose values are logged for whole texts."""
 
 TEACHING = ("teacher", "text", "taught", "student")
-"""Phases of a log's rows that are not about updates."""
+"""Phases of a log's rows that do not count updates."""
 
 Row = Mapping[str, Any]
 
@@ -46,14 +46,14 @@ class Curve(NamedTuple):
 
 
 class CurveGroup(NamedTuple):
-    """Pictures with one legend: samples of lines and what they stand for."""
+    """Pictures with one legend: samples of lines and their meanings."""
 
     samples: Sequence[tuple[str, str]]
     curves: Sequence[Curve]
 
 
 def number_in(row: Row, key: str) -> float | None:
-    """The number under a key; None if there is none."""
+    """The number under a key; None if there is no number."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
@@ -61,7 +61,7 @@ def number_in(row: Row, key: str) -> float | None:
 
 
 def curve_groups(runs: Sequence[Run]) -> list[CurveGroup]:
-    """What there is to draw: figures of neural runs by update, of teachers by iteration."""
+    """The curves to draw: those of neural runs by update, those of teachers by iteration."""
     return [group for group in (_by_update(runs), _by_iteration(runs)) if group.curves]
 
 
@@ -102,7 +102,7 @@ def _by_iteration(runs: Sequence[Run]) -> CurveGroup:
 
 
 def _words(run: Run, language: str) -> float | None:
-    """Words of the text that a teacher learnt from, as logged."""
+    """Number of words in the text that a teacher learnt from, as logged."""
     for name, rows in _by_language(run, "text"):
         if name == language:
             return number_in(rows[-1], "words")
@@ -127,7 +127,7 @@ def _named(run: Run, language: str) -> str:
 
 # ------------------------------------------------------------------------------------------- tables
 def teaching_tables(runs: Sequence[Run]) -> list[PageTable]:
-    """What was measured in the texts, and how well students agree with their teachers."""
+    """Measurements of the texts, and the agreement of students with their teachers."""
     return [table for table in (_text_table(runs), _student_table(runs)) if table.rows]
 
 
@@ -216,7 +216,7 @@ def _update_log(index: int, run: Run, rows: list[Row]) -> PageTable:
 
 
 def _teacher_log(index: int, run: Run, rows: list[Row]) -> PageTable:
-    """What the teachers logged, whatever it is."""
+    """Everything that the teachers logged."""
     lines = []
     shown, note = _thinned(rows)
     keys = list(dict.fromkeys(key for row in rows for key in row if key not in _ABOUT))
@@ -235,7 +235,7 @@ _ABOUT = ("phase", "language", "iteration")
 
 
 def _thinned(rows: list[Row]) -> tuple[list[Row], str]:
-    """At most `MAX_ROWS` of the rows, the last among them, and what is to be said of that."""
+    """At most `MAX_ROWS` of the rows, including the last, and a note about the omitted ones."""
     if len(rows) <= MAX_ROWS:
         return rows, ""
     step = math.ceil(len(rows) / MAX_ROWS)

@@ -1,4 +1,4 @@
-"""One HTML page about runs: how they were trained, their learning curves, their scores, some of their trees.
+"""One HTML page about runs: their training, learning curves, scores and some of their trees.
 
 The page stands alone: style and pictures are inside, there are no scripts, and nothing is fetched. The text
 around the tables is in `page.html.j2`, where Jinja2 escapes whatever comes from files.
@@ -23,15 +23,15 @@ from dynet_vdgi.reports.scored_runs import ScoredRuns
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHORTEST, LONGEST = 5, 40
-"""Lengths of the sentences shown."""
+"""Lengths of the sentences shown, in words."""
 
 _TREE_WIDTH = 1080
-"""Pixels; a page on a wide screen has 1,120 for a tree, others scroll."""
+"""Pixels; the page has 1,120 for a tree on a wide screen, and scrolls the tree on others."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """What is said of one run."""
+    """The page's section on one run."""
 
     name: str
     gold_trees: str
@@ -79,7 +79,7 @@ def _card(index: int, run: Run) -> Card:
 
 
 def _time(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Time of the updates and of teaching that the log has; dev scoring and reading are not in it."""
+    """Logged time of updates and teaching; dev scoring and reading are not included."""
     cpu, wall = (sum(number_in(row, key) or 0.0 for row in rows) for key in ("cpu_s", "wall_s"))
     parts = [f"{cpu:,.0f} CPU seconds"] if cpu else []
     parts += [f"{wall:,.0f} s by the clock"] if wall else []
@@ -87,7 +87,7 @@ def _time(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _dev_dda(run: Run) -> str:
-    """Of the weights chosen by it, if they were; else the last in the log."""
+    """The dev score of the weights chosen by it; otherwise the last one in the log."""
     chosen = number_in(run.meta, "dev_dda")
     if chosen is not None:
         return f"{percent(chosen)} per cent"
@@ -106,7 +106,7 @@ class Extremes(NamedTuple):
 def extremes(evaluation: Evaluation, n: int) -> Extremes:
     """The sentences with the highest and the lowest DDA, of `SHORTEST` to `LONGEST` words, longer ones first.
 
-    None is in both lists; of few sentences, the best come first.
+    No sentence is in both lists; if there are few, the best list is filled first.
     """
     shares = {
         index: right / words
@@ -121,7 +121,7 @@ def extremes(evaluation: Evaluation, n: int) -> Extremes:
 
 
 class TreeFigure(NamedTuple):
-    """A tree, and what stands below it."""
+    """A tree, and the text below it."""
 
     caption: str
     svg: str
@@ -180,7 +180,7 @@ def template() -> Any:
 
 
 def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences: int = 5) -> str:
-    """The page as HTML text; with `scored`, scores of all runs and `n_sentences` best and worst trees."""
+    """The page as HTML text; with `scored`, also all runs' scores and `n_sentences` best and worst trees."""
     scores = None
     if scored is not None:
         scores = _ScoreSection(
@@ -203,5 +203,5 @@ def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences
         scores=scores,
         lengths=f"{SHORTEST} to {LONGEST}",
     )
-    # Names of files that are not UTF-8 hold lone surrogates, which no page can have.
+    # Names of files that are not UTF-8 hold lone surrogates, which are not allowed in a page.
     return str(page).encode(errors="replace").decode()

@@ -20,13 +20,13 @@ from dynet_vdgi.evaluation.tables import p_text
 from dynet_vdgi.reports.scored_runs import ScoredRuns
 
 MAX_TAGS = 12
-"""Of the table of tag pairs."""
+"""Number of tags in the table of tag pairs."""
 
-_LEVELS = 10  # backgrounds of the table of tag pairs
+_LEVELS = 10  # number of backgrounds in the table of tag pairs
 
 
 class PageCell(NamedTuple):
-    """A figure, what stands small below it, and in a heat map its background, 0 to 9."""
+    """A figure, the small text below it, and in a heat map its background, 0 to 9."""
 
     text: str
     small: str = ""
@@ -35,9 +35,9 @@ class PageCell(NamedTuple):
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of the page; the first of `columns` stands over the heads of the rows."""
+    """A table of the page; the first of `columns` is the header of the row names."""
 
-    name: str  # unlike that of every other element of the page
+    name: str  # unique among the elements of the page
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[PageCell]]]
@@ -86,7 +86,7 @@ def _limits(low: float, high: float, sign: str = "") -> str:
 
 
 def differences(scored: ScoredRuns) -> PageTable | None:
-    """Of the runs to the first run; none where there is one run."""
+    """Differences of the runs to the first run; none if there is only one run."""
     names = list(scored.heads)
     if len(names) < 2:
         return None
@@ -108,7 +108,7 @@ def differences(scored: ScoredRuns) -> PageTable | None:
 
 
 def labels(scored: ScoredRuns) -> PageTable | None:
-    """LAS and label accuracy of the systems that have relations; none where no system has."""
+    """LAS and label accuracy of the systems with relations; none if no system has any."""
     labelled = {name: each for name, each in scored.evaluations.items() if each.has_labels}
     if not labelled:
         return None
@@ -139,7 +139,7 @@ def breakdowns(scored: ScoredRuns) -> list[PageTable]:
 
 
 def _breakdown(name: str, caption: str, by: str, evaluations: Mapping[str, Evaluation]) -> PageTable:
-    """Rows without a word are left out."""
+    """Drops rows without a word."""
     first = next(iter(evaluations.values())).breakdowns[by]
     rows = [
         (key, [PageCell(f"{first[key].words:,}"), *(PageCell(percent(cell.dda)) for cell in cells)])

@@ -19,7 +19,7 @@ from dynet_vdgi.settings import config
 
 @dataclass(frozen=True)
 class Run:
-    """A run as its folder tells it: `meta` of the model file, `settings` as TOML, `rows` of the log."""
+    """A run as read from its folder: `meta` of the model file, `settings` as TOML, `rows` of the log."""
 
     name: str
     meta: Mapping[str, Any]
@@ -29,11 +29,11 @@ class Run:
 
 
 def run_folders(patterns: Sequence[str]) -> dict[str, Path]:
-    """Folders of runs by a name that no two of them share: the folder's own, otherwise the whole path.
+    """Folders of runs by unique name: the folder's own name, or else the whole path.
 
-    Raises: UsageError if there is no such folder, or it is a file.
+    Raises: UsageError if a folder does not exist, or is a file.
     """
-    found: dict[str, Path] = {}  # by real path, so that a run is shown once
+    found: dict[str, Path] = {}  # by real path, so that each run is shown once
     for pattern in patterns:
         names = [pattern]
         if not os.path.exists(pattern) and glob.has_magic(pattern):
@@ -56,7 +56,7 @@ def load_models(folders: Mapping[str, Path]) -> dict[str, ModelFile]:
 
 
 def run_of(name: str, folder: Path, model: ModelFile) -> Run:
-    """What the page says of the run in a folder."""
+    """The run in a folder, as the page presents it."""
     return Run(
         name,
         model.meta,

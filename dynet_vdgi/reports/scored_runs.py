@@ -1,4 +1,4 @@
-"""The scores of runs on test sentences, beside those of the baselines and published ones."""
+"""The scores of runs on test sentences, compared with the baselines and published figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOGGER = logging.getLogger("dynet_vdgi")
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """Figures of others by the labels of `attachment.length_label`: mean, and the best if it is printed."""
+    """Published figures by the labels of `attachment.length_label`: mean, and the best if printed."""
 
     name: str
     source: str
@@ -40,11 +40,11 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class ScoredRuns:
-    """What the runs made of test sentences.
+    """The runs' trees and scores on test sentences.
 
     `heads` are the runs' trees of `trees.sentences`, by name, with their `relations` (empty: there are none).
-    `evaluations` have the runs first, then the baselines. `by_rule` has the evaluations under each rule table
-    in use, by what that is called; those of the last one are by the tags of `trees`.
+    `evaluations` has the runs first, then the baselines. `by_rule` has the evaluations under each rule table
+    in use, by the table's name; those of the last table use the tags of `trees`.
     """
 
     gold: str
@@ -65,13 +65,13 @@ def score_runs(
     rules: NamedRules | None = None,
     dataset: str | None = None,
 ) -> ScoredRuns:
-    """Parses the gold file's sentences with every model, and scores the trees and those of the baselines.
+    """Parses the gold file's sentences with every model, and scores these trees and the baselines' trees.
 
-    Without `rules`, every model is compared with the rules that it was trained with.
+    Without `rules`, every model is compared with its own training rules.
 
     Raises:
-        DataError: the file is malformed, has no trees, or nothing is left of it.
-        UsageError: the models have several protocols and none is named, or nothing is published of the data.
+        DataError: the file is malformed, has no trees, or the protocol leaves nothing of it.
+        UsageError: the models have several protocols and none is named, or there are no published figures.
     """
     the_protocol = _protocol(models, protocol)
     rows = _published(dataset) if dataset is not None else []
@@ -117,7 +117,7 @@ def score_runs(
 
 
 def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[NamedRules]:
-    """The different rules of the models, each named after the runs that use it; or those given."""
+    """The distinct rules of the models, each named after the runs that use it; or the given rules."""
     if rules is not None:
         return [rules]
     users: dict[tuple[RuleSet, str], list[str]] = {}
@@ -130,7 +130,7 @@ def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[N
 
 
 def _without_tags(evaluation: Evaluation) -> Evaluation:
-    """Only what is the same under all rules and tags, so that the systems can stand in one table."""
+    """The figures that do not depend on rules and tags, so that the systems can share one table."""
     kept = {name: evaluation.breakdowns[name] for name in ("length", "distance")}
     return replace(evaluation, breakdowns=kept)
 
@@ -145,7 +145,7 @@ def _protocol(models: Mapping[str, ModelFile], name: str | None) -> Protocol:
 
 
 def _parsed(name: str, model: ModelFile, blocks: Sequence[conllu_blocks.Block]) -> list[Sentence]:
-    """The sentences, whose tags are from the model's column, with its trees and relations."""
+    """The sentences with the tags of the model's column, and with its trees and relations."""
     parser = Parser(model)
     tags = model.settings.data.tags
     sentences = [conllu.sentence_of(block, "ignored", tags) for block in blocks]

@@ -1,18 +1,18 @@
-// Where arcs lie, without a document: y grows downwards, words stand at `height`.
+// Positions of arcs, without a document: y grows downwards, words stand at `height`.
 
 export const STEP = 30; // pixels between two levels of arcs
-export const TOP = 34; // room for ROOT
+export const TOP = 34; // space for ROOT
 
 /**
  * @typedef {object} Arc between two words
  * @property {number} place of the dependent, from 1
  * @property {number} head from 1
  * @property {number} level from 1, above all arcs that it spans
- * @property {number} apart pixels between the middle of its head and where it leaves it
+ * @property {number} apart pixels between the middle of its head and the point where the arc leaves it
  */
 
 /**
- * The arcs of a sentence but that from ROOT, the longest first. Two on one level share no more than a word.
+ * The arcs of a sentence except the one from ROOT, the longest first. Two on one level share at most a word.
  * @param {number[]} heads 0: ROOT, -1: none yet; both have no arc here
  * @returns {Arc[]}
  */
@@ -25,7 +25,7 @@ export function placed(heads) {
   });
   arcs.reverse();
   /** @type {Record<string, number>} */
-  const leaving = {}; // how many arcs leave a word on one side: the shortest stand outermost
+  const leaving = {}; // number of arcs that leave a word on one side: the shortest are outermost
   for (const arc of arcs) {
     const side = `${arc.head} ${arc.place < arc.head}`;
     leaving[side] = (leaving[side] ?? -1) + 1;
@@ -45,7 +45,7 @@ function overlap(one, other) {
 }
 
 /**
- * The room that arcs need above the words.
+ * The height that arcs need above the words.
  * @param {Arc[]} arcs
  */
 export function heightOf(arcs) {
@@ -53,7 +53,7 @@ export function heightOf(arcs) {
 }
 
 /**
- * The outline of an arc and where its relation is written.
+ * The outline of an arc and the position of its relation.
  * @param {Arc} arc
  * @param {number[]} middles of the words
  * @param {number} height

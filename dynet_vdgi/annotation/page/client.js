@@ -1,7 +1,7 @@
-// Requests to the program, one after the other, so that each one knows what the last one brought.
+// Requests to the program, one after the other, so that each one knows the result of the last.
 
 /**
- * What the program answers to a path.
+ * The program's answers, by path.
  * @typedef {import("./sentence.js").Sentence} Sentence
  *
  * @typedef {object} Hit a sentence that contains a text
@@ -25,7 +25,7 @@
 let last = Promise.resolve();
 let waiting = 0;
 
-/** Why a request has failed, in words for the person. */
+/** A failed request, with the reason in words for the person. */
 export class Fault extends Error {
   /**
    * @param {string} message
@@ -75,7 +75,7 @@ export async function get(path, parameters = {}) {
  * Asks for a change.
  * @param {"change" | "undo" | "redo"} path
  * @param {object} content
- * @returns {Promise<Sentence>} as it is then
+ * @returns {Promise<Sentence>} after the change
  */
 export async function post(path, content = {}) {
   let response;
@@ -92,7 +92,7 @@ export async function post(path, content = {}) {
 }
 
 /**
- * Runs a task after those before it. Tells it whether others wait behind it.
+ * Runs a task after the earlier ones have ended. The task can ask whether others are waiting.
  * @template Result
  * @param {(othersWait: () => boolean) => Promise<Result>} task
  * @returns {Promise<Result>}

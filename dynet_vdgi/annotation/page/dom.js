@@ -1,7 +1,7 @@
 // The elements of index.html, found by their names.
 
 /**
- * @typedef {object} Elements which are more than an HTMLElement
+ * @typedef {object} Elements of more specific types than HTMLElement
  * @property {HTMLInputElement} number
  * @property {HTMLInputElement} label
  * @property {HTMLInputElement} wanted
@@ -14,7 +14,7 @@
  */
 
 /**
- * The element of a name.
+ * The element with a name.
  * @template {string} Name
  * @param {Name} name
  * @returns {Name extends keyof Elements ? Elements[Name] : HTMLElement}
@@ -26,7 +26,7 @@ export function at(name) {
 }
 
 /**
- * The element that an event is about, or the nearest one around it, that a selector fits.
+ * The target of an event, or its nearest ancestor, that matches a selector.
  * @param {Event} event
  * @param {string} selector
  */
@@ -35,7 +35,7 @@ export function near(event, selector) {
 }
 
 /**
- * The number of the word that an element stands for; `none` if there is no element.
+ * The number of an element's word; `none` if there is no element.
  * @param {Element | null | undefined} element
  * @param {number} none
  */

@@ -16,10 +16,10 @@ import { addSvg, at } from "./dom.js";
  *
  * @typedef {object} Learning
  * @property {string} state off, nothing, starting, learning, ready or failed
- * @property {number} lessons how often the text was parsed
- * @property {string} [why] it failed
- * @property {number} [trees] that were learnt from
- * @property {number} [seconds] that took
+ * @property {number} lessons number of times that the text was parsed
+ * @property {string} [why] the reason of a failure
+ * @property {number} [trees] number of trees learnt from
+ * @property {number} [seconds] duration of learning
  *
  * @typedef {object} State
  * @property {string} id of the program's start
@@ -29,7 +29,7 @@ import { addSvg, at } from "./dom.js";
  * @property {Learning} learning
  * @property {Progress} progress
  * @property {string} fault "": none
- * @property {[number, number] | null} versions of the sentence that is shown: its edits and its version
+ * @property {[number, number] | null} versions edits and version of the sentence shown
  */
 
 /** @param {State} state */
@@ -59,7 +59,7 @@ export function showFault(text) {
  * @param {string} text
  */
 function set(element, text) {
-  if (element.textContent !== text) element.textContent = text; // else screen readers repeat it
+  if (element.textContent !== text) element.textContent = text; // otherwise screen readers repeat it
 }
 
 /** @param {number | null} share */
@@ -85,7 +85,7 @@ export function learning(found) {
 }
 
 /**
- * The running mean of ten sentences; those of punctuation alone do not count.
+ * The running mean of ten sentences; sentences of punctuation only do not count.
  * @param {(number | null)[]} shares
  */
 export function means(shares) {

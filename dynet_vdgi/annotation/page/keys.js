@@ -1,7 +1,7 @@
-// What typed keys and numbers mean, without a document.
+// The meaning of typed keys and numbers, without a document.
 
 /**
- * What becomes of the digits of a head: it is set when no other digit can follow.
+ * The state after a digit of a head: the head is set when no other digit can follow.
  * @param {string} typed
  * @param {number} nWords
  * @returns {{ typed: string, head: number | null, text: string, isBad: boolean }}
@@ -15,7 +15,7 @@ export function afterDigits(typed, nWords) {
 }
 
 /**
- * What the keys mean that hold everywhere: Ctrl or Cmd with Z, Y or Shift Z.
+ * The meaning of the keys that work everywhere: Ctrl or Cmd with Z, Y or Shift Z.
  * @param {{ key: string, ctrlKey: boolean, metaKey: boolean, shiftKey: boolean }} event
  * @returns {"undo" | "redo" | null}
  */
@@ -27,7 +27,7 @@ export function backKey(event) {
 }
 
 /**
- * The number, from 0, of the sentence that somebody has typed; null if there is none.
+ * The typed number of a sentence, counted from 0; null if there is no such sentence.
  * @param {string} text
  * @param {number} total
  */

@@ -1,4 +1,4 @@
-// The page: shows one sentence, takes what a person does with keys, mouse and forms, and tells the program.
+// The page: shows one sentence, handles keys, mouse and forms, and sends changes to the program.
 
 import { Fault, get, post, queued } from "./client.js";
 import { at, near, placeOf } from "./dom.js";
@@ -10,21 +10,21 @@ import { draw, drawArcs, endRubber, items, rubber, stage, words } from "./tree.j
 
 /** @typedef {import("./sentence.js").Sentence} Sentence */
 
-const EVERY = 1000; // milliseconds between two looks at the state
+const EVERY = 1000; // milliseconds between two requests for the state
 
 let sentence = NONE;
 let chosen = 0; // the selected word, from 1; 0: none
 let typed = ""; // digits of a head
 let picks = false; // the next tap on a word is the head of the selected one
-let program = ""; // the program's start, to notice another one
-let total = 0; // sentences
-let typing = false; // whether the relation in the field differs from the word's, and is to be stored
+let program = ""; // the id of the program's start, to notice a restart
+let total = 0; // number of sentences
+let typing = false; // whether the relation in the field differs from the word's and must be stored
 /**
- * The relation that is being stored; `ends` tells whether it went well.
+ * The relation that is being stored; `ends` resolves to whether it was stored.
  * @typedef {{ word: number, text: string, ends: Promise<boolean> }} Storing
  */
 let storing = /** @type {Storing | null} */ (null);
-let unknown = ""; // word and relation that nobody has used yet: Enter once more stores it
+let unknown = ""; // word and relation that nobody has used yet: pressing Enter again stores it
 const visited = /** @type {number[]} */ ([]); // numbers of sentences
 
 // ------------------------------------------------------------------------------------------ messages
@@ -38,7 +38,7 @@ function say(text, isBad = false) {
 }
 
 /**
- * Tells the fault of a task, if there is one; says whether there is none.
+ * Shows the error of a task, if any; returns whether there was none.
  * @param {() => Promise<unknown>} task
  * @returns {Promise<boolean>}
  */
@@ -104,7 +104,7 @@ function panel() {
 
 /** @param {number} place */
 function select(place) {
-  stored(); // what cannot be stored comes back
+  stored(); // if this fails, the relation is shown again
   chosen = Math.max(1, Math.min(sentence.words.length, place));
   typed = "";
   refresh();
@@ -113,7 +113,7 @@ function select(place) {
 }
 
 /**
- * What is on the screen of a word, or of all words (0): who says that it is right means this.
+ * The screen's content for a word, or for all words (0): whoever confirms means this.
  * @param {number} place
  */
 function onScreen(place = 0) {
@@ -144,7 +144,7 @@ async function load(number, keepsNotice = false) {
 }
 
 /**
- * Says whether the change was made. Who says that something is right means what was on the screen then.
+ * Returns whether the change was made. Whoever confirms means what was on the screen then.
  * @param {string} what
  * @param {number} value
  * @param {number} word
@@ -157,7 +157,7 @@ async function change(what, value = 0, word = chosen) {
 
 /**
  * @param {{ what: string, value: number | string, word: number, anyway?: boolean }} order
- * @param {string} meant what is to be on the screen still; "": anything
+ * @param {string} meant content that must still be on the screen; "": anything
  */
 function make(order, meant = "") {
   const number = sentence.number;
@@ -179,7 +179,7 @@ function make(order, meant = "") {
   });
 }
 
-// Stores the relation that is typed. Says whether none is left that could not be stored.
+// Stores the typed relation. Returns whether none is left that could not be stored.
 async function stored() {
   const text = at("label").value.trim();
   if (typing && text) store(text);
@@ -190,7 +190,7 @@ async function stored() {
 
 /**
  * @param {string} text
- * @param {boolean} isTwice whether Enter was pressed, once more perhaps
+ * @param {boolean} isTwice whether Enter was pressed, perhaps for the second time
  */
 function store(text, isTwice = false) {
   const { number } = sentence;
@@ -218,7 +218,7 @@ function store(text, isTwice = false) {
 }
 
 /**
- * Shows a relation again that could not be stored.
+ * Shows again a relation that could not be stored.
  * @param {number} word
  * @param {string} text
  */
@@ -466,7 +466,7 @@ at("label").addEventListener("focus", () => trying(async () => {
   at("labels").replaceChildren(...relations.map((relation) => new Option(relation)));
 }));
 at("label").addEventListener("blur", () => {
-  if (document.activeElement !== at("label")) stored(); // else it is the window that is left
+  if (document.activeElement !== at("label")) stored(); // otherwise the window lost the focus
 });
 at("label").addEventListener("keydown", (event) => {
   if (event.key === "Escape") {

@@ -10,8 +10,8 @@ export function openSearch() {
 }
 
 /**
- * @param {(task: () => Promise<unknown>) => unknown} trying tells the fault of a task
- * @param {(number: number) => unknown} open a sentence that was found
+ * @param {(task: () => Promise<unknown>) => unknown} trying shows the error of a task
+ * @param {(number: number) => unknown} open opens a found sentence
  */
 export function searchWith(trying, open) {
   at("wanted").addEventListener("input", () => trying(() => search(open)));

@@ -1,4 +1,4 @@
-// What can be said of a sentence and its words, without a document.
+// Descriptions of a sentence and its words, without a document.
 
 /**
  * @typedef {object} Word
@@ -10,7 +10,7 @@
  * @property {string} label its relation; "_": none
  * @property {string} head_by who confirmed the head; "": nobody
  * @property {string} label_by who confirmed the relation
- * @property {number | null} sure how probable the head is
+ * @property {number | null} sure the probability of the head
  *
  * @typedef {object} Sentence
  * @property {number} number from 0
@@ -25,7 +25,7 @@
  */
 
 /**
- * Before the first sentence has come.
+ * The sentence shown before the first has arrived.
  * @type {Sentence}
  */
 export const NONE = { number: -1, edits: 0, version: 0, done: false, comments: [], words: [], punctuation: [] };
@@ -34,7 +34,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10ff
 const LETTER = /\p{L}/u;
 
 /**
- * How sure an arc is, as a class; plain where nothing is known.
+ * The certainty of an arc, as a class; plain if unknown.
  * @param {Word} word
  * @returns {Kind}
  */
@@ -46,7 +46,7 @@ export function kind(word) {
 }
 
 /**
- * What is written on an arc: never colour alone.
+ * The text on an arc, because colour alone is not enough.
  * @param {Word} word
  */
 export function note(word) {
@@ -57,7 +57,7 @@ export function note(word) {
 }
 
 /**
- * A word and its arc as a screen reader says them.
+ * A word and its arc, as a screen reader reads them out.
  * @param {Sentence} sentence
  * @param {number} place of the word, from 1
  */
@@ -73,7 +73,7 @@ export function spoken(sentence, place) {
 }
 
 /**
- * What is known of a word, and who confirmed what.
+ * The known facts about a word, and who confirmed them.
  * @param {Word} word
  */
 export function facts(word) {

@@ -11,7 +11,7 @@ import { isRightToLeft, kind, note, spoken } from "./sentence.js";
 
 export const stage = at("stage");
 export const words = at("words");
-export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // always those of now
+export const items = /** @type {HTMLCollectionOf<HTMLElement>} */ (words.children); // live: always the present ones
 const arcs = at("arcs");
 
 /**
@@ -75,7 +75,7 @@ export function drawArcs(sentence, chosen) {
     const text = { x: end + 6, y: TOP + 6, class: "beside" };
     drawArc(sentence, k + 1, chosen, height, { path: `M${end} 24V${height - 5}`, end, text });
   });
-  arcs.append(...arcs.querySelectorAll(".chosen")); // above the others
+  arcs.append(...arcs.querySelectorAll(".chosen")); // on top of the others
 }
 
 /**

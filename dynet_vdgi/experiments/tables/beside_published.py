@@ -1,4 +1,4 @@
-"""Published tables with the figures of an experiment beside them."""
+"""Published tables combined with the figures of an experiment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dynet_vdgi.experiments.tables.sheets import (
 )
 
 PAPER = "Li2019-"
-"""How the names of the paper's tables begin."""
+"""Prefix of the names of the paper's tables."""
 
 OURS = "this experiment"
 
@@ -40,7 +40,7 @@ _BASELINES = dict(zip(("Left_branching", "Right_branching", "Random"), BASELINES
 
 
 def beside(grid: Grid, figures: Sequence[PublishedFigure], prefix: str = PAPER) -> list[Sheet]:
-    """Published tables with our rows below those of the same model; at the end our systems of no such model.
+    """Published tables with our rows below those of the same model; our systems without such a model follow.
 
     A table is shown if one of its data sets is a treebank of the plan; the last note names the others.
 
@@ -89,7 +89,7 @@ class _BesideTable:
 
     @property
     def treebanks(self) -> list[str]:
-        """Our treebanks in the columns, each once."""
+        """Our treebanks in the columns, without duplicates."""
         return list(dict.fromkeys(self.datasets[name] for name, _ in self.columns if name in self.datasets))
 
     def sheet(self) -> Sheet:
@@ -109,7 +109,7 @@ class _BesideTable:
             name
             for name, system in self.grid.systems.items()
             if name not in placed
-            # Otherwise it has a place in another table.
+            # Otherwise its place is in another table.
             and (self.is_speed or not system.published)
             and self._is_shown(name)
         ]
@@ -126,7 +126,7 @@ class _BesideTable:
         )
 
     def _is_shown(self, system: str) -> bool:
-        """Whether there is a figure of the system or a reason why there is none; all, if nothing was run."""
+        """True if there is a figure of the system or a reason for a gap; true for all if nothing was run."""
         planned = [name for name in self.treebanks if (name, system) in self.grid.wanted]
         return any(not self.grid.results or has_news(self.grid, name, system) for name in planned)
 
@@ -145,7 +145,7 @@ class _BesideTable:
         return SheetRow(model, tuple(entries), next(iter(there.values())).source)
 
     def _instead(self, model: str) -> list[SheetRow]:
-        """What stands below a published model that no system of ours is: a baseline, or nothing."""
+        """The rows below a published model without a system of ours: a baseline, or nothing."""
         return [self._baseline(_BASELINES[model])] if model in _BASELINES else []
 
     def _system(self, name: str) -> SheetRow:

@@ -12,7 +12,7 @@ from dynet_vdgi.experiments.tables.sheets import Sheet
 from dynet_vdgi.system.names import did_you_mean
 
 DRAWS = 10_000
-"""Of the bootstrap."""
+"""Number of draws of the bootstrap."""
 
 
 def tables(

@@ -1,4 +1,4 @@
-"""How much better systems are than a baseline, or than another system, by a paired bootstrap."""
+"""Differences of systems from a baseline, or from another system, by a paired bootstrap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dynet_vdgi.experiments.tables.sheets import (
 
 
 def against(grid: Grid, sheet: Sheet, reference: str, draws: int) -> Sheet:
-    """The runs of a table of `sheets.overview`, minus those of `reference`."""
+    """The runs of a table of `sheets.overview`, minus the runs of `reference`."""
     columns = tuple(column for column in sheet.columns if column[0] != AVERAGE)
     systems = [row.label for row in sheet.rows if row.source == RUN and row.label != reference]
     found = [_column(grid, sheet.name, column, systems, reference, draws) for column in columns]
@@ -76,7 +76,7 @@ def _column(
 
 
 def _mean_over_seeds(grid: Grid, treebank: str, system: str, protocol: str) -> SentenceCounts | None:
-    """Of each sentence, the mean of the right words over the seeds."""
+    """The mean number of right words over the seeds, for each sentence."""
     runs = list(grid.results.get((treebank, system), {}).values())
     if grid.protocols.get((treebank, system)) != protocol or not runs:
         return None

@@ -56,7 +56,7 @@ def text(entry: Entry, decimals: int = 1) -> str:
 
 
 def _lines(sheet: Sheet) -> list[list[str]]:
-    """Cells of the head and all rows."""
+    """Cells of the header and all rows."""
     one_length = len({length for _, length in sheet.columns}) == 1
     head = ["", *(name if one_length else f"{name} {length}" for name, length in sheet.columns)]
     rows = [
@@ -80,7 +80,7 @@ def _markdown(sheet: Sheet) -> str:
 
 
 def latex(sheets: Sequence[Sheet]) -> str:
-    """A `table` for each; needs no package."""
+    """A `table` environment for each; needs no package."""
     return "\n".join(map(_latex, sheets))
 
 
@@ -120,7 +120,7 @@ def _latex(sheet: Sheet) -> str:
 
 
 def long_csv(sheets: Sequence[Sheet]) -> str:
-    """All figures, one a line; a gap has n = 0 and its reason as source."""
+    """All figures, one per line; a gap has n = 0 and its reason as source."""
     buffer = io.StringIO()
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(HEADER)
@@ -134,7 +134,7 @@ def long_csv(sheets: Sequence[Sheet]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula, which it would carry out.
+    """A cell that no spreadsheet takes for a formula and executes.
 
     >>> _as_text("=1+1"), _as_text("best")
     ("'=1+1", 'best')

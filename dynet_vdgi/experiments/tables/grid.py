@@ -1,4 +1,4 @@
-"""What is in the folders of experiments: which figures were to be had, and those that there are."""
+"""Contents of the folders of experiments: the figures that were planned, and those that exist."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True)
 class SentenceCounts:
-    """Of each test sentence the words, and how many of them have the right head (perhaps a mean)."""
+    """The number of words of each test sentence, and of words with the right head (perhaps a mean)."""
 
     words: tuple[int, ...]
     right: tuple[float, ...]
 
     def chosen(self, length: int | None) -> tuple[list[int], list[float]]:
-        """Words and right ones of the sentences up to a length."""
+        """All words and right words of the sentences up to a length."""
         picked = [k for k, n in enumerate(self.words) if length is None or n <= length]
         return [self.words[k] for k in picked], [self.right[k] for k in picked]
 
@@ -72,10 +72,10 @@ class _StoredBaselines(msgspec.Struct):
 
 @dataclass
 class Grid:
-    """Experiments put together. `wanted`: seeds of a treebank and a system; `results` of them that are there.
+    """Experiments combined. `wanted`: seeds of a treebank and a system; `results`: those that exist.
 
-    `protocols` are the systems', and `baselines` by treebank, protocol and name. `notes` say where treebanks
-    of one name differ in what is learnt from.
+    `protocols` are the systems', and `baselines` by treebank, protocol and name. `notes` name
+    treebanks whose training data differ under one name.
     """
 
     treebanks: dict[str, Treebank] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Grid:
     notes: list[str] = field(default_factory=list)
 
     def gap(self, treebank: str, system: str) -> str:
-        """Why there is no figure."""
+        """The reason that there is no figure."""
         for part, what in (
             (self.treebanks[treebank], "data not available"),
             (self.systems[system], "not run"),
@@ -112,9 +112,9 @@ def write_plan(
     protocols: Mapping[str, Mapping[str, str]],
     test_files: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Notes in an experiment's folder what its tables are made of.
+    """Records in an experiment's folder the sources of its tables.
 
-    `protocols` by treebank and system; `test_files` by treebank, of those that tasks were made for.
+    `protocols` by treebank and system; `test_files` by treebank, for the treebanks that have tasks.
     """
     found = recorded(folder / PLAN_NAME).get("test_files")
     before = found if isinstance(found, dict) else {}
@@ -147,7 +147,7 @@ def load(folders: Sequence[Path]) -> Grid:
 
 
 def _as_scored(treebank: Treebank) -> Treebank:
-    """The treebank without what is learnt from."""
+    """The treebank without the settings and files of learning."""
     return replace(treebank, train=(), dev=(), expectations=(), presets=(), set=())
 
 

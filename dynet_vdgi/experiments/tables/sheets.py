@@ -1,8 +1,8 @@
 """Tables of experiments as rows and columns of figures; `formats` shows them.
 
 DDA in per cent. Over the seeds of a run: mean, best, and standard deviation of the sample (n - 1). The
-average over treebanks is that of their means and of their bests, as in the paper; its deviation is that of
-the seeds' averages, where all treebanks have the same seeds.
+average over treebanks is taken of their means and of their bests, as in the paper; its deviation is that of
+the seeds' averages, if all treebanks have the same seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FOLLOWED = "dev: progress figures only"
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure; `n` of `wanted` seeds are in it, where it is of runs. `low` and `high` bound an interval."""
+    """A figure; if it is of runs, `n` of `wanted` seeds are in it. `low` and `high` bound an interval."""
 
     mean: float
     best: float | None = None
@@ -39,25 +39,25 @@ class Measured:
 
     @property
     def is_short(self) -> bool:
-        """True if seeds are lacking."""
+        """True if seeds are missing."""
         return self.n is not None and self.wanted is not None and self.n < self.wanted
 
 
 @dataclass(frozen=True)
 class Gap:
-    """No figure, and why."""
+    """A missing figure, and the reason."""
 
     reason: str
 
 
 Entry = Measured | Gap
 SheetColumn = tuple[str, str]
-"""Treebank or data set, and length as `length_label` writes it."""
+"""Treebank or data set, and length in the form of `length_label`."""
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A line of a table; `mark` if gold trees were used, `source` says where its figures come from."""
+    """A line of a table; `mark` if gold trees were used, `source` gives the origin of its figures."""
 
     label: str
     entries: tuple[Entry, ...]
@@ -78,7 +78,7 @@ class Sheet:
 
 
 def limit_of(label: str) -> int | None:
-    """The length that a label means; None for all."""
+    """The length behind a label; None for all."""
     return None if label == "all" else int(label[2:])
 
 
@@ -95,7 +95,7 @@ def cell(values: Sequence[float], wanted: int) -> Measured:
 
 
 def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
-    """What a system got on a treebank."""
+    """The figure of a system on a treebank."""
     runs = grid.results.get((treebank, system))
     if not runs:
         return Gap(grid.gap(treebank, system))
@@ -103,7 +103,7 @@ def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
 
 
 def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | None) -> Entry:
-    """The average of a system over treebanks; there is none while one is missing."""
+    """The average of a system over treebanks; a gap while one is missing."""
     cells = [dda_of(grid, name, system, length) for name in treebanks]
     there = [entry for entry in cells if isinstance(entry, Measured)]
     if len(there) < len(cells):
@@ -125,7 +125,7 @@ def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | 
 
 
 def baseline_of(grid: Grid, treebank: str, protocol: str, name: str, length: int | None) -> Entry:
-    """What a baseline got on a treebank."""
+    """The figure of a baseline on a treebank."""
     scored = grid.baselines.get((treebank, protocol), {}).get(name)
     if scored is not None:
         return Measured(scored.dda(length))
@@ -134,7 +134,7 @@ def baseline_of(grid: Grid, treebank: str, protocol: str, name: str, length: int
 
 
 def mean_of(entries: Sequence[Entry]) -> Entry:
-    """The average of figures without seeds; there is none while one is missing."""
+    """The average of figures without seeds; a gap while one is missing."""
     means = [entry.mean for entry in entries if isinstance(entry, Measured)]
     return Measured(statistics.mean(means)) if means and len(means) == len(entries) else Gap(INCOMPLETE)
 
@@ -143,7 +143,7 @@ def mean_of(entries: Sequence[Entry]) -> Entry:
 def overview(grid: Grid) -> list[Sheet]:
     """Systems and baselines: tables for each protocol, treebanks with the same lengths together.
 
-    Systems and treebanks of the plan of which nothing was run are left out, but for those that cannot be run.
+    Systems and treebanks of the plan without any run are left out, except those that cannot be run.
     There is an average if no treebank is left out.
     """
     sheets: list[Sheet] = []
@@ -165,7 +165,7 @@ def overview(grid: Grid) -> list[Sheet]:
 
 
 def has_news(grid: Grid, treebank: str, system: str) -> bool:
-    """True if there is a figure, or a reason why there is none."""
+    """True if there is a figure, or a reason for its absence."""
     return (treebank, system) in grid.results or grid.gap(treebank, system) not in (
         NOT_RUN,
         "not in the plan",
@@ -179,7 +179,7 @@ def _is_begun(sheet: Sheet) -> bool:
 
 
 def without_repetition(sheets: Sequence[Sheet]) -> list[Sheet]:
-    """Tables that stand together: what is noted on several is noted on the last of them."""
+    """Tables shown together: a note on several of them appears only on the last one."""
     later: set[str] = set()
     shown = []
     for sheet in reversed(sheets):
@@ -233,7 +233,7 @@ def _entry(grid: Grid, protocol: str, treebank: str, system: str, label: str) ->
 
 # ------------------------------------------------------------------------------------------- notes
 def _sizes(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> list[str]:
-    """How much of each test set is in the columns."""
+    """The part of each test set that is in the columns."""
     sizes = []
     for name, label in columns:
         named = grid.baselines.get((name, protocol))
@@ -244,7 +244,7 @@ def _sizes(grid: Grid, protocol: str, columns: Sequence[SheetColumn]) -> list[st
 
 
 def gold_trees(grid: Grid, system: str, treebanks: Iterable[str]) -> list[str]:
-    """What the runs of a system used gold trees for."""
+    """The purposes for which the runs of a system used gold trees."""
     uses = [
         use
         for name in treebanks
@@ -262,7 +262,7 @@ def notes_of(
     systems: Sequence[str],
     treebanks: Sequence[str],
 ) -> list[str]:
-    """What must be known to read a table: gold trees, seeds, versions, gaps."""
+    """Notes needed to read a table: gold trees, seeds, versions, gaps."""
     notes = []
     for system in systems:
         uses = gold_trees(grid, system, treebanks)
@@ -278,7 +278,7 @@ def notes_of(
 
 
 def _by_what_for(uses: Sequence[str]) -> str:
-    """Uses of gold trees, of which each names files and what for: each of both once.
+    """Uses of gold trees, each with files and a purpose, merged so that each appears once.
 
     >>> _by_what_for(["training: choice", "a.conllu, b.conllu: counting", "a.conllu: counting"])
     'training: choice; a.conllu, b.conllu: counting'
@@ -291,7 +291,7 @@ def _by_what_for(uses: Sequence[str]) -> str:
 
 
 def gaps_of(rows: Sequence[SheetRow], columns: Sequence[SheetColumn]) -> list[str]:
-    """The reasons of all gaps, each with the places, rows with the same gaps together."""
+    """The reasons of all gaps with their places; rows with the same gaps are listed together."""
     one_length = len({length for _, length in columns}) == 1
     names = [name if one_length else f"{name} {length}" for name, length in columns]
     reasons = dict.fromkeys(e.reason for row in rows for e in row.entries if isinstance(e, Gap))
@@ -316,7 +316,7 @@ def _place(
 
 
 def _warnings(grid: Grid, systems: Sequence[str], treebanks: Sequence[str]) -> list[str]:
-    """Figures that were not made alike."""
+    """Notes on figures that were not made alike."""
     notes, codes = [], set()
     for name in treebanks:
         words = set()
