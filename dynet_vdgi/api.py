@@ -1,4 +1,4 @@
-"""The main functions of the library, which `dynet_vdgi` exports; the command line uses them too."""
+"""The library in a few calls, which `dynet_vdgi` exports; the command line does nothing else."""
 
 from __future__ import annotations
 

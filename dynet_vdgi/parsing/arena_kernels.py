@@ -189,8 +189,7 @@ def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None
 
 @compiled_floats
 def push(stacks: StackArenas, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
-    """The new states of all rows that stay; `gates` (B + 1, 4H) holds the compositions' contribution
-    first."""
+    """The new states of all rows that stay; `gates` (B + 1, 4H) starts with the compositions' share."""
     counts, n_reductions, size = stacks.counts, 0, len(bias)
     scratch = gates[counts[REDUCTIONS]]
     for r in range(counts[STAYING]):

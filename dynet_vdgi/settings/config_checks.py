@@ -36,7 +36,7 @@ RENAMED = {
         )
     },
 }
-"""Names that settings had in earlier versions, by their present names or the reverse."""
+"""The present names of settings, by their names in earlier versions."""
 
 Numbers = TypeVar("Numbers", bound=Section)
 
