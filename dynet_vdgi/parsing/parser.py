@@ -178,8 +178,7 @@ class Parser:
         return ModelLabeller(self.model, load_labels())
 
     def save(self, path: str | Path) -> None:
-        """Writes the model file, which `load` reads; an existing file is replaced once the new one is
-        complete."""
+        """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
         save_model_file(path, self.model)
 
     def parse(
@@ -286,8 +285,7 @@ class Parser:
         return self.parse_all(sentences, How(exact=True, keep_heads=keep_heads))
 
     def conflict(self, sentence: Sentence) -> str | None:
-        """The reason why no projective tree contains the sentence's heads; None: one does, or none is
-        FREE."""
+        """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE."""
         heads = sentence.heads
         if heads is None or FREE not in heads:
             return None

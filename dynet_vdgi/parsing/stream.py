@@ -272,8 +272,7 @@ class Stream:
             raise fault
 
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
-        """The windows; the first one shows the text's verb order, which labels need, if the model lacks
-        it."""
+        """The windows; the first one shows the text's verb order for labels, if the model lacks it."""
         for window in stream:
             if self._engine.labeller is not None and self._wanted.verb_order is None:
                 found = self._engine.labeller.verb_order_in(
