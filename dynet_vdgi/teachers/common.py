@@ -153,8 +153,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return model, symbols
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
-        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, `fit` has not
-        run."""
+        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""
         if self._model is None:
             raise self._not_yet()
         views = [self.prior.view(sentence) for sentence in sentences]
@@ -162,7 +161,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return ids, [self.prior.potentials_of(view) for view in views]
 
     def _told(self, view: View) -> list[str]:
-        """The symbols of a sentence's words that the model knows, or that fall back to coarser ones."""
+        """The symbols that the prior gives to a sentence's words; the model may not know all of them."""
         return self.prior.symbols(view)
 
     def _not_yet(self) -> VdgiError:

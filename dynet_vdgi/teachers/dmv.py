@@ -105,8 +105,7 @@ def fit(
 
 
 def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
-    """Pseudo-counts of a stage that begins with this model; those of `stop` hold for stopping and going
-    on."""
+    """Pseudo-counts of a stage that begins with this model; `stop` has them for both outcomes."""
     plain = Counts(
         *(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop))
     )

@@ -79,7 +79,7 @@ class DmvModel:
             return counts, total
 
         sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
-        counts = (np.sum(each, axis=0) for each in zip(*sums))  # one after the other
+        counts = (np.sum(each, axis=0) for each in zip(*sums))  # summed in order
         return Counts(*counts), _checked_log_z(sum(totals), packed)
 
     def _parameters(self) -> DmvFactors:
@@ -164,7 +164,7 @@ class Packed(NamedTuple):
 
 
 def _checked_log_z(log_z: Any, packed: Packed) -> float:
-    """The log Z of all potentials, in nats. Raises: ArithmeticError, it is not finite."""
+    """The log Z of all potentials, in nats. Raises: ArithmeticError, it is not a number."""
     total = float(np.sum(log_z))
     if np.isnan(total):
         raise ArithmeticError("potentials are too far apart to sum over trees")
