@@ -71,8 +71,7 @@ _ARRAYS = {np.dtype(name).str for name in ("bool", "float32", "float64")} | {
     np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)|sqrt")
-"""External functions that compiled code may call; the second is for numba's own arrays, of which there are
-none."""
+"""External functions that compiled code may call; the second is for numba's own arrays (there are none)."""
 
 _COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
 """Counting of references to arrays that numba has made."""
@@ -395,8 +394,7 @@ def loaded(code: bytes) -> Native:
 
 @cache
 def _machine(is_wide: bool = False) -> Any:
-    """LLVM's target machine for this computer; `is_wide` allows the widest vectors, which BLAS uses
-    anyway."""
+    """LLVM's model of this computer; `is_wide` allows the widest vectors, as used by BLAS anyway."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

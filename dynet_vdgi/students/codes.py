@@ -42,8 +42,7 @@ SEEN_OFTEN = 3
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The symbols that a student knows: `coarse[k]` has the number k + 1; the fine ones are numbered
-    alike."""
+    """The symbols that a student knows, numbered from 1: `coarse[k]` and `fine[k]` have the number k + 1."""
 
     prior: Prior
     coarse: tuple[str, ...]
