@@ -65,8 +65,7 @@ class Parameters:
         return self._add(name, self.collection.add_parameters(4 * hidden), value)
 
     def constant(self, name: str, size: int) -> Any:
-        """A random vector that is never trained, used for empty stacks and buffers as in the released
-        code."""
+        """A random vector that is never trained, for empty structures, as in the released code."""
         self.frozen.add(name)
         value = self.rng.normal(0.0, np.sqrt(2.0 / (1 + size)), size)
         return self._add(name, self.collection.add_parameters(size), value)

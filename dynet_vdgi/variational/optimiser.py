@@ -92,8 +92,7 @@ class AdaGrad:
         return norm
 
     def _step_in_numpy(self, name: str, place: Any, gradient: Array, decay: float) -> None:
-        """The step of `NetworkAdaGrad` for an array kept in NumPy; `place` are the rows of a table, or
-        all."""
+        """The step of `NetworkAdaGrad` on an array in NumPy; `place` are the rows of a table, or all."""
         values, squares, averages = (self.in_numpy[kind][name] for kind in KINDS)
         value, square = values[place], squares[place]  # copies where rows are named
         gradient = gradient + np.float32(self.settings.l2) * value
