@@ -118,8 +118,7 @@ def _sums(weights: Floats, features: Ints) -> Floats:
 
 # ---------------------------------------------------------------------------------------------- the problem
 class Ridge(NamedTuple):
-    """Least squares with a penalty on squared weights, one regression for each set of co-occurring
-    features."""
+    """Ridge regressions (least squares, squared penalty), one for each set of co-occurring features."""
 
     columns: list[Ints]  # the features of each
     inverses: list[Floats]  # (X'X + penalty I)^-1 of each

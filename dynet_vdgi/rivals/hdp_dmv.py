@@ -143,8 +143,7 @@ class HiddenText(NamedTuple):
 
 
 class HdpIteration(NamedTuple):
-    """The state before an iteration: the bound in nats, the share of arcs that follow rules, the
-    multiplier."""
+    """Before an iteration: the bound in nats, the share of arcs that follow rules, the multiplier."""
 
     bound: float
     share: float

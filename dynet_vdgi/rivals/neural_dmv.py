@@ -209,7 +209,7 @@ def harmonic(n: int) -> Floats:
 
 
 def without(potentials: Sequence[Floats]) -> list[Floats]:
-    """Neutral potentials, shaped as these."""
+    """Neutral potentials (all factors 1) of the same sentences."""
     return [np.zeros_like(matrix) for matrix in potentials]
 
 
