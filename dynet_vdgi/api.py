@@ -29,17 +29,17 @@ Text = AnyPath | Iterable[Sentence] | Sequence[AnyPath]
 
 
 def rules(name: AnyPath) -> RuleSet:
-    """A rule table: the name of one that comes with the package, such as "best", or a file.
+    """The rule table of a file, or the one of this name in the package, such as "best".
 
     Raises:
-        ConfigError: there is none, or it is malformed; the message names file and line.
+        ConfigError: it does not exist, or is malformed; the message names file and line.
     """
     return load_rules(rules_path(str(os.fspath(name))))
 
 
 @contextmanager
 def _told_of_arguments() -> Iterator[None]:
-    """A block whose errors name arguments, not options of the command line."""
+    """A block whose errors name arguments instead of command-line options."""
     try:
         yield
     except VdgiError as error:
@@ -69,21 +69,21 @@ def train(
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
-    """A parser learnt from tagged text, by the recommended recipe unless a preset says otherwise.
+    """Trains a parser on tagged text, by the recommended recipe unless a preset names another.
 
     Args:
-        text: sentences, or files; of several languages, those of each by its label.
-        preset: name of a preset, or the path of a TOML file; or several, the last on top.
-        trees: sentences with gold trees to learn from, besides the text or instead; heads may be FREE.
+        text: sentences or files; for several languages, a mapping from language label to these.
+        preset: name of a preset or path of a TOML file; or several, of which later ones win.
+        trees: sentences with gold trees to learn from, with or instead of the text; heads may be FREE.
         treebanks: gold trees of other languages, by label; for the preset transfer.
         dev: sentences with gold trees to score while training.
-        rules: rule table of teacher, prior and posterior, instead of the preset's.
-        seed: of everything random.
+        rules: rule table for teacher, prior and posterior, instead of the preset's.
+        seed: the seed of everything random.
         settings: single settings, nested: `{"teacher": {"iterations": 30}}`.
         init: a neural model to continue from, or the folder of its run.
-        language_facts: a file of what is known of the language beside the text; of several, by label.
-        out: a folder for the model file, the log and the settings; none: everything stays in memory.
-        resume: go on with the run in that folder.
+        language_facts: a file of facts about the language; for several languages, files by label.
+        out: a folder for the model file, the log and the settings; without it everything stays in memory.
+        resume: continue the run in that folder.
 
     Raises:
         DataError, UsageError, ConfigError, ModelError: see `recipes.run.run`.
@@ -117,12 +117,12 @@ def train(
 
 
 def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:
-    """Values by the label of a language; a bare value gets the label ""."""
+    """Values by language label; a bare value gets the label ""."""
     return what if isinstance(what, Mapping) else {"": nothing if what is None else what}
 
 
 def given(text: Text) -> Given:
-    """Files, or sentences, as a run takes them."""
+    """Files or sentences in the form that a run takes."""
     if isinstance(text, Corpus):
         text = text.path  # so that the model file can name it
     if isinstance(text, (str, os.PathLike)):

@@ -1,1 +1,1 @@
-"""Parsers that learn nothing: the bar for every trained model."""
+"""Parsers that learn nothing, which every trained model must beat."""

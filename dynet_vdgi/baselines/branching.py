@@ -1,8 +1,8 @@
-"""Trees that look at nothing but the number of words. Heads are 1..n, 0 = root.
+"""Trees that depend only on the number of words. Heads are 1..n, 0 = root.
 
 The names are the paper's, as its figures show: "left branching" makes every word depend on the NEXT word
-(36.2 / 30.2 DDA on WSJ, which is what that tree scores, where the mirror image scores 20). Many other papers
-use the two names the other way round.
+(36.2 / 30.2 DDA on WSJ, the score of that tree; the mirror image scores 20). Many other papers use the two
+names the other way round.
 """
 
 from __future__ import annotations

@@ -15,17 +15,16 @@ from dynet_vdgi.grammar.rules import RuleSet
 RULES_ONLY = "rules only"
 
 RANDOM_DRAWS = 10
-"""Over how many draws the figures of the random baseline are averaged."""
+"""The number of draws over which the random baseline's figures are averaged."""
 
 Draws = list[list[tuple[int, ...]]]
-"""Heads of every sentence, once a draw."""
+"""For each draw, the heads of every sentence."""
 
 
 def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, Draws]:
-    """The trees of each baseline; without punctuation in the sentences, unless it is to be scored.
+    """The trees of each baseline; punctuation must be removed from the sentences unless it is scored.
 
-    "rules only" is under the given rule table, with what the table asks to be measured in the text measured
-    in these sentences.
+    "rules only" uses the given rule table, whose measurements are taken in these sentences.
     """
     lengths = [len(sentence) for sentence in sentences]
     rng = np.random.default_rng(0)

@@ -1,8 +1,8 @@
-"""Machine code on disk: the folders it may lie in, and which files are taken.
+"""Machine code on disk: its folders, and the conditions under which files are used.
 
-Machine code that is loaded is run, so it must be this user's: the folder and the file belong to the user, and
-nobody else can write to them. A file begins with a digest of its name and its content, so one that is
-damaged, or that has been renamed, is not taken either.
+Loaded machine code is run, so the folder and the file must belong to this user, and nobody else may be able
+to write to them. A file begins with a digest of its name and its content, so a damaged or renamed file is not
+used either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 MOST_BYTES = 10_000_000
-"""No object file is larger; those of kernels have up to 100,000 bytes."""
+"""Largest object file in bytes; those of kernels have up to 100,000."""
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
@@ -32,12 +32,12 @@ def folders() -> Iterator[Path]:
         named.append((cache if cache.is_absolute() else Path.home() / ".cache") / "dynet_vdgi")
     yield from (folder for folder in named if folder.is_absolute())
     own = Path(tempfile.gettempdir()) / f"dynet_vdgi-{os.geteuid() if hasattr(os, 'geteuid') else 'cache'}"
-    if not own.is_symlink():  # which anybody could have made
+    if not own.is_symlink():  # a link could be anybody's
         yield own
 
 
 def read(name: str) -> bytes | None:
-    """The content of a file that may be trusted; None: there is none."""
+    """The content of a trusted file; None: there is no such file."""
     for folder in folders():
         with suppress(OSError):
             if _is_own(folder.stat()):

@@ -1,6 +1,6 @@
-"""Functions compiled by numba: the decorator, and what the user is told while they are compiled.
+"""Functions compiled by numba: the decorator, and the messages to the user during compilation.
 
-Nothing here imports numba before something has to be compiled, which takes most of a second. Compiled
+Nothing here imports numba, which takes most of a second, before something has to be compiled. Compiled
 functions are parts of a `machine_code.Kernel`, which mostly does without numba; only the sums of rival
 teachers, which allocate arrays, are called as numba keeps them.
 """
@@ -20,15 +20,15 @@ from dynet_vdgi.compiled import code_cache
 from dynet_vdgi.errors import VdgiError
 
 NUMBA = "numba>=0.61,<0.69"
-"""What `setup.py` asks for; CONTRIBUTING.md says how its bounds are moved."""
+"""The versions that `setup.py` requires; CONTRIBUTING.md tells how to move these bounds."""
 
 PATIENCE = 2.0
-"""Seconds of compilation after which the user is told about it."""
+"""Seconds of compilation after which a message appears."""
 
 logger = logging.getLogger("dynet_vdgi")
 
 _without_cache: list[str] = []
-"""Functions that are compiled anew in each process, since numba has no folder to keep them in."""
+"""Functions that are compiled anew in each process, because numba has no folder to keep them in."""
 
 BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 """Options of numba for what is called by compiled functions only; dividing by zero gives infinity."""
@@ -92,7 +92,7 @@ def _kept(numba: Any, function: Compiled, folder: str) -> Any:
         if not dispatcher._cache.cache_path.startswith(folder):
             return None
         dispatcher._cache = ForgivingCache(dispatcher._cache)
-    except (RuntimeError, AttributeError):  # it cannot write, or is other inside
+    except (RuntimeError, AttributeError):  # it cannot write, or its internals differ
         return None
     finally:
         config.CACHE_DIR = before
@@ -100,7 +100,7 @@ def _kept(numba: Any, function: Compiled, folder: str) -> Any:
 
 
 class ForgivingCache:
-    """Code of a function that numba keeps: what is damaged, or cannot be written, is done without."""
+    """numba's cache of a function's code; damaged code and failures to write are ignored."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -112,10 +112,10 @@ class ForgivingCache:
         """The code; None if there is none that can be read."""
         try:
             return self._cache.load_overload(*arguments)
-        except Exception as error:  # of a file that was cut off pickle raises whatever comes
+        except Exception as error:  # on a truncated file pickle raises all sorts of errors
             self._tell("read", error)
             with suppress(Exception):
-                self._cache.flush()  # else the damaged index would be in the way of what is compiled now
+                self._cache.flush()  # otherwise the damaged index would block the new code
             return None
 
     def save_overload(self, *arguments: Any) -> None:
@@ -134,8 +134,8 @@ class ForgivingCache:
 def compiled(function: Function) -> Function:
     """The function as a part of kernels; called by itself, as numba compiles it and keeps it on disk.
 
-    For the latter numba looks at the function's own file only to see whether what it kept is still valid:
-    then functions that call each other, and the constants they use, belong into one module.
+    In the latter case numba checks only the function's own file to see if its cache is valid. So functions
+    that call each other, and the constants they use, must be in one module.
     """
     return cast(Function, Compiled(cast(FunctionType, function)))
 
@@ -147,10 +147,9 @@ def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled_floats(function: Function) -> Function:
-    """The function compiled for loops over floats that are to be done several elements at a time.
+    """The function compiled for vectorised loops over floats.
 
-    A division by zero gives infinity or NaN, sums may be taken in another order, and a product that is added
-    is not rounded before.
+    A division by zero gives infinity or NaN, sums may be reordered, and a product may be added unrounded.
     """
     options = {"error_model": "numpy", "fastmath": {"contract": True, "reassoc": True}}
     return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
@@ -158,9 +157,9 @@ def compiled_floats(function: Function) -> Function:
 
 @contextmanager
 def bare(numba: Any) -> Iterator[None]:
-    """A block in which numba only translates, with all that is called: somebody else makes machine code.
+    """A block in which numba only translates functions and their callees to LLVM, not to machine code.
 
-    It uses the inside of numba as it is in the versions that `NUMBA` names; in others it may raise anything.
+    It uses the internals of the numba versions that `NUMBA` names; other versions may raise any exception.
     """
     global _is_bare
     from numba.core.codegen import AOTCPUCodegen
@@ -215,7 +214,7 @@ def _has_little_memory() -> bool:
 
 
 _said: set[str] = set()
-"""What this process has said that it compiles; a thing may be of several parts, each compiled when needed."""
+"""The announcements of this process; one may stand for several parts, each compiled when needed."""
 
 
 @contextmanager

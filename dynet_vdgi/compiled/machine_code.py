@@ -1,17 +1,17 @@
 """Machine code of kernels, kept on disk and called without importing numba.
 
-numba takes most of a second to import, as long as parsing 500,000 words. So what numba makes of a kernel is
-kept as an object file, which llvmlite, the part of numba that holds LLVM, loads in a few hundredths. A few
-words are not worth even that: for little work the kernel runs as Python.
+Importing numba takes most of a second, as long as parsing 500,000 words. So the code that numba makes of a
+kernel is kept as an object file, which llvmlite, the part of numba that holds LLVM, loads in a few hundredths
+of a second. A few words are not worth even that, so for little work the kernel runs as Python.
 
-The kernel is wrapped in a function of plain pointers and numbers, whose calling convention is that of C but
-for two first arguments, where its result and its exception go. It allocates nothing, so it needs nothing of
-numba while it runs. An object file is used again if the bytecode and the constants of the kernel and of all
-that it calls, the names and fields of the tuples that it takes, this package, numba, and the processor are
-the same.
+The kernel is wrapped in a function of plain pointers and numbers. Its calling convention is that of C, except
+for two additional first arguments that receive its result and its exception. It allocates nothing, so it
+needs no part of numba while it runs. An object file is used again if the bytecode and the constants of the
+kernel and of all that it calls, the names and fields of the tuples that it takes, this package, numba, and
+the processor are the same.
 
-All this relies on the inside of numba and llvmlite. So no object file is loaded before `known_answer` has
-been right in this environment, and where anything fails, numba compiles the kernels in its own way.
+All this relies on internals of numba and llvmlite. So no object file is loaded before `known_answer` has been
+right in this environment, and if anything fails, numba compiles the kernels in its own way.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from dynet_vdgi.errors import VdgiError
 logger = logging.getLogger("dynet_vdgi")
 
 ENOUGH = 1_000
-"""Work from which on code on disk is worth loading. A unit of work is what Python does in a tenth of a
-millisecond, about what it takes to parse a word with the perceptron."""
+"""Least work for which code on disk is worth loading. A unit of work takes Python a tenth of a millisecond,
+about as long as parsing a word with the perceptron."""
 
 PLENTY = 20_000
-"""Work from which on it is worth compiling."""
+"""Least work for which compiling is worth it."""
 
 ALWAYS = PLENTY + 1
-"""As much work as makes a kernel ready, whatever it has to do."""
+"""Enough work to make any kernel ready."""
 
 PATIENCE = 300
 """Seconds for the check of a known answer, which takes three."""
@@ -71,7 +71,7 @@ _ARRAYS = {np.dtype(name).str for name in ("bool", "float32", "float64")} | {
     np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr)|sqrt")
-"""What compiled code may call that is not in it; the second is for arrays of numba: there are none."""
+"""External functions that compiled code may call; the second is for numba's own arrays (there are none)."""
 
 _COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
 """Counting of references to arrays that numba has made."""
@@ -89,7 +89,7 @@ _fault = ""
 
 
 def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
-    """The work of finding the best trees of sentences of so many words with Eisner charts."""
+    """The work of finding the best trees of sentences of these lengths with Eisner charts."""
     n = np.asarray(lengths, np.int64)
     return int((n**3 + 10 * n**2).sum()) // 750
 
@@ -97,8 +97,8 @@ def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
 class Kernel:
     """A compiled function as Python calls it. Its arrays must be C-contiguous and it must not allocate any.
 
-    `what` names it to users who wait for it. A call says how much `work` it is, see `ENOUGH`; from `plenty`
-    on, over all calls, it is worth compiling; for what learns that is `ENOUGH`, since training is repeated.
+    `what` names it to users who wait for it. Each call states its `work`, see `ENOUGH`; once all calls reach
+    `plenty`, it is worth compiling. For learning, `plenty` is `ENOUGH`, because training is repeated.
     """
 
     def __init__(self, function: Any, what: str, plenty: int = PLENTY) -> None:
@@ -116,7 +116,7 @@ class Kernel:
         """The call with these arrays, to be made any number of times; None: it is not worth machine code.
 
         Raises:
-            TypeError: an argument is none of what kernels take.
+            TypeError: an argument is of a type that kernels do not take.
         """
         numbers, layout = _flat(arguments)
         native = self._natives.get(layout) or self._native(layout, arguments, work)
@@ -124,7 +124,7 @@ class Kernel:
 
     def _native(self, layout: str, arguments: tuple[Any, ...], work: int) -> Native | None:
         """Machine code for such arguments, if there is so much work that it is worth it."""
-        with self._lock:  # threads need not compile the same
+        with self._lock:  # so that threads do not compile the same code twice
             native = self._natives.get(layout)
             self._work += work
             if native is not None or self._work <= ENOUGH:
@@ -169,7 +169,7 @@ class Kernel:
         with _announced(self.what):
             if not _has_passed():
                 _check_known_answer()
-            code = self._on_disk(arguments)  # of an earlier process whose check nobody could keep
+            code = self._on_disk(arguments)  # from an earlier process that could not store its check
             if code is None:
                 code = object_code(self.function, arguments)
                 if code is not None:
@@ -186,7 +186,7 @@ class Kernel:
                 function.dispatcher.compile(tuple(types))
             except (VdgiError, MemoryError):
                 raise
-            except Exception as error:  # of a numba that does not go with llvmlite, NumPy or Python
+            except Exception as error:  # this numba does not work with llvmlite, NumPy or Python
                 said = f"{type(error).__name__}: {error}".partition("\n")[0]
                 message = f"numba cannot compile {self.what} ({said}); install another: pip install '{NUMBA}'"
                 raise VdgiError(message) from error
@@ -207,13 +207,13 @@ def _announced(what: str) -> Iterator[None]:
 
 @contextmanager
 def _left_to_numba() -> Iterator[None]:
-    """A block after whose failure numba compiles all kernels in its own way, which the user is told once."""
+    """A block after whose failure numba compiles all kernels in its own way; the user is told once."""
     global _fault
     try:
         yield
     except (VdgiError, MemoryError):  # no numba, or no room for it
         raise
-    except Exception as error:  # whatever comes of an inside that is other than known
+    except Exception as error:  # unknown internals may raise any exception
         _fault = f"{type(error).__name__}: {error}"
         logger.info("numba compiles in its own way, which starts slower; vdgi's own failed (%s)", _fault)
 
@@ -303,7 +303,7 @@ def _nested(form: tuple[Any, ...], numbers: Iterator[Any]) -> list[Any]:
 
 
 def _form(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What `_nested` needs of arguments: their tuples, without the arrays, which need not stay in memory."""
+    """The tuples of arguments, for `_nested`, without the arrays, which need not stay in memory."""
     return tuple(type(a)(*_form(a)) if isinstance(a, tuple) else None for a in arguments)
 
 
@@ -394,7 +394,7 @@ def loaded(code: bytes) -> Native:
 
 @cache
 def _machine(is_wide: bool = False) -> Any:
-    """What LLVM knows of this computer; `is_wide` lets it use the widest vectors, as BLAS does anyway."""
+    """LLVM's model of this computer; `is_wide` allows the widest vectors, as used by BLAS anyway."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -419,7 +419,7 @@ def file_name(function: Compiled, arguments: tuple[Any, ...]) -> str:
 
 @cache
 def _environment() -> str:
-    """What machine code depends on besides its source. Raises: VdgiError, numba or llvmlite is missing."""
+    """The environment that machine code depends on. Raises: VdgiError, numba or llvmlite is missing."""
     spec = importlib.util.find_spec("numba")
     if spec is None or not spec.origin:
         imported_numba()
@@ -445,7 +445,7 @@ def _source(path: Path) -> bytes:
 
 
 def _digest(function: Compiled) -> str:
-    """Of the bytecode and constants of a function and of all compiled ones that it calls."""
+    """A digest of the bytecode and constants of a function and of all compiled functions that it calls."""
     digest = hashlib.sha256()
     agenda, seen = [function], {function}
     while agenda:

@@ -1,7 +1,7 @@
 """The neural parser: encoder q(a|x), decoder p(x, a), and the engines that run them.
 
-The only part of the package that imports DyNet. DyNet reads its options once, when it is imported, and
-otherwise from `sys.argv`; so they are set here, before any module of this package can import it.
+The only part of the package that imports DyNet. DyNet reads its options once, when it is imported, and by
+default from `sys.argv`; so they are set here, before any module of this package can import it.
 """
 
 import mmap
@@ -13,14 +13,14 @@ from dynet_vdgi.errors import VdgiError
 # autobatching cannot grow them during its backward pass, so they start larger than one sentence needs.
 MEMORY = "96,96,32,32"
 ROOM = sum(map(int, MEMORY.split(","))) + 100
-"""MB that are there when DyNet begins: its memory and its library."""
+"""MB needed when DyNet starts: its memory and its library."""
 
 if "dynet" not in sys.modules:
     arguments = sys.argv
     try:
         import dynet_config
 
-        try:  # where there is not enough, DyNet ends the program
+        try:  # without enough memory DyNet ends the program
             mmap.mmap(-1, ROOM << 20).close()
         except (OSError, ValueError):
             raise MemoryError from None

@@ -1,6 +1,6 @@
 """AdaGrad on the networks' weights, computed by DyNet graphs so that no number leaves DyNet.
 
-To read a number from DyNet and to write it back takes longer than all that is computed with it.
+Reading a number from DyNet and writing it back would take longer than the computation itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dynet_vdgi.model.layers import Array, Expression, Parameters
 from dynet_vdgi.settings.neural_settings import TrainSettings
 
 KINDS = VALUE, SQUARE, AVERAGE = "value", "square", "average"
-"""What is kept of a weight: itself, the sum of its squared gradients, its moving average."""
+"""The kinds of numbers kept for a weight: its value, the sum of its squared gradients, its average."""
 
 TINY = 1e-10
 """Added to the root of the sum of squares, which may be zero."""
@@ -29,20 +29,21 @@ def part(name: str) -> str:
 
 
 class NetworkAdaGrad:
-    """The parameters `names` of a model, what is kept of them, and the steps they take:
+    """The parameters `names` of a model, the numbers kept for them, and their steps:
 
         g = scale * gradient + l2 * (w - origin);  S += g * g;  w -= lr * g / (sqrt(S) + TINY)
         average = decay * average + (1 - decay) * w
 
-    DyNet computes with values, and changes them by gradients only. So for a step the gradients are made
-    values, and what the step computes is made gradients, which are made values in turn: a gradient added to
-    a value of zero is that gradient, exactly. Without `averaged` the average is the weight itself.
+    DyNet computes with values, and changes them only by gradients. So a step copies the gradients into
+    values, computes, gets the results as gradients, and copies these into values in turn. The copies are
+    exact, because a gradient is added to a value of zero. Without `averaged` the average is the weight
+    itself.
     """
 
     def __init__(self, parameters: Parameters, names: Sequence[str], averaged: bool) -> None:
         self.parameters = parameters
         self.weights = {name: parameters.by_name[name] for name in names}
-        self.collection = dy.ParameterCollection()  # nothing of it may be used when it is gone
+        self.collection = dy.ParameterCollection()  # its parameters must not be used after it is freed
         self.kept: dict[str, dict[str, Any]] = {}
         for kind in KINDS if averaged else (VALUE, SQUARE):
             self.kept[kind] = {name: self._like(weight) for name, weight in self.weights.items()}
@@ -75,14 +76,15 @@ class NetworkAdaGrad:
         """Gives the model's weights the values kept here."""
         for name, value in self.read(VALUE).items():
             self.parameters.set(name, value)
-        # Overwrites what is not finite in the memory of graphs: a product may begin with zero times that.
+        # Overwrites non-finite numbers in the memory of graphs, because a product may begin with zero times
+        # them.
         self._squared_norms()
 
     def take_gradients(self) -> dict[str, float]:
-        """Makes the gradients the values of the model's weights, until `step` or `load_model`.
+        """Copies the gradients into the values of the model's weights, until `step` or `load_model`.
 
-        Returns their squared norms, by the part of the model. Gradients of other parameters that are not
-        frozen are added to these.
+        Returns the squared norms of the gradients, by part of the model. Those of other parameters that are
+        not frozen are added.
         """
         for weight in self.weights.values():
             weight.scale(0.0)
@@ -90,7 +92,7 @@ class NetworkAdaGrad:
         return self._squared_norms()
 
     def _squared_norms(self) -> dict[str, float]:
-        """Those of the values of the model's weights, by the part of the model."""
+        """The squared norms of the values of the model's weights, by part of the model."""
         dy.renew_cg(autobatching=False)
         terms: dict[str, list[Expression]] = {}
         for name, weight in self.weights.items():
@@ -99,7 +101,7 @@ class NetworkAdaGrad:
         return dict(zip(terms, sums.vec_value()))
 
     def step(self, scale: float, decay: float, settings: TrainSettings) -> None:
-        """One step with the gradients that were taken, times `scale`."""
+        """One step with the gradients from `take_gradients`, times `scale`."""
         for name, weight in self.weights.items():
             weight.scale(scale)
             dy.renew_cg(autobatching=False)  # one graph for all would not fit into the processor's cache

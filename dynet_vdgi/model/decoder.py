@@ -67,7 +67,7 @@ def word_classes(vocabulary: Vocabulary) -> list[list[int]]:
 def frequency_classes(n_words: int) -> list[list[int]]:
     """Word ids 0..n_words in classes of about sqrt(n_words), neighbours in frequency together.
 
-    What the class-factored softmax uses where there are no Brown clusters.
+    The class-factored softmax uses them if there are no Brown clusters.
     """
     size = max(1, round((n_words + 1) ** 0.5))
     return [list(range(first, min(first + size, n_words + 1))) for first in range(0, n_words + 1, size)]
@@ -84,7 +84,7 @@ class Decoder:
         vectors: Embeddings | None = None,
     ) -> None:
         hidden = settings.hidden_dim
-        self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
+        self.parameters = parameters  # DyNet frees them with their collection, even if they are referred to
         self.embed = TokenEmbedding(parameters, "decoder/embed", vocabulary, settings, False, vectors)
         self.prefix = Lstm(parameters, "decoder/prefix", settings)
         self.stack = StackLstm(parameters, "decoder/stack", settings)
@@ -112,7 +112,7 @@ class Decoder:
         actions: Sequence[int],
         training: bool,
     ) -> list[Expression]:
-        """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` are what `read` gave.
+        """Terms of -log p(x, a), each a scalar; `embedded` and `buffer_parts` come from `read`.
 
         Raises:
             ValueError: the sentence holds an unknown tag, which the decoder cannot generate.

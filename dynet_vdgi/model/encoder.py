@@ -35,7 +35,7 @@ class Encoder:
         vectors: Embeddings | None = None,
     ) -> None:
         hidden = settings.hidden_dim
-        self.parameters = parameters  # DyNet frees them with their collection, whoever still refers to them
+        self.parameters = parameters  # DyNet frees them with their collection, even if they are referred to
         self.embed = TokenEmbedding(parameters, "encoder/embed", vocabulary, settings, True, vectors)
         self.forward = Lstm(parameters, "encoder/forward", settings)
         self.backward = Lstm(parameters, "encoder/backward", settings)

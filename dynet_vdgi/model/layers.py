@@ -26,8 +26,8 @@ Expression = Any  # dy.Expression; DyNet has no type stubs
 class Parameters:
     """Named parameters of a model in the order they were made, with NumPy arrays as their outside view.
 
-    Initialisation is the released one: Xavier normal with gain 1 for whatever has two dimensions, std =
-    sqrt(2 / (rows + columns)); zero for biases.
+    Initialisation follows the released code: Xavier normal with gain 1 for all arrays of two dimensions, std
+    = sqrt(2 / (rows + columns)); zero for biases.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -35,9 +35,9 @@ class Parameters:
         self.rng = rng
         self.by_name: dict[str, Any] = {}
         self.tables: set[str] = set()  # lookup parameters
-        self.by_word: set[str] = set()  # those of them with a row for each word
+        self.by_word: set[str] = set()  # lookup parameters with a row for each word
         self.frozen: set[str] = set()
-        self.origins: dict[str, Array] = {}  # where L2 pulls to, if not to zero
+        self.origins: dict[str, Array] = {}  # the values that L2 pulls to, if not zero
 
     def _add(self, name: str, parameter: Any, value: NDArray[Any]) -> Any:
         if name in self.by_name:
@@ -48,7 +48,7 @@ class Parameters:
         return parameter
 
     def matrix(self, name: str, rows: int, columns: int, joint_columns: int = 0) -> Any:
-        """A weight matrix; `joint_columns` is the whole width where this is a part of one matrix."""
+        """A weight matrix; if it is part of a wider one, `joint_columns` is the width of the whole."""
         std = np.sqrt(2.0 / (rows + (joint_columns or columns)))
         parameter = self.collection.add_parameters((rows, columns))
         return self._add(name, parameter, self.rng.normal(0.0, std, (rows, columns)))
@@ -65,7 +65,7 @@ class Parameters:
         return self._add(name, self.collection.add_parameters(4 * hidden), value)
 
     def constant(self, name: str, size: int) -> Any:
-        """A random vector that is never trained, as the released code has for what is empty."""
+        """A random vector that is never trained, for empty structures, as in the released code."""
         self.frozen.add(name)
         value = self.rng.normal(0.0, np.sqrt(2.0 / (1 + size)), size)
         return self._add(name, self.collection.add_parameters(size), value)
@@ -217,7 +217,7 @@ class StackLstm:
     def reduce(self, top: StackItem, top_is_head: bool) -> StackItem:
         """The stack with its two top items replaced by their composition ReLU(W [head; dependent] + b).
 
-        What is composed are the stack LSTM's outputs at the two items, as in the released code.
+        The composition's inputs are the stack LSTM's outputs at the two items, as in the released code.
         """
         second = top.below
         assert second is not None
@@ -243,7 +243,7 @@ class StateLayer:
         self.dropout = dropout
 
     def buffer_part(self, vector: Expression) -> Expression:
-        """What a buffer vector contributes; computed once for all samples and steps that see it."""
+        """The contribution of a buffer vector, computed once for all samples and steps that see it."""
         return self.from_buffer * vector
 
     def embedding(self, stack: Expression, buffer_part: Expression, training: bool) -> Expression:
@@ -257,7 +257,7 @@ class StateLayer:
 
 
 NO_SHIFT = (-1e9, 0.0, 0.0)
-"""Added to the logits where SHIFT is illegal; where REDUCE is, SHIFT is forced and has no score."""
+"""Added to the logits where SHIFT is illegal; where REDUCE is illegal, SHIFT is forced and unscored."""
 
 
 def action_logits(layer: StateLayer, embedding: Expression, can_shift: bool, masked: bool) -> Expression:
@@ -279,5 +279,5 @@ def finite(expression: Expression) -> NDArray[np.float64]:
 
 
 def seed_dropout(rng: np.random.Generator) -> None:
-    """Makes what DyNet draws from now on, masks of dropout, follow from `rng`."""
+    """Seeds DyNet's random numbers, which are used for dropout masks, from `rng`."""
     dy.reset_random_seed(int(rng.integers(1, 2**31)))

@@ -1,7 +1,7 @@
 """The training engine: all samples of several equally long sentences advance together, one action a step.
 
 It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's batch
-dimension is used explicitly, nothing is batched automatically, and what samples share is computed once.
+dimension is used explicitly, nothing is batched automatically, and shared parts of samples are computed once.
 
 Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b * M + m;
 T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
@@ -71,11 +71,11 @@ def over_words(lstm: Lstm, embedded: Expression, batch: Batch, backwards: bool =
 
 
 class Gates:
-    """The weights of an LSTM in the current graph, each of its four gates for itself.
+    """The weights of an LSTM in the current graph, each of its four gates separately.
 
     It computes what `Lstm.step` does, in under two thirds of the time for hundreds of columns: DyNet's own
-    node derives all gates anew for each of its five arguments on the way back. Parts of parameters as weights
-    are safe only in a graph without automatic batching.
+    node derives all gates anew for each of its five arguments in the backward pass. Parts of parameters as
+    weights are safe only in a graph without automatic batching.
     """
 
     def __init__(self, lstm: Lstm) -> None:
@@ -91,7 +91,7 @@ class Gates:
 
 
 class Stacks:
-    """The stack LSTM's outputs and cells in all states; expression k + 1 is what step k pushed."""
+    """The stack LSTM's outputs and cells in all states; step k pushes expression k + 1."""
 
     def __init__(self, layer: StackLstm, words: Expression) -> None:
         self.layer, self.gates, self.words = layer, Gates(layer.lstm), words

@@ -1,4 +1,4 @@
-"""What every engine needs: the networks over one set of parameters, a new graph, how actions are chosen."""
+"""Tools of every engine: the networks over one set of parameters, a new graph, choosing actions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Network:
 
 
 def new_graph(autobatch: bool) -> None:
-    """Throws the old graph away; expressions of it must not be used again."""
+    """Discards the old graph, whose expressions must not be used again."""
     dy.renew_cg(autobatching=autobatch)
 
 
@@ -62,7 +62,7 @@ def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
 
 
 def forcing(derivations: Sequence[Sequence[int]]) -> Choose:
-    """Follows given derivations; evaluates nothing on the way."""
+    """Follows given derivations without evaluating any scores."""
 
     def choose(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
         return [derivations[k][step] for k in rows]

@@ -1,6 +1,6 @@
-"""What the lockstep engine knows in whole numbers: sentences, rows, states, and the steps that lead on.
+"""The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
 
-The letters and what rows and states are stand in `lockstep`. Only `Gather.of` touches DyNet.
+`lockstep` explains the letters, rows and states. Only `Gather.of` uses DyNet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Booleans = NDArray[np.bool_]
 
 
 class Batch:
-    """B sentences of n words each; word i (from 0) of sentence b is column i * B + b of what is per word."""
+    """B sentences of n words each; word i (from 0) of sentence b is column i * B + b."""
 
     def __init__(self, sentences: Sequence[Encoded]) -> None:
         lengths = [len(sentence) for sentence in sentences]
@@ -36,7 +36,7 @@ class Batch:
 class Gather:
     """States as columns of the expressions that hold them: `pieces` of (number of the expression, columns).
 
-    `order` says where each state is in the concatenation of the pieces; None where it is there already.
+    `order` says where each state is in the concatenation of the pieces; None if they are in order already.
     """
 
     pieces: list[tuple[int, list[int]]]
@@ -51,7 +51,7 @@ class Gather:
 
 @dataclass(frozen=True)
 class Push:
-    """What R new states are made of: first the compositions of two states, then the words shifted."""
+    """The parts of R new states: first the compositions of two states, then the words shifted."""
 
     items: list[Gather]  # heads and dependents; empty where nothing is composed
     words: list[int]  # columns of the words
@@ -68,7 +68,7 @@ class Step:
     parent: Ints  # (R,) row before
     action: Ints  # (R,)
     row_of: Ints  # (N,) row after, of each sample
-    push: Push | None  # None in the last step: nothing looks at the stack any more
+    push: Push | None  # None in the last step, after which the stack is not read
 
 
 class Rows:

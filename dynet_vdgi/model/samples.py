@@ -1,4 +1,4 @@
-"""What every engine gives to a training phase, and what it gets back; plain NumPy."""
+"""The data that engines and training phases exchange; plain NumPy."""
 
 from __future__ import annotations
 

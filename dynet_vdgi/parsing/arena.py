@@ -1,23 +1,23 @@
 """Parsing and sampling in NumPy: many derivations in lockstep, with the weights of a trained encoder.
 
-Computes what `dynet_vdgi.model.encoder` computes, without DyNet and many times faster. How:
+Computes the same function as `dynet_vdgi.model.encoder`, without DyNet and many times faster. How:
 
 * Every action pushes exactly one state of the stack LSTM, and states never change. All states of a batch lie
   in arenas (one array a quantity), numbered as they arise; state 0 is the empty stack. A stack is the number
   of its top state, and each state knows the one below it: nothing is ever copied or popped.
 * The gates of a state need the product of the recurrent weights with the output of the state below. A
-  reduction replaces two items, and the new state lies on what the lower of them lay on: it takes over that
-  item's product. So there is one such product a SHIFT.
-* What depends on the word alone is computed once for each different word, without words once for each tag;
-  and without words also what first words are for the second ones.
+reduction replaces two items by a state that lies on the same state as the lower of the two, so it takes over
+that item's product. So only a SHIFT needs a new product.
+* Values that depend on the word alone are computed once for each different word; in models without words,
+once for each tag. Without words, the contribution of first words to second ones is tabulated, too.
 * sigmoid(x) = tanh(x / 2) / 2 + 1/2, the inner halves folded into the weights: one tanh gives all gates.
-* Rows are sorted by length, so that those still active are always the first ones. The state that a row's last
-  action would push is left out: nothing asks for it.
-* Matrices are multiplied by BLAS, half of the time. What lies in between is done in one pass each by compiled
-  kernels, or in NumPy for a few words.
+* Rows are sorted by length, so that the active rows always come first. The state that a row's last action
+would push is left out, because nothing reads it.
+* BLAS multiplies the matrices, which takes half of the time. The operations between two products are done in
+one pass by compiled kernels, or in NumPy for a few words.
 
 Letters: H hidden units, S sentences of a batch, N words in them, U different words, B derivations ("rows"),
-b those still active, of which in one step k reduce and m shift.
+b active rows, of which k reduce and m shift in a step.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from dynet_vdgi.parsing.row_stacks import (
 from dynet_vdgi.settings.neural_settings import ModelSettings
 
 PREFIX = "encoder/"
-FORGET = 1.0  # DyNet adds it to the forget gate by itself; the stored bias does not have it
+FORGET = 1.0  # DyNet adds it to the forget gate itself, so the stored bias lacks it
 ROWS, WORDS = 192, 8192
-"""Most rows of a batch, and most words of all its rows: rows to outweigh the cost of NumPy's calls, no more
-words than keep the arenas near the cache. Measured; speed is flat around these values."""
+"""Most rows of a batch, and most words of all its rows: enough rows to outweigh the cost of NumPy's calls,
+few enough words to keep the arenas near the cache. Measured; speed is flat around these values."""
 GROUP = 32_768
 """Most words of batches that are looked up together."""
 
@@ -75,11 +75,11 @@ class _LstmWeights(NamedTuple):
 
 
 class _RowBatch(NamedTuple):
-    """Which derivation each row of a batch is."""
+    """The derivation that each row of a batch stands for."""
 
     sentences: list[Encoded]  # S different ones, longest first
     sentence: Ints  # (B,), position in `sentences`
-    place: Ints  # (B,), position in what the caller gave
+    place: Ints  # (B,), position in the caller's list
     copy: Ints  # (B,), which derivation of that sentence
 
     lengths: Ints  # (S,)
@@ -153,7 +153,7 @@ class Arena:
         lstms = (self._forward, self._backward, self._stack_lstm)
         tables = [np.empty((len(embedded), 4 * self.hidden), np.float32) for _ in lstms]
         for table, lstm in zip(tables, lstms):
-            for start in range(0, len(table), BLOCK):  # while it is in the cache
+            for start in range(0, len(table), BLOCK):  # one block stays in the cache
                 part = table[start : start + BLOCK]
                 by_gate(embedded[start : start + BLOCK], lstm.inputs, part)
                 part += lstm.bias
@@ -180,8 +180,9 @@ class Arena:
     ) -> list[SampledTrees]:
         """`n_samples` derivations of each sentence, drawn from q.
 
-        With an `exponent` they are drawn from q to that power, renormalised at every step; log_q is that of q
-        itself. The same `rng` gives the same samples for the same list of sentences.
+        With an `exponent`, derivations are drawn from q to that power, renormalised at every step; log_q is
+        still the log-probability under q. The same `rng` gives the same samples for the same list of
+        sentences.
 
         Raises:
             ValueError: a tag or word id is outside the vocabulary.
@@ -219,7 +220,7 @@ class Arena:
     def _derived(
         self, sentences: Sequence[Encoded], copies: int, chooser: Callable[[_RowBatch], Chooser]
     ) -> Iterator[tuple[_RowBatch, NDArray[np.int32], Chooser]]:
-        """Every batch of derivations, their heads (B, longest), and what has made the choices in it."""
+        """Every batch of derivations, their heads (B, longest), and the object that chose its actions."""
         for group in _groups(_batches(sentences, copies)):
             sizes = Sizes(*map(max, zip(*(batch.sizes for batch in group))))
             work = sum(batch.sizes.row_words for batch in group)
@@ -240,7 +241,7 @@ class Arena:
                 yield batch, stacks.run(batch.sentence, choose), choose
 
     def make_ready(self) -> None:
-        """Compiles what parsing needs, or loads it."""
+        """Compiles the code that parsing needs, or loads it from disk."""
         sizes = Sizes(1, 1, 1, 1, 1)
         words, tables = room_for_words(sizes), self._tables
         work = PLENTY + 1
@@ -291,7 +292,7 @@ def _ids(sequences: Sequence[Sequence[int]], n_rows: int, what: str) -> Ints:
 
 
 def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_RowBatch]:
-    """All derivations (`copies` of every sentence that is not empty), longest first, in batches."""
+    """All derivations (`copies` of every non-empty sentence), longest first, in batches."""
     lengths = np.array([len(sentence.tags) for sentence in sentences], np.intp)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     start, stop = 0, len(order) * copies
@@ -319,7 +320,7 @@ def _batches(sentences: Sequence[Encoded], copies: int) -> Iterator[_RowBatch]:
 
 
 def _groups(batches: Iterator[_RowBatch]) -> Iterator[list[_RowBatch]]:
-    """The batches, as many at a time as have room, and a table of different words, in common."""
+    """The batches in groups that fit into memory and share a table of different words."""
     group: list[_RowBatch] = []
     for batch in batches:
         if sum(other.sizes.words for other in group) + batch.sizes.words > GROUP and group:

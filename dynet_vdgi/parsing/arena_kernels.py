@@ -1,7 +1,7 @@
-"""Compiled parts of the arena parser: all between two matrix products; `arena_numpy` has the same in NumPy.
+"""Compiled parts of the arena parser: the steps between matrix products, as `arena_numpy` in NumPy.
 
-tanh is a quotient of polynomials, within 3e-7 of the exact one everywhere, relative too; log-probabilities of
-derivations differ from NumPy's by less than 1e-5 of themselves.
+tanh is a quotient of polynomials, everywhere within 3e-7 of the exact value, also relative to it;
+log-probabilities of derivations differ from NumPy's by a relative error below 1e-5.
 
 Letters: H hidden units, S sentences of a batch, N words in them, U different words, B rows, b of them active.
 """
@@ -26,8 +26,8 @@ B0, B2, B4, B6 = map(
 HALF, NOTHING = np.float32(0.5), np.float32(0.0)
 
 STEP, ACTIVE, STAYING, STATES, PRODUCTS, REDUCTIONS = range(6)
-"""What `counts` says: the step, rows before and after it, states and products that there are, reductions that
-push."""
+"""Places in `counts`: the step, active rows before and after it, numbers of states and of products,
+reductions that push."""
 
 
 class Words(NamedTuple):
@@ -47,9 +47,9 @@ class ReadingArrays(NamedTuple):
     counts: Ints  # (6,), STEP and ACTIVE
     forward: Array  # (U, 4H), what words contribute to the gates
     backward: Array  # (U, 4H)
-    gates: Array  # (2, S, 4H), given: what the last outputs contribute
+    gates: Array  # (2, S, 4H), input: the contribution of the last outputs
     h: Array  # (2, S, H), the last outputs
-    c: Array  # (2, 2, S, H), before and after each step by turns
+    c: Array  # (2, 2, S, H), alternately before and after a step
     outputs: Array  # (N + S, 2H), by place
 
 
@@ -64,11 +64,11 @@ class StackArenas(NamedTuple):
     c: Array  # (states, H)
     below: Ints  # (states,)
     word: Ints  # (states,), the head word of the item
-    product: Ints  # (states,), where `products` has what the state below contributes to the gates
+    product: Ints  # (states,), where `products` has the contribution of the state below to the gates
     products: Array  # (N, 4H)
     top: Ints  # (B,)
     read: Ints  # (B,), words read
-    lengths: Ints  # (B,), words to be read
+    lengths: Ints  # (B,), words of the row
     base: Ints  # (B,)
     first: Ints  # (B,), place of the first word
     heads: Ints  # (B * longest,), a word's head, both by these numbers; -1 for none
@@ -88,7 +88,7 @@ def squashed(x: Any) -> Any:
 def cell(gates: Array, before: Array, c: Array, h: Array) -> None:
     """One step of an LSTM from its gates (4H,) before activation; c and h (H,) are set.
 
-    Each loop has so few arrays that LLVM checks whether they overlap, and takes several elements at a time.
+    Each loop uses few arrays, so that LLVM can check that they do not overlap and then vectorise the loop.
     """
     size = len(c)
     i, f, o, g = gates[:size], gates[size : 2 * size], gates[2 * size : 3 * size], gates[3 * size :]
@@ -127,9 +127,9 @@ def score(
     logits: Array,
     decided: Flags,
 ) -> None:
-    """Sets the logits (3, B) of the active rows; `state` (B, H) is what the stacks contribute.
+    """Sets the logits (3, B) of the active rows; `state` (B, H) is the contribution of the stacks.
 
-    `decided` (2, B) says what the best action is, as `choices.greedy` does.
+    `decided` (2, B) receives the best action, in the form of `choices.greedy`.
     """
     w, size, half = actions, state.shape[1], (stacks.counts[STEP] + 1) // 2
     for r in range(stacks.counts[ACTIVE]):
@@ -151,11 +151,11 @@ def score(
 
 @compiled_floats
 def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None:
-    """One action for every active row: whether it reduces, and then LEFT_REDUCE, says `decided` (2, B).
+    """One action for every active row; `decided` (2, B): whether it reduces, and whether by LEFT_REDUCE.
 
-    The new state of row r is number STATES + r; rows that are complete have none. Sets what matrices are to
-    be multiplied with: the outputs of head and dependent of every reduction (B, 2H), and those of the state
-    below every shifted word (B, H).
+    The new state of row r is number STATES + r; complete rows have none. Sets the inputs of the matrix
+    products: the outputs of head and dependent of every reduction (B, 2H), and the outputs of the state below
+    every shifted word (B, H).
     """
     counts, size = stacks.counts, stacks.h.shape[1]
     n_reductions = n_shifts = 0
@@ -189,7 +189,7 @@ def move(stacks: StackArenas, decided: Flags, pairs: Array, tops: Array) -> None
 
 @compiled_floats
 def push(stacks: StackArenas, decided: Flags, inputs: Ints, table: Array, bias: Array, gates: Array) -> None:
-    """The new states of all rows that stay; `gates` (B + 1, 4H) first has what compositions contribute."""
+    """The new states of all rows that stay; `gates` (B + 1, 4H) starts with the compositions' share."""
     counts, n_reductions, size = stacks.counts, 0, len(bias)
     scratch = gates[counts[REDUCTIONS]]
     for r in range(counts[STAYING]):

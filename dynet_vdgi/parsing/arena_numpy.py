@@ -1,4 +1,4 @@
-"""What `arena_kernels` does, in NumPy: for texts too short to be worth machine code, and as its reference."""
+"""The functions of `arena_kernels` in NumPy: their reference, and for texts too short for machine code."""
 
 from __future__ import annotations
 

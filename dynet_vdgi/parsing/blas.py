@@ -1,6 +1,6 @@
-"""One BLAS thread while parsing, and afterwards what the caller had.
+"""Limits BLAS to one thread while parsing, and restores the caller's number afterwards.
 
-The matrices here are so small that more threads wait for each other: on a busy machine ten times as long.
+The matrices here are so small that several threads wait for each other, on a busy machine ten times as long.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _inside = 0  # Python threads that are in a block
-_before: Any = None  # what the first of them found
+_before: Any = None  # the setting that the first of them found
 _here = threading.local()
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """The BLAS libraries of this process; looking for them takes milliseconds, so it is done once."""
+    """The BLAS libraries of this process, looked up once because that takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -29,8 +29,8 @@ def _controller() -> ThreadpoolController:
 def one_thread() -> Iterator[None]:
     """A block in which BLAS uses one thread; blocks may be nested.
 
-    Those of several Python threads may overlap. Some versions of OpenBLAS keep the number for each Python
-    thread, others for the process; so each thread gives back what the first one found.
+    Blocks of several Python threads may overlap. Some versions of OpenBLAS keep the number for each Python
+    thread, others for the process, so each thread restores the number that the first one found.
     """
     global _inside, _before
     if getattr(_here, "inside", False):

@@ -1,4 +1,4 @@
-"""How a parser chooses actions: the best one, or one drawn at random. B rows of a batch, T steps."""
+"""Ways of choosing actions: the best one, or a random one. B rows of a batch, T steps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def greedy(logits: Array, can_shift: Flags, can_reduce: Flags) -> tuple[Flags, F
 
 
 class Sampler:
-    """Draws actions from q to the power of `exponent`; `log_q` (B,) is that of q itself.
+    """Draws actions from q to the power of `exponent`; `log_q` (B,) is under q itself.
 
     As in the reference engine, a model that does not mask draws from the legal actions only, but scores with
     all three.
@@ -59,7 +59,7 @@ class Sampler:
 
 
 class Recorder:
-    """Chooses as `choose` does and keeps the actions (B, T) of a batch, T those of its longest sentence."""
+    """Chooses as `choose` does and records the actions (B, T) of a batch; T: of its longest sentence."""
 
     def __init__(self, choose: Choose, rows: int, steps: int) -> None:
         self.choose = choose

@@ -1,12 +1,13 @@
-"""How sure a parser is of each head, as a probability, without a single tree to learn that from.
+"""The probability that a parser's head is right, learnt without a single tree.
 
-The log-odds that an arc is right are a sum of three numbers, looked up in tables: one of the parser's margin,
-how far its least sure decision was above the alternative; one of the tags of the arc's two words; one of the
-arc's length. What these say of arcs, relative to each other, is learnt once, from treebanks of others
-(WEIGHTS). What a language's margins and pairs of tags are is learnt from its text: how the parser's own arcs
-are ranked by margin, and how probable a pair's arcs are under the teacher. A logistic regression of the
-teacher's probabilities on the sum sets the scale. As parser and teacher share their errors, these are too
-high; a shift of the log-odds, the same for all languages and learnt from treebanks of others, corrects it.
+The log-odds that an arc is right are a sum of three numbers, looked up in tables: one for the parser's
+margin, which is how far its least sure decision was above the alternative; one for the tags of the arc's two
+words; one for the arc's length. Their relative weights are learnt once, from treebanks of other languages
+(WEIGHTS). The tables of margins and of tag pairs are learnt from the language's own text: from how the
+parser's arcs rank by margin, and from how probable the arcs of a pair are under the teacher. A logistic
+regression of the teacher's probabilities on the sum sets the scale. The results are too high, because parser
+and teacher share their errors; a shift of the log-odds, which is the same for all languages and learnt from
+treebanks of other languages, corrects them.
 
 Letters: N words of all sentences, S sentences, T tags, K knots.
 """
@@ -30,12 +31,12 @@ Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
 N_KNOTS = 51
-FARTHEST = 20  # words from a head; longer arcs are taken for this long
-MOST_TAGS = 100  # that are told apart, the most frequent ones
-STRENGTH = 5.0  # words of a tag that say as much of a pair as the pair's own words
+FARTHEST = 20  # words from a head; longer arcs count as this long
+MOST_TAGS = 100  # distinguished, the most frequent ones
+STRENGTH = 5.0  # pseudo-words with which a pair backs off to its tag, and a tag to the mean
 CLIP = 1e-3  # probabilities are kept this far from 0 and 1
 STEPS = 10_000  # confidences are whole numbers of these parts, from 1 to STEPS - 1
-DECIMALS = 6  # of learnt numbers: more of them differ by processor and version of NumPy
+DECIMALS = 6  # of learnt numbers: further ones depend on processor and NumPy version
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
 """Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (benchmarks/confidence.py); and
@@ -43,22 +44,22 @@ with ten to a hundred trees on texts and dev files of sixteen, under an earlier 
 
 
 class Weights(NamedTuple):
-    """What a difference of one counts in log-odds."""
+    """The change in log-odds for a difference of one."""
 
     forced: float  # the parser had no alternative
     rank: float  # of the margin among those of the text, from 0 to 1
     pair: float  # log-odds of the pair of tags under the teacher
-    frequency: float  # log of one more than how many arcs of the text have this pair
+    frequency: float  # log(1 + number of arcs of the text with this pair)
     length: float  # log of the arc's length in words
     root: float  # the word is the root
 
 
 WEIGHTS = Weights(0.596, 0.647, 0.508, 0.222, -0.704, -1.036)
-"""What `benchmarks/confidence.py --learn` prints for dev files of sixteen treebanks of UD 2."""
+"""As printed by `benchmarks/confidence.py --learn` for dev files of sixteen treebanks of UD 2."""
 
 
 class Arcs(NamedTuple):
-    """The words of sentences one after the other, with their heads and how sure the parser was."""
+    """The words of sentences, concatenated, with their heads and the parser's margins."""
 
     tags: Ints  # (N,), numbers of a calibration's `number`
     heads: Ints  # (N,): 0 for the root, else 1..n
@@ -68,7 +69,7 @@ class Arcs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Tables of log-odds, and the shift, which `margin_odds` contain already."""
+    """Tables of log-odds; `margin_odds` already include the shift."""
 
     knots: Floats  # (K,) margins, ascending
     margin_odds: Floats  # (K,), between them linear
@@ -125,7 +126,7 @@ class Calibration:
     ) -> Calibration:
         """The calibration that `fit` makes, before its scale is set. Its tables are linear in the weights.
 
-        probabilities (N,): how probable the teacher finds the arcs of the trees.
+        probabilities (N,): the teacher's probabilities of the trees' arcs.
         """
         counts = Counter(chain.from_iterable(tags))
         names = tuple(sorted(sorted(counts), key=lambda tag: -counts[tag])[:MOST_TAGS])
@@ -134,7 +135,7 @@ class Calibration:
         return cls(*_margin_table(arcs.margins, weights), names, *pairs)
 
     def number(self, tag: str) -> int:
-        """Of a tag; of an unknown one, T."""
+        """The number of a tag; T for an unknown one."""
         return self._numbers.get(tag, len(self.tags))
 
     def arcs(
@@ -151,8 +152,8 @@ class Calibration:
         """Log-odds (N,) that heads are right."""
         margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
         if self.tags and len(forced):
-            # A decision without alternative is as sure as the others of its sentence, which led to it. Files
-            # of earlier versions, which know no tags, take it for the surest.
+            # A decision without alternative is as sure as the other decisions of its sentence, because they
+            # led to it. Files of earlier versions, which know no tags, count it as the surest.
             begins = arcs.first[:-1][np.diff(arcs.first) > 0]
             least = np.minimum.reduceat(margins, begins)
             margins = margins.copy()
@@ -165,18 +166,18 @@ class Calibration:
         return np.asarray(odds)
 
     def steps(self, arcs: Arcs) -> Ints:
-        """How probable it is that heads (N,) are right, in whole parts of STEPS, from 1 to STEPS - 1."""
-        with np.errstate(over="ignore"):  # of odds without measure, as of a damaged model: 0
+        """Probabilities (N,) that heads are right, as whole numbers of 1 / STEPS, from 1 to STEPS - 1."""
+        with np.errstate(over="ignore"):  # enormous odds, as in a damaged model, give 0
             parts = np.rint(STEPS / (1 + np.exp(-self.odds(arcs)))).astype(np.int64)
         parts[arcs.first[:-1][np.diff(arcs.first) == 1]] = STEPS  # the only word is the root
         return np.clip(parts, 1, STEPS - 1)
 
     def __call__(self, arcs: Arcs) -> Floats:
-        """How probable it is that heads (N,) are right, from 0 to 1."""
+        """Probabilities (N,) that heads are right, from 0 to 1."""
         return self.steps(arcs) / STEPS
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` reads back."""
+        """The arrays that `from_arrays` reads back."""
         return {
             PREFIX + "knots": self.knots,
             PREFIX + "margins": self.margin_odds,
@@ -189,7 +190,7 @@ class Calibration:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
-        """The calibration whose `arrays` these are; others are ignored. Raises: ModelError, they are not."""
+        """The calibration with these `arrays`; others are ignored. Raises: ModelError, they are invalid."""
         if PREFIX + "edges" in arrays:
             return cls._of_steps(arrays)
         knots, margins, forced, tags, pairs, lengths, shift = _taken(
@@ -208,7 +209,7 @@ class Calibration:
 
     @classmethod
     def _of_steps(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
-        """That of a model file of an earlier version, which knew probabilities by margin alone."""
+        """The calibration of a model file of an earlier version, which used margins alone."""
         edges, values, shift = _taken(arrays, "edges", "values", "shift")
         if edges.ndim != 1 or not len(edges) or edges.shape != values.shape or shift.shape != (1,):
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
@@ -217,7 +218,7 @@ class Calibration:
 
 
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
-    """The arrays of these names. Raises: ModelError, one is missing or holds what is no finite number."""
+    """The arrays of these names. Raises: ModelError, one is missing or has a value that is not finite."""
     try:
         found = [arrays[PREFIX + name] for name in names]
     except KeyError as error:
@@ -243,7 +244,7 @@ def _arcs(
 
 
 def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
-    """Where arcs (N,) are in the flattened table of pairs, and in that of lengths."""
+    """Indices of arcs (N,) in the flattened table of pairs, and in the table of lengths."""
     root = np.flatnonzero(arcs.heads == 0)
     before = np.repeat(arcs.first[:-1] - 1, np.diff(arcs.first))  # the word before the sentence
     above = before + arcs.heads
@@ -254,7 +255,7 @@ def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
 
 
 def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, float]:
-    """Knots (K,), the log-odds there (K,), and of decisions without alternative."""
+    """Knots (K,), the log-odds at them (K,), and the log-odds of decisions without alternative."""
     x = np.sort(rounded(margins[np.isfinite(margins)]))
     if not len(x):
         x = np.zeros(1)
@@ -282,7 +283,7 @@ def _pair_table(arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights
 def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[float, float]:
     """The a and b >= 0 for which 1 / (1 + exp(-a - b score)) is nearest to probabilities, by Newton's method.
 
-    Nearest is of least cross entropy, with a slight preference for b = 1.
+    Nearest means with the least cross entropy, with a slight preference for b = 1.
     """
     base, slope = 0.0, 1.0
     for _ in range(steps):
@@ -322,25 +323,25 @@ class Interpolation:
 
 
 def rounded(numbers: ArrayLike) -> Floats:
-    """Learnt numbers, the same whatever the processor; 0 has no sign."""
+    """Learnt numbers, rounded so that they are equal on all processors; 0 has no sign."""
     return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
 
 
 def log_odds(probabilities: ArrayLike) -> Floats:
-    """Of probabilities, in nats."""
+    """The log-odds of probabilities, in nats."""
     p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
     return np.asarray(np.log(p / (1 - p)))
 
 
 def shifted(probabilities: Floats, shift: float) -> Floats:
-    """Probabilities whose log-odds are higher by so much, in nats."""
+    """Probabilities whose log-odds are higher by `shift`, in nats."""
     p = np.clip(probabilities, CLIP, 1 - CLIP)
-    with np.errstate(over="ignore"):  # of a shift without measure, as of a damaged model: 0
+    with np.errstate(over="ignore"):  # an enormous shift, as in a damaged model, gives 0
         return np.asarray(1 / (1 + (1 - p) / p * np.exp(-shift)))
 
 
 def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> float:
-    """The shift under which heads that are right or not (words,) are likeliest, by Newton's method."""
+    """The shift that maximises the likelihood of `right` (words,), found by Newton's method."""
     p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
     truth, shift = np.asarray(right, np.float64), 0.0
     for _ in range(steps):
@@ -353,7 +354,7 @@ def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> f
 
 
 def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
-    """Expected calibration error: mean distance of said and right in bins of equal width, from 0 to 1.
+    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
 
     >>> calibration_error([0.95, 0.95], [True, False])
     0.45
@@ -365,13 +366,13 @@ def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 
 
 
 def deciles(probabilities: ArrayLike, right: ArrayLike) -> list[tuple[float, float]]:
-    """What was said and what was right, as means of ten parts of the words, the least sure first."""
+    """Mean confidence and accuracy of ten equal parts of the words, the least sure first."""
     p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
     parts = np.array_split(np.argsort(p, kind="stable"), 10)
     return [(float(p[part].mean()), float(truth[part].mean())) for part in parts if len(part)]
 
 
 def arc_probabilities(marginals: Iterable[Floats], heads: Iterable[Sequence[int]]) -> Floats:
-    """What marginals (n + 1, n) of sentences say about these heads, of all words (words,)."""
+    """The probabilities (words,) of these heads under the sentences' marginals (n + 1, n)."""
     rows = [matrix[list(tree), range(len(tree))] for matrix, tree in zip(marginals, heads)]
     return np.concatenate([np.zeros(0), *rows])

@@ -1,4 +1,4 @@
-"""What a model file says of itself: how it was made, from what, and what it knows."""
+"""Descriptions of a model file: how it was made, from which data, and what it contains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynet_vdgi.system.names import count
 
 
 def everything(model: ModelFile) -> dict[str, Any]:
-    """Ready for JSON: provenance, vocabulary, rules, settings."""
+    """Provenance, vocabulary, rules and settings, ready for JSON."""
     return {
         **model.meta,
         "vocabulary": model.vocabulary.to_json(),
@@ -22,7 +22,7 @@ def everything(model: ModelFile) -> dict[str, Any]:
 
 
 def in_short(model: ModelFile) -> str:
-    """The recipe of the parser, what it was trained on and how, in a line."""
+    """One line about the parser's recipe, training data and training."""
     told, amount = model.provenance, model.provenance.trained_on
     learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
     languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
@@ -32,7 +32,7 @@ def in_short(model: ModelFile) -> str:
 
 
 def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
-    """What the model file says of its making, in pairs of a name and a text, without the settings."""
+    """How the model was made, without the settings, as pairs of name and text."""
     for key, value in model.meta.items():
         if key == "data":
             yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)

@@ -1,4 +1,4 @@
-"""The words of a parsed file whose heads are most worth a look."""
+"""The words of a parsed file whose heads are most worth checking."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 
 KEYS = ("HeadConf", "HeadProb")
-"""Of MISC, what `vdgi parse` writes with --confidence and with --probs; the first wins if a word has both."""
+"""Keys of MISC that `vdgi parse` writes with --confidence and --probs; the first wins if both are there."""
 
 
 class Doubt(NamedTuple):
-    """A word and its head, and how sure the parser is of it."""
+    """A word with its head and the parser's confidence in it."""
 
     value: float
     key: str  # one of KEYS
@@ -32,8 +32,7 @@ class Doubt(NamedTuple):
 
 
 def doubts(sentences: Iterable[Sentence], count: int) -> list[Doubt]:
-    """So many words, the least sure first, equally sure ones in the order of the text; fewer if there are no
-    more.
+    """The `count` least sure words (or all, if fewer), the least sure first, ties in the order of the text.
 
     The sentences were read from files and have heads. Punctuation and words without a value are left out.
 

@@ -1,4 +1,4 @@
-"""What parses with the parameters of a model file, for each kind of model; sentences have no punctuation."""
+"""The parser of each kind of model, with a model file's parameters; sentences have no punctuation."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class Engine(Protocol):
     """A parser in linear time."""
 
     is_lean: bool
-    """If forms and tags are all that it looks at."""
+    """If it reads forms and tags only."""
 
     def make_ready(self) -> None:
-        """Compiles what it needs, or loads it."""
+        """Compiles the code it needs, or loads it from disk."""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         """Projective trees with one root."""
 
     def with_margins(self, sentences: Sequence[Sentence], *, keep_heads: bool) -> list[tuple[Tree, Floats]]:
-        """The trees of `parse`, each with the margins (n,) of its heads, in units that a calibration knows.
+        """The trees of `parse`, each with the margins (n,) of its heads, in the units of the calibration.
 
         With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
 
         Raises:
-            UsageError: this kind of parser cannot.
+            UsageError: this kind of parser has no margins, or cannot keep heads.
         """
 
 
@@ -89,7 +89,7 @@ class NeuralEngine:
 
 
 class SymbolEngine:
-    """A perceptron that sees tags, or the symbols that a rule table gives to words."""
+    """A perceptron that reads tags, or the symbols that a rule table gives to words."""
 
     def __init__(self, model: ModelFile) -> None:
         self.model = PerceptronModel.from_arrays(model.parameters)
@@ -138,7 +138,7 @@ class WordEngine:
 
 
 class Engines:
-    """All that a model file can do; what is rarely asked for is made when it is.
+    """All parsers of a model file; those rarely needed are made on demand.
 
     Raises:
         ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
@@ -151,22 +151,22 @@ class Engines:
 
     @property
     def neural(self) -> NeuralEngine | None:
-        """What draws trees, if the model is neural."""
+        """The engine that draws trees, if the model is neural."""
         return self.linear if isinstance(self.linear, NeuralEngine) else None
 
     @cached_property
     def exact(self) -> ArcCrf:
-        """The distribution over trees that the parser learnt from; without gold trees the rule table's own.
+        """The distribution over trees that the parser learnt from; without gold trees, the rule table's.
 
         Raises:
-            UsageError: the model knows of none.
+            UsageError: the model has none.
         """
         found: ArcCrf = self._recipe.exact(self._model)
         return found
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What makes margins probabilities.
+        """The calibration that turns margins into probabilities.
 
         Raises:
             UsageError: the model has none.

@@ -1,4 +1,4 @@
-"""Keeping heads that are given: the best projective tree that contains them, or why there is none."""
+"""Keeping given heads: the best projective tree that contains them, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class KeepError(VdgiError):
 
 
 def complete(scores: Floats, heads: Sequence[int]) -> Heads:
-    """The tree with most expected arcs among those that contain the given heads (n,), FREE where none is.
+    """The best tree, by expected right arcs, that contains the given heads (n,), FREE where none is given.
 
     `scores` (n + 1, n + 1) of arcs as `grammar.chart` has them.
 
     Raises:
-        KeepError: there is no projective tree with one root that contains them; says why.
+        KeepError: no projective tree with one root contains them; the message gives the reason.
     """
     reason = conflict(heads)
     if reason:
@@ -43,7 +43,7 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
 def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:
     """The tree that contains the given heads (n,) and has most arcs in common with `heads` (n,).
 
-    It is projective, if one that contains them can be.
+    The tree is projective if a projective one contains them.
     """
     if all(one in (FREE, other) for one, other in zip(given, heads)):
         return tuple(heads)
@@ -58,7 +58,7 @@ def nearest(heads: Sequence[int], given: Sequence[int]) -> Heads:
 
 
 def conflict(heads: Sequence[int]) -> str | None:
-    """Why no projective tree with one root contains these heads (n,); None: there is one.
+    """The reason why no projective tree with one root contains these heads (n,); None: one does.
 
     >>> conflict((3, -1, 0)), conflict((3, 4, 0, -1))
     (None, 'the arcs 3 -> 1 and 4 -> 2 cross')
@@ -102,7 +102,7 @@ def _is_possible(heads: Sequence[int]) -> bool:
 
 
 def _culprit(heads: Sequence[int]) -> str:
-    """The first arc that cannot stand beside those before it."""
+    """The first arc that cannot be in a tree with the arcs before it."""
     tried = [FREE] * len(heads)
     for d, head in enumerate(heads, 1):
         tried[d - 1] = head

@@ -1,4 +1,4 @@
-"""The sentences of a text to correct next, as CoNLL-U with trees, relations and how sure the parser is."""
+"""The sentences of a text to correct next, as CoNLL-U with trees, relations and confidences."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def to_correct(
     covered: Sequence[Sentence] = (),
     labels: LabelTable | None = None,
 ) -> Iterator[str]:
-    """The blocks of so many sentences of a text, the most useful first; fewer if there are no more.
+    """The blocks of the most useful sentences of a text, best first; all, if the text has too few.
 
-    `covered` are sentences that have been corrected already: they are not chosen, and what they show is worth
-    less. Of equal sentences one is chosen. A parser that cannot say how sure it is chooses by tags alone.
+    `covered` are sentences that have been corrected already: they are not chosen, and their pairs of tags
+    count less. Of equal sentences only one is chosen. A parser without confidences chooses by tags alone.
 
     Raises:
         UsageError: nothing is left to choose.
@@ -63,20 +63,20 @@ def to_correct(
 
 
 def _bare(parser: Parser, sentence: Sentence) -> Sentence:
-    """Without what the model's protocol removes, and without a tree."""
+    """The sentence without the words that the model's protocol removes, and without a tree."""
     bare = replace(sentence, heads=None, deprels=(), source=None)
     return without_punctuation(bare, parser.protocol.removed_tags)[0]
 
 
 def _sure(sentence: Sentence, parse: Parse, removed: frozenset[str]) -> list[float]:
-    """How sure the parser is of each word that the protocol keeps."""
+    """The parser's confidence in each word that the protocol keeps."""
     if parse.confidence is None:
         return []
     return [parse.confidence[p - 1] or 0.0 for p in kept_positions(sentence, removed)]
 
 
 def _new(text: Sequence[Sentence], covered: Sequence[Sentence]) -> list[int]:
-    """The first of equal sentences, and none that is covered; words make sentences equal."""
+    """Indices of sentences that are not covered, the first of equal ones; equal means with equal words."""
     seen = {sentence.forms for sentence in covered}
     places = []
     for k, sentence in enumerate(text):

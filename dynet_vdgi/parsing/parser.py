@@ -50,24 +50,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parse:
-    """One tree of n words, and what is known about it, if that was asked for."""
+    """One tree of n words, with its probabilities if they were requested."""
 
     heads: tuple[int, ...]  # (n,)
     head_probs: tuple[float | None, ...] | None = None  # (n,), of the word's head among all trees
     tree_prob: float | None = None  # share of the samples that are this tree, or its probability
     confidence: tuple[float | None, ...] | None = None
-    """(n,), how probable it is that the head is right; None of words that the parser did not decide about:
+    """(n,), the probability that the head is right; None for words that the parser did not decide about:
     punctuation that the protocol removes, and words whose head was given."""
 
 
 @dataclass(frozen=True)
 class How:
-    """Which tree of a sentence is wanted, and what else; by default the greedy one, in linear time.
+    """The kind of tree wanted, and options; by default the greedy tree, found in linear time.
 
-    `exact`: the projective tree of which most heads are expected to be right, in cubic time, under the
-    distribution that the parser was taught by. With gold trees that is the CRF (`teachers.arc_crf`), without
-    any the rule table with what it measured in the text. `confidence`: how probable each head is to be right.
-    `keep_heads`: heads that the sentences have stay, only FREE ones are filled in.
+    `exact`: the projective tree with the most heads expected to be right under the distribution that taught
+    the parser, found in cubic time. With gold trees that distribution is the CRF (`teachers.arc_crf`);
+    without any it is the rule table with its measurements of the text. `confidence`: the probability that
+    each head is right. `keep_heads`: the sentences keep their heads, and only FREE ones are filled in.
     """
 
     exact: bool = False
@@ -80,11 +80,11 @@ GREEDY = How()
 
 @dataclass(frozen=True)
 class Sampling:
-    """What to do with trees drawn from the model, besides or instead of the greedy tree.
+    """The use of trees drawn from the model, besides or instead of the greedy tree.
 
-    `mbr`: the tree of the most probable heads (minimum Bayes risk: the one with the most heads that are
-    expected to be right), exactly one root. `n_best`: the most frequent trees, of equally frequent ones the
-    most probable under the model first. Otherwise the greedy tree.
+    `mbr`: the tree of the most probable heads (minimum Bayes risk: the tree with the most heads expected to
+    be right), with exactly one root. `n_best`: the most frequent trees; among equally frequent ones, the most
+    probable under the model come first. Otherwise the greedy tree.
     """
 
     n_samples: int = 100
@@ -94,7 +94,7 @@ class Sampling:
 
 
 class Parser:
-    """Parses with a model file. What the model's protocol removes is attached afterwards.
+    """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
     Raises:
         ModelError: the model's parameters do not fit, or it is of a kind that is not known here.
@@ -106,14 +106,14 @@ class Parser:
         self._engines = Engines(model)
         self._tags = frozenset(model.vocabulary.tags)
         self.unknown_tags: Counter[str] = Counter()
-        """Tags the model has never seen, with how many words had them so far."""
+        """Tags the model has never seen, with the number of words that had them so far."""
 
     def __repr__(self) -> str:
         return f"<Parser: {in_short(self.model)}>"
 
     @property
     def info(self) -> dict[str, Any]:
-        """How the model was made, and what it knows: what `vdgi info --json` prints."""
+        """How the model was made and what it contains, as `vdgi info --json` prints it."""
         return everything(self.model)
 
     @property
@@ -123,21 +123,21 @@ class Parser:
 
     @property
     def engine(self) -> Engine:
-        """What parses in linear time."""
+        """The engine that parses in linear time."""
         return self._engines.linear
 
     @property
     def calibration(self) -> Calibration:
-        """What makes margins probabilities. Raises: UsageError, the model has none."""
+        """The calibration that turns margins into probabilities. Raises: UsageError, the model has none."""
         return self._engines.calibration
 
     @property
     def is_lean(self) -> bool:
-        """If forms and tags are all that the parser looks at."""
+        """If the parser reads forms and tags only."""
         return self._engines.linear.is_lean
 
     def make_ready(self) -> None:
-        """Compiles what parsing needs, or loads it, which otherwise happens once there is work enough."""
+        """Compiles or loads the code for parsing now, instead of when there is enough work."""
         self._engines.linear.make_ready()
         self._labeller.make_ready()
 
@@ -159,9 +159,9 @@ class Parser:
 
         A path means the sentences of that file, with tags from the column of the model's tags.
 
-        They are parsed a window at a time, since many at once are several times faster than one by one; not
-        more than a window of them is held in memory. Where universal tags are lacking (a model of XPOS tags
-        may do without) there are no relations.
+        They are parsed a window at a time, because many at once are several times faster than one by one; at
+        most one window is held in memory. Sentences without universal tags, which a model of XPOS tags does
+        not need, get no relations.
         """
         return self._piped(iter(self._given(sentences)))
 
@@ -178,7 +178,7 @@ class Parser:
         return ModelLabeller(self.model, load_labels())
 
     def save(self, path: str | Path) -> None:
-        """Writes the model file, which `load` reads; one that is there is replaced when it is complete."""
+        """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
         save_model_file(path, self.model)
 
     def parse(
@@ -192,19 +192,20 @@ class Parser:
     ) -> tuple[int, ...]:
         """Heads (n,) of one sentence: 0 for its one root, else 1..n; always a projective tree.
 
-        Give what the training text had, because the parser looks at it; else its trees are others than those
-        of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and universal ones
-        as `tags`, to tell what is punctuation; or XPOS tags as `tags`, of a sentence without punctuation.
+        Give all columns that the training text had, because the parser reads them; otherwise its trees differ
+        from those of `pipe`. A model of XPOS tags (`model.settings.data.tags`) takes them as `xpos`, and
+        universal tags as `tags`, to recognise punctuation; or, for a sentence without punctuation, XPOS tags
+        as `tags`.
 
         Args:
             words: the forms (n,).
             tags: their part-of-speech tags (n,).
-            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: nothing known.
+            feats: their features (n,), such as `"Case=Nom|Number=Sing"`, "_" for none; empty: not known.
             lemmas: their lemmas (n,), likewise.
             xpos: their language-specific tags (n,), likewise.
 
         Raises:
-            UsageError: there is no word, not each has an entry in every column, or one is no text.
+            UsageError: there is no word, a column has another length, or an entry is not text.
         """
         return self.parse_all([self._sentence(words, tags, feats, lemmas, xpos)])[0].heads
 
@@ -216,7 +217,7 @@ class Parser:
         lemmas: Sequence[str],
         xpos: Sequence[str],
     ) -> Sentence:
-        """The sentence of these columns. Raises: UsageError, as `parse`."""
+        """A sentence from these columns. Raises: UsageError, as `parse`."""
         columns = {"words": words, "tags": tags, "feats": feats, "lemmas": lemmas, "xpos": xpos}
         for name, column in columns.items():
             if isinstance(column, str):
@@ -239,15 +240,15 @@ class Parser:
         return sentence
 
     def _given(self, sentences: Sentences) -> Iterable[Sentence]:
-        """The sentences of a file, or those given. Raises: UsageError, they are no sentences."""
+        """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
         return sentences_of(sentences, tags=self.model.settings.data.tags)
 
     def parse_all(self, sentences: Sentences, how: How = GREEDY) -> list[Parse]:
-        """The tree of each sentence; many at once are parsed several times faster than one by one.
+        """The tree of each sentence; parsing many at once is several times faster than one by one.
 
         Raises:
-            KeepError: no projective tree contains the heads that are to be kept.
-            UsageError: as `check`; also for what is neither a file nor sentences.
+            KeepError: no projective tree contains the heads to be kept.
+            UsageError: as `check`; or the argument is neither a file nor sentences.
         """
         _check_kind("how", how, How)
         sentences = list(self._given(sentences))
@@ -272,19 +273,19 @@ class Parser:
     def confidences(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
         """The tree of each sentence, with the `confidence` of its heads.
 
-        Raises: UsageError, the model cannot say how sure it is; KeepError, as `parse_all`.
+        Raises: UsageError, the model has no calibration; KeepError, as `parse_all`.
         """
         return self.parse_all(sentences, How(confidence=True, keep_heads=keep_heads))
 
     def exact(self, sentences: Sentences, *, keep_heads: bool = False) -> list[Parse]:
-        """The trees of which most heads are expected to be right under the model's distribution, see `How`.
+        """The trees with the most heads expected to be right under the model's distribution, see `How`.
 
         Raises: UsageError, the model has none; KeepError, as `parse_all`.
         """
         return self.parse_all(sentences, How(exact=True, keep_heads=keep_heads))
 
     def conflict(self, sentence: Sentence) -> str | None:
-        """Why no projective tree contains the sentence's heads; None: there is one, or none is FREE."""
+        """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE."""
         heads = sentence.heads
         if heads is None or FREE not in heads:
             return None
@@ -294,7 +295,7 @@ class Parser:
         return keep.conflict(heads)
 
     def check(self, how: How = GREEDY, sampling: Sampling | None = None) -> None:
-        """Raises: UsageError, the model cannot do this, or it is not said by a `How` and a `Sampling`."""
+        """Raises: UsageError, the model cannot do this, or the arguments are not a `How` and a `Sampling`."""
         _check_kind("how", how, How)
         if sampling is not None:
             _check_kind("sampling", sampling, Sampling)
@@ -317,12 +318,12 @@ class Parser:
     def sample_all(self, sentences: Sentences, sampling: Sampling, stream: int = 0) -> list[list[Parse]]:
         """Trees of each sentence, best first, with their probabilities.
 
-        One tree a sentence, or up to `n_best`. The probabilities of a neural model are estimated from
-        samples; the same seed, stream and sentences give the same trees. Those of others are exact, and they
-        give n-best lists only, of the distribution of `How.exact`.
+        One tree a sentence, or up to `n_best`. A neural model estimates probabilities from samples; the same
+        seed, stream and sentences give the same trees. Other models give exact probabilities, and only n-best
+        lists, under the distribution of `How.exact`.
 
         Raises:
-            UsageError: as `check`; also for what is neither a file nor sentences.
+            UsageError: as `check`; or the argument is neither a file nor sentences.
         """
         _check_kind("sampling", sampling, Sampling)
         self.check(sampling=sampling)
@@ -340,7 +341,7 @@ class Parser:
         ]
 
     def _bare(self, sentences: Sequence[Sentence], how: How) -> tuple[list[Sentence], list[Places]]:
-        """What the protocol keeps of each sentence, and where it stood; counts unknown tags."""
+        """The words of each sentence that the protocol keeps, and their places; counts unknown tags."""
         bare, positions = [], []
         removed, known, ignored = self.protocol.removed_tags, self._tags, self.model.settings.data.ignore
         is_lean = self.is_lean and how == GREEDY
@@ -351,7 +352,7 @@ class Parser:
                 if len(places) < len(s):
                     forms = tuple([s.forms[p - 1] for p in places])
                     kept = Sentence(forms, tuple([s.tags[p - 1] for p in places]))
-            else:  # without its lines, which nobody asks for, and without its tree unless that is kept
+            else:  # without its lines, which are not needed, and without its tree unless that is kept
                 heads = s.heads if how.keep_heads else None
                 kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps)
                 kept, places = without_punctuation(kept, removed)
@@ -364,7 +365,7 @@ class Parser:
         return bare, positions
 
     def _found(self, bare: Sequence[Sentence], how: How) -> list[tuple[Tree, Floats]]:
-        """Trees of sentences, and margins (n,) of their words where they are asked for."""
+        """Trees of sentences, and margins (n,) of their words if they are requested."""
         whole = [how.keep_heads and s.heads is not None and FREE not in s.heads for s in bare]
         rest = [sentence for sentence, is_whole in zip(bare, whole) if len(sentence) and not is_whole]
         if how.exact:
@@ -383,7 +384,7 @@ class Parser:
     def _probabilities(
         self, bare: Sequence[Sentence], found: Sequence[tuple[Tree, Floats]]
     ) -> Iterator[float]:
-        """How probable it is that heads are right, of the words of all sentences one after the other."""
+        """The probabilities that heads are right, for the concatenated words of all sentences."""
         calibration, trees = self._engines.calibration, [tree for tree, _ in found]
         arcs = calibration.arcs([s.tags for s in bare], trees, [margins for _, margins in found])
         return iter(calibration(arcs).tolist())
@@ -391,7 +392,7 @@ class Parser:
     def _parsed(
         self, sentence: Sentence, tree: Tree, places: Places, probabilities: Iterator[float] | None, how: How
     ) -> Parse:
-        """The tree of a whole sentence; takes the probabilities of its words."""
+        """The tree of a whole sentence; consumes the probabilities of its words."""
         heads = self._restored(tree, places, sentence)
         given = sentence.heads if how.keep_heads else None
         if given:
@@ -409,7 +410,7 @@ class Parser:
         return restore_punctuation(tree, places, self._seen_forms(sentence))
 
     def _seen_forms(self, sentence: Sentence) -> tuple[str, ...]:
-        """The forms, without which brackets and quotation marks have no partner, unless they are hidden."""
+        """The forms, by which brackets and quotation marks find their partners, unless forms are hidden."""
         return ("_",) * len(sentence) if "forms" in self.model.settings.data.ignore else sentence.forms
 
     def _best_trees(self, sentence: Sentence, bare: Sentence, places: Places, n_best: int) -> list[Parse]:
@@ -429,7 +430,7 @@ class Parser:
 
 
 def _check_kind(name: str, value: object, kind: type) -> None:
-    """Raises: UsageError, the argument is something else."""
+    """Raises: UsageError, the argument is of another type."""
     if not isinstance(value, kind):
         raise UsageError(f"{name}={value!r}: a {kind.__name__} is expected, such as {kind()!r}")
 
@@ -437,7 +438,7 @@ def _check_kind(name: str, value: object, kind: type) -> None:
 def _sampled(
     forms: Sequence[str], places: Places, drawn: SampledTrees, greedy: Tree, sampling: Sampling
 ) -> list[Parse]:
-    """The trees that were asked for, of a sentence with these forms, given samples of its kept words."""
+    """The requested trees of a sentence with these forms, given samples of its kept words."""
     times = Counter(map(tuple, drawn.heads.tolist()))
     if sampling.n_best:
         trees = _ranked(times, drawn)[: sampling.n_best]
@@ -457,15 +458,15 @@ def _sampled(
 
 
 def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
-    """What is said of a sentence's words (n,), but of what the protocol removes."""
+    """Values for a sentence's words (n,); None for those that the protocol removes."""
     kept = set(places)
     return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
 
 
 def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
-    """The trees drawn, most frequent first; of equally frequent ones the most probable under the encoder.
+    """The trees drawn, most frequent first, then most probable under the encoder.
 
-    A tree's probability is that of its derivations, summed over those that were drawn.
+    A tree's probability is the sum of the probabilities of its derivations that were drawn.
     """
     log_q: dict[Tree, float] = {}
     _, first = np.unique(drawn.actions, axis=0, return_index=True)  # each derivation once
@@ -476,7 +477,7 @@ def _ranked(times: Mapping[Tree, int], drawn: SampledTrees) -> list[Tree]:
 
 
 def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
-    """The projective tree with one root whose heads are most frequent, in sum, in samples (M, n)."""
+    """The projective tree with one root whose heads have the highest total frequency in samples (M, n)."""
     from dynet_vdgi.grammar import chart  # needs numba, which greedy neural parsing does without
 
     n = samples.shape[1]

@@ -1,9 +1,10 @@
-"""Parsing of sound text by the window, on columns of bytes instead of objects: many times faster.
+"""Parsing of well-formed text by the window, on columns of bytes instead of objects: many times faster.
 
-The reference is `stream._parse_window`, whose output this gives, byte for byte; what has no columns (see
-`data.columns`) or asks for more than the greedy tree is left to it.
+The output equals that of the reference, `stream._parse_blocks`, byte for byte. The reference also parses the
+text that has no columns (see `data.columns`), and makes all trees but greedy ones.
 
-What depends on tags and FEATS alone is found once for each different triple of them, which is a *type* here.
+Values that depend on tags and FEATS alone are computed once for each different triple of them, called a
+*type*.
 
 Letters: N words, K of them that the protocol keeps, S sentences, R types.
 """
@@ -49,12 +50,12 @@ NOTE = "HeadConf"
 
 @cache
 def _notes() -> Names:
-    """A note for each confidence there is."""
+    """A note for each possible confidence."""
     return Names([f"{NOTE}=0.%04d" % step for step in range(STEPS)])
 
 
 class QuickParsed(NamedTuple):
-    """A window, as `stream.Parsed` has it."""
+    """A parsed window in the form of `stream.Parsed`."""
 
     content: bytes
     n_sentences: int
@@ -63,7 +64,7 @@ class QuickParsed(NamedTuple):
 
 
 class QuickParser:
-    """A parser that keeps what it has learnt of types from window to window."""
+    """A parser that keeps the values of types from window to window."""
 
     def __init__(self, parser: Parser, labeller: ModelLabeller | None) -> None:
         engine = parser.engine
@@ -73,7 +74,7 @@ class QuickParser:
         self._ignored = data.ignore
         self._names = Names(LABELS if labeller is None else labeller.names)
         self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
-        self._marks = Texts(FORM)  # of words that the protocol removes
+        self._marks = Texts(FORM)  # forms of words that the protocol removes
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
         self._codes = self._atoms = None
         if isinstance(engine, WordEngine):
@@ -84,11 +85,11 @@ class QuickParser:
 
     @staticmethod
     def can(parser: Parser, how: How) -> bool:
-        """Whether this kind of parser can be asked for such trees here."""
+        """Whether such trees of this kind of parser can be found here."""
         return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
     def parse(self, text: bytes, how: How, verb_order: int | None) -> QuickParsed | None:
-        """The parsed text of some whole sentences; None: it may be odd."""
+        """The parsed text of some whole sentences; None: the text may be malformed."""
         columns = columns_of(text)
         if columns is None or (how.confidence and has_notes(columns, NOTE)):
             return None
@@ -129,7 +130,7 @@ class QuickParser:
     def _trees(
         self, columns: Columns, types: Ints, is_removed: Flags, first: Ints, has_margins: bool
     ) -> tuple[Ints, Floats]:
-        """Heads (K,) of the words that are kept, and margins (K,) if they are asked for."""
+        """Heads (K,) of the kept words, and margins (K,) if they are requested."""
         if isinstance(self._engine, WordEngine):
             assert self._atoms is not None
             return self._engine.model.packed(self._atoms.pack(columns, is_removed, first))
@@ -151,16 +152,16 @@ class QuickParser:
         return self._labeller.labels(self._types, self._tags, types, *where)
 
     def _tags(self, row: WordColumns) -> tuple[str, ...]:
-        """UPOS and FEATS, as a labeller knows them."""
+        """UPOS and FEATS, in the form of a labeller."""
         return row.upos, self._seen(row.feats)
 
     def _word(self, text: str) -> tuple[str, ...]:
-        """UPOS, FEATS, form, lemma and XPOS, as a labeller knows them."""
+        """UPOS, FEATS, form, lemma and XPOS, in the form of a labeller."""
         form, lemma, upos, xpos, feats = text.split("\t")
         if "forms" in self._ignored:
             form = lemma = "_"
         return upos, self._seen(feats), form, lemma, "_" if "xpos" in self._ignored else xpos
 
     def _seen(self, feats: str) -> str:
-        """FEATS as the model may see them."""
+        """FEATS without those hidden from the model."""
         return "_" if "feats" in self._ignored else feats

@@ -1,4 +1,4 @@
-"""Relations of parsed sentences: by the model's labeller if it has one, else by the table of labels alone."""
+"""Relations of parsed sentences: from the model's labeller if it has one, else from the label table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.bundled import rules_path
 
 FEWEST, LOOKED_AT = 20, 500
-"""Sentences at the beginning of a text that can show where its verbs stand: at least, at most."""
+"""Sentences at the beginning of a text that determine its verb order: at least, at most."""
 
 _VERBS_END = Table(verb_final=Grouped(0.7, (("VERB", "AUX"),)))
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class ModelLabeller:
-    """What labels the trees of a model's parser, under a table.
+    """Labels the trees of a model's parser, under a table.
 
     Raises:
         ModelError: the arrays of the model's own labeller are damaged.
@@ -42,13 +42,13 @@ class ModelLabeller:
         self._labeller = Labeller.from_arrays(model.parameters, table) if is_taught else Labeller(table)
         self._ignored = model.settings.data.ignore
         self.columns = ("feats", "lemmas") if is_taught else ("feats",)
-        """What it looks at of sentences, besides forms and tags."""
+        """The columns of sentences that it reads, besides forms and tags."""
         self._tags_are_universal = model.settings.data.tags == "upos"
         self.verb_order = known_verb_order(model)
-        """Where the verbs of the text that was learnt from stand; None: it is not known."""
+        """The verb order of the training text; None: not known."""
 
     def make_ready(self) -> None:
-        """Compiles what labelling needs, or loads it."""
+        """Compiles the code that labelling needs, or loads it from disk."""
         self._labeller.make_ready()
 
     def relations(
@@ -57,9 +57,9 @@ class ModelLabeller:
         heads: Sequence[Sequence[int]],
         verb_order: int | None = None,
     ) -> list[Relations | None]:
-        """The relations of each sentence under these heads; None of one that lacks universal tags.
+        """The relations of each sentence under these heads; None for one without universal tags.
 
-        `verb_order`: of this text; None: as the model knows it, else neither final nor initial.
+        `verb_order`: of this text; None: the one that the model knows, else neither final nor initial.
         """
         found: list[Relations | None] = [None] * len(sentences)
         tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
@@ -75,12 +75,12 @@ class ModelLabeller:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What may be written, by number."""
+        """The possible relations, by number."""
         return self._labeller.names
 
     @property
     def sees_forms(self) -> bool:
-        """If words are told apart by form and lemma, too."""
+        """If words are also distinguished by form and lemma."""
         return self._labeller.weights is not None
 
     def labels(
@@ -116,7 +116,7 @@ class ModelLabeller:
         heads: Sequence[tuple[int, ...]],
         verb_order: int | None = None,
     ) -> list[Sentence]:
-        """The sentences with these heads and their relations, if they have universal tags."""
+        """The sentences with these heads, and with relations if they have universal tags."""
         found = self.relations(sentences, heads, verb_order)
         return [
             replace(sentence, heads=tree, deprels=relations or ())
@@ -124,7 +124,7 @@ class ModelLabeller:
         ]
 
     def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
-        """Where verbs stand in a text of these tags: as the model knows, else as the text begins."""
+        """The verb order of a text with these tags: the model's, else that of the text's beginning."""
         if self.verb_order is not None:
             return self.verb_order
         bare = [[tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT)]
@@ -137,7 +137,7 @@ class ModelLabeller:
 
 
 class _Tags(NamedTuple):
-    """Of a sentence what the measures of the order of verbs ask for."""
+    """The part of a sentence that measures of verb order read."""
 
     n: int
     tags: Sequence[str]
@@ -145,15 +145,15 @@ class _Tags(NamedTuple):
 
 @cache
 def _measures() -> list[Measure]:
-    """How the table `best` measures whether clauses begin with their verbs."""
+    """The measures by which the table `best` finds whether clauses begin with their verbs."""
     table = load_rules(rules_path("best")).table
     return [measure for measure in table.measures if measure.name == VERB_INITIAL] if table else []
 
 
 def known_verb_order(model: ModelFile) -> int | None:
-    """Where the verbs of the text stand that the model has learnt from; None: it does not know.
+    """The verb order of the text that the model was trained on; None: not known.
 
-    A model of several languages does not, as nothing says which one a text is in.
+    A model of several languages does not know it, because nothing tells the language of a text.
     """
     if len(model.provenance.languages) > 1:
         return None
@@ -166,6 +166,6 @@ def known_verb_order(model: ModelFile) -> int | None:
 
 
 def tags_of(lines: Iterable[str]) -> list[str]:
-    """Universal tags of a sentence's words, of lines that may be malformed."""
+    """Universal tags of a sentence's words, from lines that may be malformed."""
     columns = (line.split("\t", 4) for line in lines)
     return [row[3] for row in columns if len(row) > 4 and row[0].isdigit()]

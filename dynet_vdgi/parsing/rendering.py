@@ -1,4 +1,4 @@
-"""The text of parsed sentences: their own lines with a tree, its relations, and what is known about it."""
+"""The text of parsed sentences: their own lines with a tree, its relations and its probabilities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|choice\s*=)")
 
 
 def with_tree(sentence: Sentence, parse: Parse, how: How, relations: Relations | None) -> str:
-    """The sentence's block with its tree, and how sure it is; relations of heads that were kept stay, too.
+    """The sentence's block with its tree and confidences; kept heads keep their relations.
 
     `relations` (n,) are those of the tree; None: `root` and `dep`.
     """
@@ -36,7 +36,7 @@ def one_of_several(
 ) -> str:
     """The sentence's block with this tree and its probabilities.
 
-    `place` is which of how many trees it is, where several were asked for.
+    `place` is the tree's rank and the number of trees, if several were requested.
     """
     assert parse.head_probs is not None
     comments = []

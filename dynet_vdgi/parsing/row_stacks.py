@@ -1,7 +1,7 @@
-"""The two LSTMs over the words of a batch, and the stacks of its rows: matrix products, and kernels between.
+"""The two LSTMs over the words of a batch, and the stacks of its rows: matrix products and kernels.
 
-`arena` explains them, and the letters. Arrays have room for the largest of several batches, so that memory
-that is new, whose first touch costs more than its use, and what kernels are told of it, are the same for all.
+`arena` explains both, and the letters. Arrays have room for the largest of several batches, so that all
+batches share them and the kernels' arguments, because the first touch of new memory costs more than its use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BLOCK = 240
 """Most rows of a product with a matrix (64, 64) for which OpenBLAS has a quick kernel."""
 
 PLENTY = 200_000
-"""Words that NumPy parses in about two seconds, from which on kernels are worth compiling."""
+"""Words that NumPy parses in about two seconds; for more of them, kernels are worth compiling."""
 
 _READ, _SCORE, _MOVE, _PUSH = (
     Kernel(function, "the neural parser", PLENTY)
@@ -42,7 +42,7 @@ _READ, _SCORE, _MOVE, _PUSH = (
 
 
 class ReadingWeights(NamedTuple):
-    """Weights of the two LSTMs over words, and of the state layer for what is still to be read."""
+    """Weights of the two LSTMs over words, and of the state layer for the buffer."""
 
     recurrent: Array  # (2, 4, H, H), by direction and gate
     from_buffer: Array  # (2H, H)
@@ -64,7 +64,7 @@ class StackWeights(NamedTuple):
 
 
 class WordTables(NamedTuple):
-    """What different words contribute to the gates of the three LSTMs, their biases included."""
+    """The contribution of each word to the gates of the three LSTMs, biases included."""
 
     forward: Array  # (U, 4H)
     backward: Array  # (U, 4H)
@@ -72,7 +72,7 @@ class WordTables(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Sizes of a batch, or the largest of each among some batches."""
+    """Sizes of a batch, or the largest of several batches."""
 
     sentences: int
     words: int  # of the sentences
@@ -87,15 +87,15 @@ class Sizes(NamedTuple):
 
 
 def room_for_words(sizes: Sizes) -> Words:
-    """Room for the words of batches up to such sizes."""
+    """Room for the words of batches up to these sizes."""
     lengths, first = np.zeros((2, sizes.sentences), np.intp)
     return Words(lengths, first, np.zeros(sizes.places, np.intp))
 
 
 class WordReader:
-    """Reads the words of batches up to some sizes, which `words` holds in turn.
+    """Reads the words of batches up to given sizes; `words` holds one batch after the other.
 
-    `first` is what first words contribute to the gates of the second ones, if that is known.
+    `first` is the contribution of first words to the gates of second ones, if known.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class WordReader:
         self._step = _bound(_READ, arena_numpy.read_words, work, words, self.reading)
 
     def read(self, n: int) -> None:
-        """Sets what the buffer of n sentences contributes to the state layer at each place (N + S, H)."""
+        """Sets the contribution of the buffer of n sentences to the state layer at each place (N + S, H)."""
         reading, lengths, first = self.reading, self.words.lengths[:n], self.words.first[:n]
         reading.gates[:, :n] = reading.c[:, 0, :n] = 0
         active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
@@ -146,10 +146,10 @@ class WordReader:
 
 
 class RowStacks:
-    """The stacks of the rows of batches up to some sizes, whose words `words` holds in turn.
+    """The stacks of the rows of batches up to given sizes; `words` holds one batch after the other.
 
-    `table` (U, 4H) is what words contribute to the gates, and `first` what they do as the state below, if it
-    is known; `buffer` is as `WordReader` sets it.
+    `table` (U, 4H) is the contribution of words to the gates, and `first` their contribution as the state
+    below, if known; `buffer` is as `WordReader` sets it.
     """
 
     def __init__(
@@ -196,7 +196,8 @@ class RowStacks:
     def run(self, sentence: Ints, choose: Choose | None) -> NDArray[np.int32]:
         """Heads (B, longest), 1..n and 0 for the root, of derivations in which `choose` makes every choice.
 
-        None takes the best actions. Row r is of sentence `sentence[r]`; their lengths do not increase.
+        None takes the best actions. Row r belongs to sentence `sentence[r]`; rows are sorted by length,
+        longest first.
         """
         stacks, n_rows = self.stacks, len(sentence)
         lengths = stacks.lengths[:n_rows] = self.words.lengths[sentence]
@@ -212,7 +213,7 @@ class RowStacks:
         active = np.searchsorted(-n_steps, -np.arange(n_steps[0]), side="left").tolist()
         for step, (rows, stay) in enumerate(zip(active, [*active[1:], 0])):
             stacks.counts[STEP], stacks.counts[ACTIVE], stacks.counts[STAYING] = step, rows, stay
-            if step >= 2:  # before there is nothing to reduce
+            if step >= 2:  # before it there is nothing to reduce
                 self._decide(step, rows, choose)
             self._advance(step, stay)
         return np.where(heads < 0, 0, heads % longest + 1).astype(np.int32).reshape(-1, longest)
@@ -227,7 +228,7 @@ class RowStacks:
             self.decided[:, :rows] = choose(step, self.logits[:, :rows], read < lengths, can_reduce)
 
     def _advance(self, step: int, stay: int) -> None:
-        """One action for every row, after which `stay` of them have others to take."""
+        """One action for every row, after which `stay` of them are still active."""
         weights, counts = self.weights, self.stacks.counts
         self._move()
         k, first = int(counts[REDUCTIONS]), int(counts[PRODUCTS])
@@ -249,7 +250,7 @@ class RowStacks:
 
 
 def of_first(table: Array, recurrent: Array) -> Array:
-    """What words contribute to the gates of the next ones (U, 4H), if nothing was read before them."""
+    """The contribution of first words to the gates of the words after them (U, 4H)."""
     h = arena_numpy.cells(table.copy(), np.zeros((len(table), recurrent.shape[1]), np.float32))[1]
     result = np.empty_like(table)
     by_gate(h, recurrent, result)
@@ -259,8 +260,8 @@ def of_first(table: Array, recurrent: Array) -> Array:
 def by_gate(x: Array, weights: Array, out: Array) -> None:
     """Sets `out` (b, 4H) to the product of x (b, H) and weights (4, H, H), gate by gate.
 
-    OpenBLAS has quick kernels for products of up to a million multiplications; one for all gates takes half
-    as long again.
+    OpenBLAS has quick kernels for products of up to a million multiplications, so one product for all gates
+    would take half as long again.
     """
     n_gates, hidden = weights.shape[:2]
     if len(x) <= BLOCK:
@@ -273,7 +274,7 @@ def by_gate(x: Array, weights: Array, out: Array) -> None:
 def _bound(
     kernel: Kernel, otherwise: Callable[..., None], work: int, *arguments: object
 ) -> Callable[[], None]:
-    """The call of a kernel, or of the same in NumPy while that costs less than to compile it."""
+    """The call of a kernel, or of its NumPy twin while that costs less than compiling the kernel."""
     try:
         call = kernel.bound(*arguments, work=work)
     except (VdgiError, MemoryError):  # numba cannot be had, or has too little memory

@@ -1,6 +1,6 @@
 """Parsing of long CoNLL-U streams: blocks of lines in, the text with heads out, in order, in bounded memory.
 
-Sentences are parsed a window at a time, since many at once are several times faster than one by one. With
+Sentences are parsed a window at a time, because many at once are several times faster than one by one. With
 several jobs, or on a cluster, windows go to worker processes, which check, parse and render them; this
 process only cuts the file into blocks and writes. A few windows are under way at a time.
 """
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
         """Windows that are being parsed elsewhere."""
 
         def result(self) -> list[Parsed]:
-            """They, when they are."""
+            """The windows, once they are parsed."""
 
 
 WINDOW = 16_384
-"""Lines that are parsed together; enough that the sorting by length inside leaves full batches."""
+"""Lines that are parsed together; enough to leave full batches after sorting by length."""
 
 PARCEL = 1_500_000
 """Characters that are sent to a cluster at once, in whole windows. Dask's client and scheduler keep copies of
@@ -59,7 +59,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Wanted(NamedTuple):
-    """Which trees of a sentence."""
+    """The trees of a sentence that are requested."""
 
     how: How
     sampling: Sampling | None  # instead of that tree
@@ -71,16 +71,16 @@ KEPT = "put _ into one of them, or leave out --keep-heads"
 
 @dataclass(frozen=True)
 class Parsed:
-    """A window of sentences, parsed: their text with heads, and what they were."""
+    """A parsed window of sentences: their text with heads, and reports about them."""
 
     content: bytes  # UTF-8
     n_sentences: int
     n_words: int
     unknown_tags: Counter[str]
     fault: DataError | None  # of the sentence after these; the window ends there
-    repairs: tuple[DataError, ...] = ()  # of these sentences, once a kind and file
+    repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
-    unfilled: tuple[DataError, ...] = ()  # sentences that stay as they are: no tree contains their heads
+    unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
 
     @property
     def text(self) -> str:
@@ -94,14 +94,14 @@ class _LabellingParser:
     def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
         self.parser = parser
         self.labeller = None if labels is None else ModelLabeller(parser.model, labels)
-        self._n_chars = 0  # that could have been parsed quickly
+        self._n_chars = 0  # characters that could have been parsed quickly
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what cannot be sent from one worker of a cluster to another."""
+        """The state without the parts that cannot be sent between workers of a cluster."""
         return {name: value for name, value in vars(self).items() if name != "_quick"}
 
     def quick_for(self, wanted: Wanted, n_chars: int) -> QuickParser | None:
-        """What parses sound text of so many characters, if that is worth it: compiling takes seconds."""
+        """The quick parser, if this many characters make it worth compiling, which takes seconds."""
         if wanted.sampling is not None or not QuickParser.can(self.parser, wanted.how):
             return None
         self._n_chars += n_chars
@@ -113,7 +113,7 @@ class _LabellingParser:
 
 
 def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator[Window]:
-    """Texts as they are; consecutive blocks, each list ending with the one that brings it to `n_lines`."""
+    """Passages unchanged; lists of consecutive blocks, each ending with the block that reaches `n_lines`."""
     for kind, group in groupby(items, key=type):
         if kind is Passage:
             yield from cast("Iterator[Passage]", group)
@@ -122,9 +122,9 @@ def windows(items: Iterable[Block | Passage], n_lines: int = WINDOW) -> Iterator
 
 
 def _grouped(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterator[list[T]]:
-    """Consecutive items, each list ending with the one that brings the sum of their sizes to `least`.
+    """Lists of consecutive items, each ending with the item that brings the sum of sizes to `least`.
 
-    If what gives the items raises a `DataError`, the items before it are given first.
+    If the source of the items raises a `DataError`, the items before it are yielded first.
     """
     group: list[T] = []
     total, fault = 0, None
@@ -155,15 +155,14 @@ def _blocks_of(window: Window) -> Iterable[Block]:
 
 
 class Stream:
-    """Parses streams with a model file: here, in `jobs` other processes, or on a cluster; a context manager.
+    """Parses streams with a model file, here, in `jobs` processes or on a cluster; a context manager.
 
-    The workers of a cluster are sent the model and the text, and need no files. Relations are those of the
+    The workers of a cluster receive the model and the text, and need no files. Relations come from the
     model's labeller over the table `labels`; without a table they are `root` and `dep`.
 
     Raises:
         ModelError: the model file cannot be used.
-        UsageError: the model cannot do what is asked for, or no cluster can be reached at the scheduler's
-            address.
+        UsageError: the model cannot make such trees, or no cluster can be reached at the scheduler's address.
     """
 
     def __init__(
@@ -182,9 +181,9 @@ class Stream:
         self.n_unlabelled = 0
         """Sentences that got no relations because they lack universal tags."""
         self.n_unfilled = 0
-        """Sentences that stayed as they were: no projective tree contains the heads to be kept."""
+        """Sentences left unchanged, because no projective tree contains the heads to be kept."""
         self.unknown_tags: Counter[str] = Counter()
-        """Tags the model has never seen, with how many words had them so far."""
+        """Tags the model has never seen, with the number of words that had them so far."""
         self._resources = ExitStack()
         self._is_cluster = scheduler is not None
         self._submit: Callable[[list[Numbered]], Underway] | None = None
@@ -194,14 +193,14 @@ class Stream:
             from dynet_vdgi.system.dask_cluster import connected
 
             client = self._resources.enter_context(connected(scheduler))
-            # Not scattered: what a function gave is made again where the workers that had it have died.
+            # Not scattered: a function's result is computed again if the workers that held it have died.
             engine = client.submit(_received, __version__, pickle.dumps((self._parser.model, labels)))
             executor = client.get_executor(pure=False)
             self._submit = lambda parcel: executor.submit(_parse_parcel, engine, self._wanted, parcel)
             self._parcel = PARCEL
             self._under_way = lambda: 2 * max(1, sum(client.nthreads().values()))  # workers come and go
         elif jobs > 1:
-            # Imported here, as they take a while and most runs need neither.
+            # Imported here, because they are slow and most runs need neither.
             from dynet_vdgi.parsing.worker_pool import WorkerPool
 
             self._parser.make_ready()  # now: processes started after this find the code on disk
@@ -226,10 +225,10 @@ class Stream:
         self._resources.close()
 
     def parse(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
-        """The windows of a stream in order. A sampling that asks for several trees gives a block for each.
+        """The windows of a stream in order. A sampling of several trees gives a block for each.
 
         Raises:
-            DataError: a sentence is malformed; what came before it has been given back.
+            DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
@@ -249,7 +248,7 @@ class Stream:
                 raise parsed.fault
 
     def _parsed(self, items: Iterable[Block | Passage]) -> Iterator[Parsed]:
-        if self._wanted.sampling is not None:  # what is drawn depends on the windows
+        if self._wanted.sampling is not None:  # samples depend on the windows
             items = chain.from_iterable(_blocks_of(x if isinstance(x, Passage) else [x]) for x in items)
         numbered = enumerate(self._looked_at(windows(items)))
         if self._submit is None:
@@ -265,7 +264,7 @@ class Stream:
                     is_full = len(pending) >= self._under_way()
                 if is_full:
                     yield from self._result(pending)
-        except DataError as error:  # of the file; one in a sentence on its way comes first
+        except DataError as error:  # of the file; a fault of a sentence under way comes first
             fault = error
         while pending:
             yield from self._result(pending)
@@ -273,7 +272,7 @@ class Stream:
             raise fault
 
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
-        """The windows; the first one tells of the text what the labels ask if the model does not know."""
+        """The windows; the first one shows the text's verb order for labels, if the model lacks it."""
         for window in stream:
             if self._engine.labeller is not None and self._wanted.verb_order is None:
                 found = self._engine.labeller.verb_order_in(
@@ -349,13 +348,13 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
 
 
 Unfilled = dict[int, tuple[DataError, Block]]
-"""Blocks whose heads are in no projective tree, by their places in a window, the first one first."""
+"""Blocks whose heads no projective tree contains, by their places in a window, in order."""
 
 
 def _read(
     parser: Parser, how: How, columns: set[str], window: Iterable[Block]
 ) -> tuple[list[Sentence], Unfilled, list[DataError], DataError | None]:
-    """The sentences to parse, what cannot be, what was mended, and the fault of the sentence after these."""
+    """The sentences to parse, the unparsable blocks, the repairs, and the fault of the next sentence."""
     heads: Heads = "partial" if how.keep_heads else "optional"
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
@@ -375,7 +374,7 @@ def _read(
 
 
 def _columns_for(engine: _LabellingParser, wanted: Wanted) -> set[str]:
-    """The columns of sentences, besides forms and tags, that somebody looks at."""
+    """The columns of sentences, besides forms and tags, that are read."""
     columns: set[str] = set()
     if not (engine.parser.is_lean and wanted.how == GREEDY and wanted.sampling is None):
         columns.update(("xpos", "feats"))
@@ -396,7 +395,7 @@ def _relations(
 
 
 def _each_once(repairs: Sequence[DataError]) -> tuple[DataError, ...]:
-    """The first repair of every kind in every file."""
+    """The first repair of each kind in each file."""
     first: dict[tuple[str, str], DataError] = {}
     for repair in repairs:
         first.setdefault((repair.path, repair.message), repair)

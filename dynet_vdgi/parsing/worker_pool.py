@@ -1,4 +1,4 @@
-"""Processes on this machine that do pieces of work, and do once more what a process that died was at."""
+"""Worker processes on this machine; the work of a process that died is done once more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class WorkerPool:
-    """`jobs` processes that each call `prepare` first, and end when this one does, however that ends."""
+    """`jobs` processes that each call `prepare` first, and end when this process ends in any way."""
 
     def __init__(self, jobs: int, prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         # Spawned, not forked: a copy of a process with threads (progress bar, BLAS) may hang.
@@ -36,7 +36,7 @@ class WorkerPool:
         return Piece(self, function, arguments)
 
     def begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
-        """Hands it out; if all processes are gone because one died, there are new ones."""
+        """Hands out a piece of work; if all processes are gone because one died, starts new ones."""
         try:
             return self._executor.submit(function, *arguments)
         except BrokenProcessPool:
@@ -58,7 +58,7 @@ class Piece:
         self._future = self._again()
 
     def result(self) -> Any:
-        """What came of it. Raises: VdgiError, processes died twice; what the function raises."""
+        """The function's result. Raises: VdgiError, processes died twice; or the function's own error."""
         try:
             return self._future.result()
         except BrokenProcessPool:
@@ -71,7 +71,7 @@ class Piece:
 
 
 def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """What a worker process does first."""
+    """The first steps of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     end_with_parent()
     prepare(*arguments)

@@ -1,12 +1,12 @@
-"""Which sentences to correct next: those that show most of what is frequent, unseen and doubtful.
+"""The sentences to correct next: those with many frequent, unseen and doubtful pairs of tags.
 
 Greedily, the sentence with the highest
 
     1/n * sum over its words of (1 - confidence) * frequency(b) / (1 + seen(b))
 
-where b is the pair of tags of the word before and the word, its frequency that in the text, and seen how
-often it is in what was chosen. Confidence alone would pick odd sentences. It should be estimated anew, with
-the corrected trees, after each batch of ten or twenty.
+where b is the pair of tags of the word and the word before it, frequency(b) its frequency in the text, and
+seen(b) how often the chosen sentences have it. Confidence alone would pick odd sentences. It should be
+estimated anew, with the corrected trees, after each batch of ten or twenty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dynet_vdgi.data.sentence import Sentence
 
 SHORTEST, LONGEST = 4, 25
-"""Words of a sentence that is worth an annotator's time."""
+"""The length in words, shortest and longest, of a sentence worth an annotator's time."""
 
 BEGIN = "<"
 
@@ -35,14 +35,14 @@ def choose(
     shortest: int = SHORTEST,
     longest: int = LONGEST,
 ) -> list[int]:
-    """Indices of so many sentences of the pool, the most useful first; fewer if there are no more.
+    """Indices of the most useful sentences of the pool, best first; all, if it has too few.
 
-    `confidences` holds a number (n,) for each word of each sentence; without it, as for the first batch, only
+    `confidences` holds one number per word (n,) for each sentence; without it, as for the first batch, only
     the tags count. `corrected` are sentences that have trees already. Only sentences of shortest to longest
     words are chosen, and only those whose indices are `among` these (None: all).
 
     Raises:
-        ValueError: confidences do not go with the pool.
+        ValueError: confidences and pool differ in shape.
     """
     if confidences is not None and [len(row) for row in confidences] != [len(s) for s in pool]:
         raise ValueError("confidences are not one a word")
@@ -54,8 +54,8 @@ def choose(
         pairs = pairs_of(pool[k])
         return sum(d * frequency[b] / (1 + seen[b]) for d, b in zip(doubts, pairs)) / len(pairs)
 
-    # A sentence's worth only falls as others are chosen, so the best of the heap is the best of all if its
-    # worth, computed anew, is still not below the next one's.
+    # Choosing a sentence can only lower the worth of others. So the best of the heap is the best of all if
+    # its worth, computed anew, is still not below the worth of the next one.
     candidates = range(len(pool)) if among is None else among
     heap = [(-worth(k), k) for k in candidates if shortest <= len(pool[k]) <= longest]
     heapq.heapify(heap)
@@ -73,5 +73,5 @@ def choose(
 
 
 def pairs_of(sentence: Sentence) -> list[Pair]:
-    """The pair of tags of each word and the one before it."""
+    """The pair of tags of each word and the word before it."""
     return list(zip((BEGIN, *sentence.tags), sentence.tags))

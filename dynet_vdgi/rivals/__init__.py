@@ -1,1 +1,1 @@
-"""Teachers of other authors, made again for comparison; the rest of the package knows their names only."""
+"""Reimplemented teachers of other authors, for comparison; other packages know only their names."""

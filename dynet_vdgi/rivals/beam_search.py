@@ -1,10 +1,11 @@
 """Beam search over arc-standard derivations of a model that counts tags, compiled by numba.
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
-to reduce, on which side, and what tag the word has that is shifted. Derivations are as in
-`grammar.transitions`. Those in a beam have read equally many words; between two shifts a beam is searched for
-reductions, too. The potentials of a rule table are factors of the arcs. That of the root would come last, too
-late for a beam: at each reduction the derivation gets, or loses, what the best root still possible has.
+to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
+`grammar.transitions`. All derivations in a beam have read equally many words; between two shifts a beam is
+also searched for reductions. The potentials of a rule table are factors of the arcs. The potential of the
+root would come too late for a beam, so at each reduction a derivation's score changes with the best root that
+is still possible.
 
 Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
 """
@@ -45,7 +46,7 @@ class Beam(NamedTuple):
 
 @compiled
 def new_beam(width: int, n: int) -> Beam:
-    """An empty one."""
+    """An empty beam."""
     return Beam(
         np.zeros(1, np.int64),
         np.zeros(width),
@@ -60,7 +61,7 @@ def new_beam(width: int, n: int) -> Beam:
 def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int) -> None:
     """Puts a derivation with one more action into a beam, in place of the worst if it is full.
 
-    `word`: what is on top of the stack then.
+    `word`: the top of the stack after the action.
     """
     place = beam.size[0]
     if place < len(beam.score):
@@ -82,7 +83,7 @@ def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int
 
 @compiled
 def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, read: int) -> float:
-    """The highest potential of a root among words not read and on the stack, but for one that is gone."""
+    """The highest root potential of the unread words and those on the stack, except the word `gone`."""
     best = later[read]
     for k in range(beam.depth[row]):
         word = beam.stack[row, k]
@@ -95,7 +96,7 @@ def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, rea
 def reduce_all(
     beam: Beam, into: Beam, tags: Ints, potentials: Floats, later: Floats, tables: Tables, read: int
 ) -> None:
-    """Adds both reductions of every derivation that can have them."""
+    """Adds both reductions of every derivation in which they are legal."""
     n, roots = len(tags), potentials[0]
     for row in range(beam.size[0]):
         depth = beam.depth[row]
@@ -145,7 +146,7 @@ def search(tags: Ints, potentials: Floats, tables: Tables, width: int) -> Beam:
             reduce_all(now, other, tags, potentials, later, tables, read)
             now, other = other, now
         now, found = found, now
-    for _ in range(n - 1):  # those whose stack has one word already wait for the others
+    for _ in range(n - 1):  # derivations with one word on the stack wait for the others
         found.size[0] = 0
         for row in range(now.size[0]):
             if now.depth[row] == 1:
@@ -157,7 +158,7 @@ def search(tags: Ints, potentials: Floats, tables: Tables, width: int) -> Beam:
 
 @compiled
 def copy(source: Beam, row: int, into: Beam) -> None:
-    """Puts a derivation into a beam that has a place left."""
+    """Puts a derivation into a beam that is not full."""
     place = into.size[0]
     into.size[0] += 1
     into.score[place], into.depth[place] = source.score[row], source.depth[row]
@@ -167,7 +168,7 @@ def copy(source: Beam, row: int, into: Beam) -> None:
 
 @compiled
 def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats) -> float:
-    """Adds what the derivations do, by their shares of the beam's probability, and their arcs (n + 1, n).
+    """Adds the derivations' actions and arcs (n + 1, n), weighted by shares of the beam's probability.
 
     Returns the logarithm of the sum of their probabilities with factors.
     """

@@ -7,13 +7,13 @@ objective
 
     1/(2N) |y - X w|^2 + ridge/2 |w|^2 - prior_weight/N u.y                 N: words of the text
 
-is minimised. The best w for a y is a ridge regression's; so what is left is a convex function of y alone, and
-Frank-Wolfe minimises it: each step goes towards the trees that the gradient likes best, as far as that pays.
-For a new sentence w is kept, and the tree with the least objective is the one with the highest sum of
+is minimised. The best w for a y is found by ridge regression, which leaves a convex function of y alone.
+Frank-Wolfe minimises it: each step goes towards the best trees under the gradient, as far as the objective
+falls. For a new sentence w is kept, and the tree with the least objective is the tree with the highest sum of
 X w + prior_weight u.
 
-Here every feature of an arc goes with the tags of its two ends and its direction. So the regression falls
-apart into a small one for each such triple, and is solved exactly. Nothing is random: the start is the mean
+Here every feature of an arc is combined with the tags of its two ends and its direction. So the regression
+splits into a small one for each such triple, and is solved exactly. Nothing is random: the start is the mean
 of all trees under the prior.
 
 Letters: n words of a sentence, T tags, S sentences, C cells: (n + 1)^2 of each sentence, F features.
@@ -37,19 +37,19 @@ from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, TeacherKind
 
 LONGEST = 6
-"""Distances from here on are one."""
+"""Distances of this length and more count as equal."""
 
 N_TEMPLATES = 6
 
 NO_ARC = 0
-"""The only feature of a cell that is no arc: a word and itself, ROOT as dependent. Its weight is 0."""
+"""The only feature of a cell without an arc (a word as its own head, ROOT as dependent). Its weight is 0."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="convex-mst"):
-    """The objective of Convex-MST, and for how long it is minimised, see `teachers.convex_mst`."""
+    """The objective of Convex-MST and the length of its minimisation, see `teachers.convex_mst`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
@@ -58,7 +58,7 @@ class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="con
 
 
 class DescentIteration(NamedTuple):
-    """Where one iteration began. The least objective there can be is not below `objective - gap`."""
+    """The state before one iteration. The minimum of the objective is not below `objective - gap`."""
 
     objective: float
     gap: float
@@ -66,7 +66,7 @@ class DescentIteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConvexMstModel:
-    """The weights of the features, and how they were found."""
+    """The weights of the features, and the record of the iterations."""
 
     weights: Floats  # (F,)
     n_tags: int
@@ -83,15 +83,15 @@ class ConvexMstModel:
 def arc_features(words: Ints, n_tags: int) -> Ints:
     """Features (n + 1, n + 1, 6), by head and dependent, of a sentence with the tags (n,), ROOT at 0.
 
-    Each goes with the tags of both ends and the direction. They are: these alone, the distance, the tags
-    before and after the head, before and after the dependent. ROOT stands at both edges of a sentence.
+    Each is combined with the tags of both ends and the direction. The six are: these alone, the distance, the
+    tags before and after the head, before and after the dependent. ROOT stands at both edges of a sentence.
     """
     n, root, block = len(words), n_tags, _block_size(n_tags)
     padded = np.concatenate([[root, root], words, [root]])
     before, tag, after = padded[:-2], padded[1:-1], padded[2:]
     position = np.arange(n + 1)
     distance = position - position[:, None]
-    distance[0] = 1  # how far from ROOT means nothing
+    distance[0] = 1  # the distance from ROOT has no meaning
     features = np.empty((n + 1, n + 1, N_TEMPLATES), dtype=np.int64)
     features[:] = 1 + block * ((tag[:, None] * (n_tags + 1) + tag) * 2 + (distance > 0))[:, :, None]
     features[:, :, 1] += np.minimum(np.abs(distance), LONGEST)
@@ -102,7 +102,7 @@ def arc_features(words: Ints, n_tags: int) -> Ints:
 
 
 def _block_size(n_tags: int) -> int:
-    """How many features go with one pair of tags and direction."""
+    """The number of features for each pair of tags and direction."""
     return 1 + LONGEST + 4 * (n_tags + 1)
 
 
@@ -118,7 +118,7 @@ def _sums(weights: Floats, features: Ints) -> Floats:
 
 # ---------------------------------------------------------------------------------------------- the problem
 class Ridge(NamedTuple):
-    """Least squares with a penalty on squared weights, a regression for each set of features that meet."""
+    """Ridge regressions (least squares, squared penalty), one for each set of co-occurring features."""
 
     columns: list[Ints]  # the features of each
     inverses: list[Floats]  # (X'X + penalty I)^-1 of each
@@ -146,7 +146,7 @@ class Ridge(NamedTuple):
 
 
 class DescentState(NamedTuple):
-    """Where Frank-Wolfe stands."""
+    """The state of Frank-Wolfe."""
 
     arcs: Floats  # y (C,), 0 where there is no arc
     totals: Floats  # X'y (F,)
@@ -198,7 +198,7 @@ class Problem:
         return DescentState(arcs, totals, self.regression.solve(totals))
 
     def step(self, state: DescentState) -> tuple[DescentState, DescentIteration]:
-        """One step of Frank-Wolfe, with the exact line search, and where it began."""
+        """One step of Frank-Wolfe with exact line search, and the record of its start."""
         arcs, totals, weights = state
         descent = self.descent(state)
         trees = self.best_trees(descent)
@@ -215,7 +215,7 @@ class Problem:
         return now, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
 
     def descent(self, state: DescentState) -> Floats:
-        """Minus N times the gradient (C,) of the objective by y; without a meaning where there is no arc."""
+        """Minus N times the gradient (C,) of the objective by y; meaningless where there is no arc."""
         return _sums(state.weights, self.features) - state.arcs + self.prior_weight * self.potentials
 
     def best_trees(self, scores: Floats) -> Ints:
@@ -259,7 +259,7 @@ def fit(
     n_tags: int,
     settings: ConvexMstSettings | None = None,
 ) -> ConvexMstModel:
-    """The model with the least objective, as near as the iterations come.
+    """The model with the least objective that the iterations reach.
 
     Args:
         tags: tag ids (n,) of each sentence, below T.
@@ -311,8 +311,8 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Votes (n + 1, n) for the arcs of each sentence, by head, ROOT first, and dependent.
 
-        The method says which tree is best, not how probable others are. Here a tree's probability is
-        proportional to exp(score / prior_weight), which has the prior's potentials as they are.
+        The method finds the best tree, not probabilities. Here a tree's probability is proportional to
+        exp(score / prior_weight), in which the prior's potentials are unchanged.
         """
         return [chart.marginals(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
 

@@ -11,11 +11,11 @@ and then the child's subsymbol; a tag with its subsymbol emits the word:
 
 Mean-field variational inference: q(trees and subsymbols) is found by exact inside-outside, q of each
 distribution is a Dirichlet, beta a point, found together with the distributions that it is the base of; its
-density is that of the weights, not of the stick. The truncation of the stick is `subsymbols`. As the arcs of
-other teachers, those of q have the potentials of the prior. Posterior regularisation: of all q(trees) in
-which the expected share of arcs that follow a rule of the table is at least `share`, q is the nearest to the
-posterior. That is q(tree) exp(-multiplier * arcs without a rule), with one multiplier for the text; it stays
-for parsing. The rules are those of the table, by tags, and the root's arc counts as any other.
+density is that of the weights, not of the stick. The truncation of the stick is `subsymbols`. As in other
+teachers, the arcs of q have the potentials of the prior. Posterior regularisation: q is the distribution
+nearest to the posterior under which the expected share of arcs that follow a rule of the table is at least
+`share`. That is q(tree) exp(-multiplier * arcs without a rule), with one multiplier for the text, which
+parsing uses too. The rules are those of the table, by tags, and the root's arc counts like any other.
 
 From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose
 settings are facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of up
@@ -52,22 +52,22 @@ from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
 from dynet_vdgi.teachers.dmv_model import Packed
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0
-"""Of GEM, of the DPs, of every other Dirichlet."""
+"""Concentrations of GEM and of the DPs, and pseudo-count of every other Dirichlet."""
 
 NOISE = 0.1
-"""Most that the start adds to a subsymbol's pseudo-count, as a share of it."""
+"""The most noise that the start adds to a subsymbol's pseudo-count, as a share of it."""
 
 TOLERANCE = 2e-4
-"""How near the share of arcs comes to its bound."""
+"""Tolerance between the share of arcs and its bound."""
 
 MOST_MULTIPLIER = 30.0
-"""In nats an arc; more than this would be needed only if no tree has so many arcs of rules."""
+"""In nats an arc; more would be needed only if no tree has enough arcs that follow rules."""
 
 UNKNOWN = "?"
 """The tag of unknown symbols in rules."""
 
 FARTHEST = 8.0
-"""Most that a logit of a stick's break may be."""
+"""The highest logit of a stick's break."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -98,7 +98,7 @@ class EmittedWords(NamedTuple):
 
     @classmethod
     def of(cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int) -> EmittedWords:
-        """Of a text; if its words are not known, they are all the same."""
+        """The words of a text; if its forms are not known, all words are equal."""
         seen = {pair for both in zip(tags, forms) for pair in zip(*both)}
         pairs = {pair: k for k, pair in enumerate(sorted(seen))}
         n_forms = len({form for _, form in seen})
@@ -106,14 +106,14 @@ class EmittedWords(NamedTuple):
         return cls(pairs, np.array(rows, dtype=np.int64), n_forms + 1 if n_forms > 1 else 1)
 
     def numbers(self, tags: Sequence[int], forms: Sequence[str]) -> list[int]:
-        """Of a sentence's words."""
+        """The numbers of a sentence's words."""
         if self.n_words == 1:
             forms = [next(iter(self.pairs))[1]] * len(forms)
         return [self.pairs.get((tag, form), len(self.pairs) + tag) for tag, form in zip(tags, forms)]
 
 
 class Expected(NamedTuple):
-    """Of a text's trees under weights."""
+    """Expectations over a text's trees under weights."""
 
     counts: HiddenWeights
     log_z: float  # sum over sentences, in nats
@@ -122,7 +122,7 @@ class Expected(NamedTuple):
 
 
 class HiddenText(NamedTuple):
-    """What is learnt from."""
+    """The text to learn from."""
 
     packed: Packed
     emitted: Ints  # (N,) below E
@@ -133,7 +133,7 @@ class HiddenText(NamedTuple):
         return len(self.packed.tags)
 
     def expected(self, weights: HiddenWeights, multiplier: float) -> Expected:
-        """With a factor exp(-multiplier) for each arc that follows no rule."""
+        """Expectations with a factor exp(-multiplier) for each arc that follows no rule."""
         make_ready()
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
         counts, arcs = HiddenWeights(*(np.zeros_like(array) for array in weights)), np.zeros(len(potentials))
@@ -143,7 +143,7 @@ class HiddenText(NamedTuple):
 
 
 class HdpIteration(NamedTuple):
-    """Where one iteration began: the bound in nats, the share of arcs that follow rules, the multiplier."""
+    """Before an iteration: the bound in nats, the share of arcs that follow rules, the multiplier."""
 
     bound: float
     share: float
@@ -165,7 +165,7 @@ class HdpModel:
 
     @classmethod
     def start(cls, n_tags: int, n_subs: int, lexicon: EmittedWords, seed: int) -> HdpModel:
-        """The prior, but for noise in the subsymbols."""
+        """The prior, with noise in the subsymbols."""
         betas = np.full((n_tags, n_subs), 1 / n_subs)
         contexts = n_tags * n_subs * 2 * N_VALENCES + 1
         noise = NOISE * np.random.default_rng(seed).random((contexts, n_tags, n_subs))
@@ -255,7 +255,7 @@ def log_gem(betas: Floats) -> float:
 
 
 def _rest(betas: Floats) -> Floats:
-    """What is left of sticks (T, K) before each break."""
+    """The rest of sticks (T, K) before each break."""
     return np.asarray(np.cumsum(betas[:, ::-1], axis=1)[:, ::-1])
 
 
@@ -301,7 +301,7 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
 
 # ---------------------------------------------------------------------------------------------- projection
 def projected(text: HiddenText, weights: HiddenWeights, share: float, start: float) -> tuple[float, Expected]:
-    """The least multiplier with which so large a share of arcs follows rules, and what is expected under it.
+    """The least multiplier with which this share of arcs follows rules, and the expectations under it.
 
     The search begins at `start`. If there is none, it is MOST_MULTIPLIER. The logit of the share is nearly
     straight, so secants find it.

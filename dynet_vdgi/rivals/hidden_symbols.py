@@ -1,8 +1,8 @@
 """Exact inside-outside for a dependency model with valence whose words have hidden subsymbols.
 
-As in `inside_outside`, over projective trees with one root, but a head knows which of its K subsymbols it is,
-chooses a child's subsymbol with its tag, and tells apart no child, one child and more on a side. Cubic in the
-number of words and quadratic in K; compiled by numba. Words are 0..n-1 here.
+As in `inside_outside`, over projective trees with one root, but a head has one of K subsymbols, chooses a
+child's subsymbol with its tag, and distinguishes no child, one child and more on a side. Cubic in the number
+of words and quadratic in K; compiled by numba. Words are 0..n-1 here.
 
 Letters: n words, N words of all sentences, T tags, K subsymbols of a tag, E emissions.
 """
@@ -23,7 +23,7 @@ N_VALENCES = 3
 """No child on that side yet, one, more."""
 
 LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -124,7 +124,7 @@ def hidden_inside(factors: Factors, halves: Halves) -> float:
 def outside_half(
     factors: Factors, halves: Halves, gradients: Halves, posterior: Factors, head: int, far: int
 ) -> None:
-    """Hands the derivatives of a half-tree on to what it is made of."""
+    """Propagates the derivatives of a half-tree to its parts."""
     arcs, _, stops = factors
     link, opened, closed = halves
     step = 1 if far > head else -1
@@ -163,7 +163,7 @@ def outside_half(
 
 @compiled
 def hidden_outside(factors: Factors, halves: Halves, z: float, gradients: Halves, posterior: Factors) -> None:
-    """How probable each factor is in a tree: fills the posterior. It and the gradients begin with zeros."""
+    """Fills in the posterior probability of each factor. Posterior and gradients must be zero before."""
     _, roots, stops = factors
     closed = halves.closed
     n, n_sub = roots.shape
@@ -186,7 +186,7 @@ def hidden_outside(factors: Factors, halves: Halves, z: float, gradients: Halves
 
 @compiled
 def scale_dependent(factors: Factors, dependent: int, factor: float) -> None:
-    """Multiplies what is there for every head of a word. Every tree has one factor of these."""
+    """Multiplies the factors of a word for all its heads. Every tree has exactly one of these factors."""
     n, n_sub = factors.roots.shape
     for b in range(n_sub):
         factors.roots[dependent, b] *= factor

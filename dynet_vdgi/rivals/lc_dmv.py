@@ -7,8 +7,8 @@ Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS
 the text, summed over the trees that `left_corner` allows, from weights of 0 on, so nothing is random. As in
 the authors' code there is no penalty on the weights by default.
 
-The authors' constraint that function words have no dependents, and whatever else is known of arcs, comes from
-the rule table, as potentials. The bound is for learning; new sentences are parsed without it.
+The authors' constraint that function words have no dependents, like all other knowledge of arcs, comes from
+the rule table, as potentials. The bound holds in learning only; new sentences are parsed without it.
 
 Letters: n words, T tags, F features.
 """
@@ -196,7 +196,7 @@ def fit(
 # ---------------------------------------------------------------------------------------------- the teacher
 @dataclass(frozen=True, eq=False)
 class LcDmvModel:
-    """What was learnt."""
+    """The learnt model."""
 
     dmv: DmvModel
     log: tuple[LbfgsStep, ...]

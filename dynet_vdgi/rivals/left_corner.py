@@ -29,7 +29,7 @@ from dynet_vdgi.compiled.jit import announced, compiled
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

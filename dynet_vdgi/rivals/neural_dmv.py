@@ -1,9 +1,9 @@
 """Neural DMV: the dependency model with valence, its distributions made by a network; also with siblings.
 
 Jiang, Han & Tu (2016), "Unsupervised neural dependency parsing", and Yang, Jiang, Han & Tu (2020),
-"Second-order unsupervised neural dependency parsing". What a head decides on a side, to stop or which tag the
-next child has, depends on the head's tag and on whether it has a child there; with `siblings`, on the tag of
-the child before, too. A network computes these probabilities from embeddings, so that similar tags share what
+"Second-order unsupervised neural dependency parsing". A head's decisions on a side, to stop or which tag the
+next child has, depend on the head's tag and on whether it has a child there; with `siblings`, also on the tag
+of the child before. A network computes these probabilities from embeddings, so that similar tags share what
 is learnt:
 
     hidden = relu(W_side head + V_side before + b_side)
@@ -72,7 +72,7 @@ class NeuralDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="ndm
 
 
 class Layers(NamedTuple):
-    """What the network computes."""
+    """The values that the network computes."""
 
     hidden: Floats  # (T + 1, 2, B, H) by head, ROOT last, side, child before
     projected: Floats  # (T + 1, 2, B, D)
@@ -163,7 +163,7 @@ class Adam:
 
 # ---------------------------------------------------------------------------------------------- tables
 def tables_of(layers: Layers) -> SiblingTables:
-    """What the network says, for every tag of the child before."""
+    """The network's probabilities, for every tag of the child before."""
     children, stop = layers.children, layers.stop
     n_tags, n_before = children.shape[3], children.shape[2]
     kinds = np.arange(n_tags + 1) if n_before > 2 else np.array([0] * n_tags + [1])
@@ -209,7 +209,7 @@ def harmonic(n: int) -> Floats:
 
 
 def without(potentials: Sequence[Floats]) -> list[Floats]:
-    """Potentials of the same sentences that say nothing."""
+    """Neutral potentials (all factors 1) of the same sentences."""
     return [np.zeros_like(matrix) for matrix in potentials]
 
 
@@ -222,7 +222,7 @@ class NeuralEpoch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NeuralDmvModel:
-    """What was learnt."""
+    """The learnt model."""
 
     tables: SiblingTables
     log: tuple[NeuralEpoch, ...]

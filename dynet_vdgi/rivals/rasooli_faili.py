@@ -1,13 +1,14 @@
 """RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
 
-"Fast unsupervised dependency parsing with arc-standard transitions". That paper could not be had. What Li et
-al. (2019) say of it is here: arc-standard actions, counts of tags without words, sentences from short to long
-("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table `rasooli-faili`: H1, the
-last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents of nouns and adjectives,
-nor adjectives the heads of nouns. The rest follows what both build on, Daume (2009), "Unsupervised
-search-based structured prediction": the parser predicts its own input, starts from random decisions, and
-learns by counting in its own parses, those of all passes (as in DAgger, Ross et al. 2011, "A reduction of
-imitation learning to no-regret online learning"). What is seen of a state, smoothing and the beam are ours.
+"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This
+follows the account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences
+from short to long ("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table
+`rasooli-faili`: H1, the last verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents
+of nouns and adjectives, nor adjectives the heads of nouns. The rest follows a paper that both build on, Daume
+(2009), "Unsupervised search-based structured prediction": the parser predicts its own input, starts from
+random decisions, and learns by counting in its own parses, those of all passes (as in DAgger, Ross et al.
+2011, "A reduction of imitation learning to no-regret online learning"). The features of a state, smoothing
+and the beam are ours.
 
 Time is linear in the words for stacks of bounded depth. Letters: T tags.
 """
@@ -75,7 +76,7 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
 
 
 def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tables, tuple[BabyStep, ...]]:
-    """What the parser learns from sentences, the shortest first.
+    """The parser's tables, learnt from sentences, the shortest first.
 
     Raises:
         ValueError: there is no sentence.
@@ -105,7 +106,7 @@ def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, In
 # ---------------------------------------------------------------------------------------------- the teacher
 @dataclass(frozen=True, eq=False)
 class RfModel:
-    """What was learnt."""
+    """The learnt model."""
 
     tables: Tables
     log: tuple[BabyStep, ...]

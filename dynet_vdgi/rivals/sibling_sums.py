@@ -1,8 +1,8 @@
 """Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
 
-As in `inside_outside`, over projective trees with one root, but what a head decides on a side depends on the
-tag of the child that it made there last: "none" before the first. Cubic in the number of words; compiled by
-numba. Words are 0..n-1 here.
+As in `inside_outside`, over projective trees with one root, but a head's decisions on a side depend on the
+tag of its last child there: "none" before the first. Cubic in the number of words; compiled by numba. Words
+are 0..n-1 here.
 
 Letters: n words, N words of all sentences, T tags; as the child before, T is none.
 """
@@ -20,7 +20,7 @@ from dynet_vdgi.compiled.jit import announced, compiled
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -117,7 +117,7 @@ def outside_side(
     head: int,
     far: int,
 ) -> None:
-    """Hands the derivatives of a half-tree on to what it is made of; counts its decisions."""
+    """Propagates the derivatives of a half-tree to its parts; counts its decisions."""
     tags, arcs = words
     link, between, closed = chart
     step = 1 if far > head else -1

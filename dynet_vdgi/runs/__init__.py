@@ -1,1 +1,1 @@
-"""What runs read and write: material, model files, folders, logs."""
+"""The inputs and outputs of runs: material, model files, folders, logs."""

@@ -1,4 +1,4 @@
-"""What is learnt from, whatever the recipe: sentences, trees, vocabulary, rules. No DyNet, no files."""
+"""Training material of every recipe: sentences, trees, vocabulary, rules. No DyNet, no files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Material:
-    """`texts`, of which no tree is used, and gold `trees`, which are learnt.
+    """`texts`, whose trees are never used, and gold `trees` to learn from.
 
-    `texts` are sentences by the label of their language, which is empty for a text of one; `facts` are what
-    is known of these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
-    `punctuation` is the relation of punctuation in `trees`, which have none any more.
+    `texts` are sentences by language label, which is empty for a single language; `facts` are known facts
+    about these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
+    `punctuation` is the relation that punctuation had in `trees`, from which it has been removed.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -43,12 +43,12 @@ class Material:
 
 @dataclass(frozen=True)
 class NeuralMaterial(Material):
-    """What the neural parser learns from.
+    """The material of the neural parser.
 
-    `vectors` are those of its words; `start` are weights to start from instead of random ones.
-    `taught` are the trees that teachers have made of the texts, for a first stage, which then does not see
-    the texts themselves. `marginals` say how probable each arc of a sentence is to its teacher, (n + 1, n) by
-    head and dependent; they are empty unless the teacher is to choose the model.
+    `vectors` are word vectors; `start` are weights to start from instead of random ones. `taught` are the
+    teachers' trees of the texts, for a first stage that does not see the texts themselves. `marginals` are
+    the teacher's probabilities of each sentence's arcs, (n + 1, n) by head and dependent; they are empty
+    unless the teacher is to choose the model.
     """
 
     vectors: Embeddings | None = None

@@ -1,4 +1,4 @@
-"""The zip archive of a model file: it is unpacked only if what it says of its sizes is fair."""
+"""The zip archive of a model file, which is unpacked only if the sizes it declares are plausible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 Arrays = dict[str, NDArray[Any]]
 
 ALWAYS_FAIR, FAIR_RATIO = 1 << 26, 30
-"""Bytes that an archive may always have when it is unpacked, and otherwise so many times its own size."""
+"""Bytes that an unpacked archive may always have; above them, at most this many times its packed size."""
 
 _STORED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -32,12 +32,12 @@ class Archive:
     """The members of a model file; a context manager.
 
     Raises:
-        ModelError: the path is not that of a file, or what the archive says of its members' sizes is
-            not to be believed or is beyond the limit.
+        ModelError: the path is not a file, or the sizes that the archive declares for its members are
+            implausible or beyond the limit.
     """
 
     def __init__(self, path: str | Path) -> None:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a device may have no end, and a pipe no beginning
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a device may never end, and a pipe may never begin
             raise ModelError("not a file, but a folder, a device or a pipe")
         self._zip = zipfile.ZipFile(path)
         try:
@@ -62,20 +62,20 @@ class Archive:
         return self._zip.read(name).decode()
 
     def json(self, name: str) -> Any:
-        """A small member as JSON. Raises: ModelError, it is larger than a table may be."""
+        """A small member as JSON. Raises: ModelError, it is larger than the limit of tables."""
         if self._zip.getinfo(name).file_size > limit("table"):
             raise ModelError(f"the model file is damaged: its {name} is of more than {limit('table')} bytes")
         return json.loads(self._zip.read(name))
 
     def content(self, name: str, kind: type[Content]) -> Content:
-        """A member as JSON of this type. Raises: ModelError, it is not, and where."""
+        """A member as JSON of this type. Raises: ModelError, it is of another type, and where."""
         try:
             return msgspec.json.decode(self._zip.read(name), type=kind)
         except msgspec.MsgspecError as error:
             raise ModelError(f"the model file is damaged: {name}: {error}") from None
 
     def arrays(self, name: str) -> Arrays:
-        """The arrays of a member. Raises: ModelError, one is not of finite numbers."""
+        """The arrays of a member. Raises: ModelError, one holds something other than finite numbers."""
         data = self._zip.read(name)
         with zipfile.ZipFile(io.BytesIO(data)) as inner:
             _check_sizes(inner)
@@ -90,7 +90,7 @@ class Archive:
 
 
 def faults(arrays: Mapping[str, Any]) -> Iterable[str]:
-    """What of these arrays cannot be computed with: it holds no numbers, or some that are not finite."""
+    """The arrays that cannot be computed with, because they hold no numbers or some that are not finite."""
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             yield f"{name} is no array"
@@ -114,7 +114,7 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
 
 def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Arrays as `Archive.arrays` reads them: equal ones, in whatever order, give equal bytes."""
-    # One entry named by a list, because names such as encoder/state are no good as file names.
+    # One entry lists the names, because names such as encoder/state do not work as file names.
     buffer: IO[bytes] = io.BytesIO()
     names = sorted(arrays)
     numbered = {f"a{k}": arrays[name] for k, name in enumerate(names)}

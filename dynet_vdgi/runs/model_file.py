@@ -1,10 +1,10 @@
-"""Model files: everything needed to parse, to go on training, and to know where a model comes from.
+"""Model files: everything needed to parse, to continue training, and to know how a model was made.
 
 A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
 `vocabulary.json`, `rules.txt`, perhaps `symbols.json` and `text.json`, `parameters.npz` (weights for
-parsing), `training.npz` (weights, AdaGrad sums, averages, lambda as the last update left them) and
-`progress.json` (how far training is). Random numbers are drawn from the seed and the number of the update, so
-those two are the state of the generators.
+parsing), `training.npz` (weights, AdaGrad sums, averages and lambda after the last update) and
+`progress.json` (how far training has come). Random numbers are drawn from the seed and the number of the
+update, so these two are the state of the generators.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system.names import nearest
 
 FORMAT = 3
-"""1: version 0.1, whose settings had other names; 2: no recipe, but a kind of parser. Both are still read."""
+"""1: version 0.1, with other names of settings; 2: a kind of parser, not a recipe. Both still load."""
 
 _RECIPES = {"neural": "neural", "linear": "taught", "perceptron": "taught", "words": "few-trees"}
-"""By the kind of parser in formats 1 and 2."""
+"""Recipes by the kind of parser that formats 1 and 2 name."""
 
 
 class DataFile(Struct, frozen=True):
@@ -65,16 +65,16 @@ class OtherTreebank(Struct, frozen=True):
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
-    """How a model was made, told by the code that did it.
+    """How a model was made, recorded by the code that made it.
 
-    `gold_trees` says what gold trees were used for, a line each; empty: for nothing. `treebanks` are those of
-    other languages by label.
+    `gold_trees` has a line for each use of gold trees; empty: they were not used. `treebanks` are the
+    treebanks of other languages, by label.
     """
 
     version: str = __version__
     python: str = ""
     numpy: str = ""
-    dynet: str | None = None  # None: it was not needed
+    dynet: str | None = None  # None: not needed
     machine: str = ""
     created: str = ""  # in UTC
     command: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     trained_on: Amount = Amount(0, 0)
     dropped: tuple[str, ...] = ()
     languages: dict[str, Amount] = {}
-    facts: tuple[str, ...] = ()  # about languages, beside what their texts show
+    facts: tuple[str, ...] = ()  # about languages, besides the evidence of their texts
     treebanks: dict[str, OtherTreebank] = {}
     updates: int = 0
     complete: bool = True
@@ -96,7 +96,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls, **told: Any) -> Provenance:
-        """With this program's versions, this machine and this time."""
+        """A provenance with the present versions, machine and time."""
         return cls(
             python=platform.python_version(),
             numpy=np.__version__,
@@ -106,7 +106,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
         )
 
     def with_(self, **told: Any) -> Provenance:
-        """With more told, or other things."""
+        """A copy with some fields replaced."""
         return msgspec.structs.replace(self, **told)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
 @dataclass
 class ModelFile:
-    """Content of a model file; `training` and `progress` are empty where only parsing is wanted."""
+    """Content of a model file; `training` and `progress` are empty if it was read only for parsing."""
 
     provenance: Provenance
     settings: Settings
@@ -126,12 +126,12 @@ class ModelFile:
     parameters: Arrays
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-    symbols: dict[str, Any] | None = None  # of `students.codes`: what a perceptron is told of words
-    text: dict[str, Any] | None = None  # of `grammar.statistics`: what the rule table measured in the text
+    symbols: dict[str, Any] | None = None  # of `students.codes`: the word symbols that a perceptron reads
+    text: dict[str, Any] | None = None  # of `grammar.statistics`: the rule table's measurements of the text
 
     @property
     def base(self) -> Prior | None:
-        """The rule table with what it measured in the text; None in a model that knows of no such text."""
+        """The rule table with its measurements of the text; None if the model has no such measurements."""
         measured = self.symbols.get("text", {}) if self.symbols is not None else self.text
         return None if measured is None else Prior.from_json(self.rules, measured)
 
@@ -142,7 +142,7 @@ class ModelFile:
 
     @property
     def n_weights(self) -> int:
-        """How many numbers training finds."""
+        """The number of trained weights."""
         return sum(array.size for array in self.parameters.values() if array.dtype.kind == "f")
 
 
@@ -179,7 +179,7 @@ def save(path: str | Path, model: ModelFile) -> None:
 
 
 def _near(path: Path) -> str:
-    """A hint at a model file, or a folder of a run, with a name like the one that is not there."""
+    """A hint at a model file or run folder whose name is like the missing one."""
     try:
         beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
     except OSError:
@@ -189,7 +189,7 @@ def _near(path: Path) -> str:
 
 
 def load(path: str | Path, *, training: bool = False) -> ModelFile:
-    """Reads a model file; with `training`, also what is needed to go on training.
+    """Reads a model file; with `training`, also the members needed to continue training.
 
     Raises:
         ModelError: no such file, not a model file, damaged, or written by a newer version.
@@ -208,13 +208,14 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except Exception as error:
-        # On nonsense the parsers of zip, JSON and NPZ raise whatever comes: zlib.error, TokenError, ...
+        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError,
+        # ...
         reason = str(error) or type(error).__name__
         raise ModelError(f"{path}: the model file is damaged ({reason})") from None
 
 
 def _read(archive: Archive, path: str, training: bool) -> ModelFile:
-    """The content of an archive; raises whatever comes where it is damaged."""
+    """The content of an archive. Raises: any exception, it is damaged."""
     meta = archive.json("meta.json")
     if not isinstance(meta, dict) or type(meta.get("format")) is not int:
         raise ModelError("not a vdgi model file (its meta.json names no format)")
@@ -261,7 +262,7 @@ def _provenance(meta: Mapping[str, Any]) -> Provenance:
 def differences(
     model: ModelFile, settings: Settings, rules: RuleSet, vocabulary: Vocabulary, data: tuple[DataFile, ...]
 ) -> list[str]:
-    """What of a model file is not what it would be made from now; empty: it can be resumed."""
+    """The differences between a model file and the present run; if there are none, it can be resumed."""
     ours, theirs = dict(leaves(settings.to_dict())), dict(leaves(model.settings.to_dict()))
     names = dict.fromkeys([*ours, *theirs])
     changed = [
@@ -276,11 +277,11 @@ def differences(
 
 
 def data_keys(data: tuple[DataFile, ...]) -> list[tuple[str, str, str]]:
-    """What is compared of files."""
+    """The properties by which data files are compared."""
     return [(item.role, item.name, item.sha256) for item in data]
 
 
 def _now() -> str:
-    """In UTC; SOURCE_DATE_EPOCH (seconds since 1970) stands for it, so that equal runs make equal files."""
+    """The UTC time; SOURCE_DATE_EPOCH (seconds since 1970) replaces it, so equal runs make equal files."""
     said = os.environ.get("SOURCE_DATE_EPOCH", "")
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(said) if said.isdecimal() else None))

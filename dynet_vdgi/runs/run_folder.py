@@ -1,4 +1,4 @@
-"""What a user may name instead of a file: the folder of a run for its model, a model for its rules."""
+"""Names that stand for files: the folder of a run for its model, a model for its rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_RULES = "best"
 
 
 def model_path(path: str | Path) -> Path:
-    """The model file that a path means: the file itself, or the one in the folder of a run.
+    """The model file at a path: the file itself, or the model of a run folder.
 
     Raises: ModelError for a folder without a model.
     """
@@ -33,7 +33,7 @@ def model_path(path: str | Path) -> Path:
 
 @dataclass(frozen=True)
 class NamedRules:
-    """Rules, what they are called, and the column that their tags stand in."""
+    """Rules, their name, and the column of their tags."""
 
     name: str
     rules: RuleSet
@@ -44,7 +44,7 @@ def rules_named(name: str) -> NamedRules:
     """The rules of a model file or run folder, of a rule file, or of a table that comes with the package.
 
     Raises:
-        ConfigError: there are no such rules, or the rule file is malformed.
+        ConfigError: no rules have this name, or the rule file is malformed.
         ModelError: the folder has no model, or the model file is damaged.
     """
     if os.path.isdir(name) or (os.path.isfile(name) and zipfile.is_zipfile(name)):

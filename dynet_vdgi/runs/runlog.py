@@ -1,4 +1,4 @@
-"""The log of a run: one JSON object per evaluation in `log.jsonl`, and the same as a row on the console."""
+"""The log of a run: each evaluation as a JSON object in `log.jsonl` and as a row on the console."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
     ("dev DDA", "dev_dda", "8", ".3f"),
     ("sent/CPU-s", "sentences_per_cpu_s", "11", ".0f"),
 )
-"""Heading, key of the row, width, format of the console table."""
+"""The columns of the console table: heading, key of the row, width, format."""
 
 
 def heading() -> str:
@@ -33,7 +33,7 @@ def heading() -> str:
 
 
 def console_row(row: dict[str, Any]) -> str:
-    """One evaluation as a line under `heading`; `-` where there is no figure."""
+    """One evaluation as a line under `heading`; `-` stands for a missing figure."""
     cells = []
     for _, key, width, form in COLUMNS:
         value = row.get(key)
@@ -42,14 +42,14 @@ def console_row(row: dict[str, Any]) -> str:
 
 
 class RunLog:
-    """Rows appended to a file; each is on disk before training goes on. Without a file they are in memory."""
+    """Rows appended to a file, each on disk before training continues; without a file, rows in memory."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._rows: list[dict[str, Any]] = []
 
     def restart(self, after_update: int) -> None:
-        """Drops the rows behind an update, so that a resumed run does not log anything twice."""
+        """Drops the rows after an update, so that a resumed run logs nothing twice."""
         rows = [row for row in self.rows() if _update(row) <= after_update]
         if self.path is None:
             self._rows = rows
@@ -69,7 +69,7 @@ class RunLog:
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows, without a last one that a crash cut short; warns of other damaged rows."""
+        """All complete rows, except a last row that a crash cut short; warns of other damaged rows."""
         if self.path is None:
             return list(self._rows)
         if not self.path.is_file():
@@ -89,6 +89,6 @@ class RunLog:
 
 
 def _update(row: dict[str, Any]) -> float:
-    """The update that a row is about; 0 without, and if somebody has written something odd there."""
+    """The update that a row belongs to; 0 if it is missing or not a number."""
     update = row.get("update", 0)
     return update if isinstance(update, (int, float)) else 0

@@ -17,18 +17,18 @@ def resources() -> Path:
 
 
 def bundled(what: str) -> dict[str, Path]:
-    """The "rules" or "presets" that come with the package, by their names, those of `rivals` too."""
+    """The "rules" or "presets" that come with the package, those of `rivals` included, by name."""
     folders = (resources() / what, Path(__file__).resolve().parents[1] / "rivals" / what)
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.*"))}
 
 
 def rules_path(name: str) -> Path:
-    """The file that the setting `rules` names: one of resources/rules, without its ending, or else a path.
+    """The file that the setting `rules` names: a file of resources/rules, without its ending, or else a path.
 
-    So a file or folder called `ud` where the program is started does not stand in for the rules `ud`.
+    So a file or folder called `ud` in the current directory does not replace the rules `ud`.
 
     Raises:
-        ConfigError: there are no such rules.
+        ConfigError: no rules have this name.
     """
     known = bundled("rules")
     if name in known:

@@ -1,8 +1,8 @@
-"""What all settings of a run share: sections, their checks' bounds, and the way to a file.
+"""What all settings of a run share: sections, the bounds of their values, and how they become a file.
 
 A setting's name is `section.name`, as in `--set teacher.iterations=30`; `recipe`, `seed` and `rules` have no
-section. The `recipe` says which parser is trained and how, and has sections of its own: see `recipes`.
-`teacher.kind` says which numbers a teacher has: they stand beside its code in `teachers`.
+section. The `recipe` decides which parser is trained and how, and has sections of its own: see `recipes`.
+`teacher.kind` decides which settings the teacher has: they are defined beside its code in `teachers`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-# What a run writes into its folder.
+# The files that a run writes into its folder.
 MODEL_NAME, LOG_NAME, SETTINGS_NAME = "model.vdgi", "log.jsonl", "settings.toml"
 
 DEFAULT_RECIPE = "taught"
@@ -26,7 +26,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings that belong together."""
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
-        """Keys that change nothing beside the others, or where no sentence has more words, and why."""
+        """Keys without effect, given the other keys and the longest sentence (in words), with reasons."""
         return {}
 
 
@@ -45,7 +45,7 @@ class DataSettings(Section, frozen=True):
 
 
 class TeacherSettings(Section, frozen=True, tag_field="kind"):
-    """The numbers of a teacher; `max_len` is the longest sentence it learns from."""
+    """The settings of a teacher; `max_len` is the longest sentence it learns from."""
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
         if longest is not None and getattr(self, "max_len", 0) > longest:
@@ -64,7 +64,7 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
 
     @property
     def reads_forms(self) -> bool:
-        """If the teacher itself looks at forms, not only the rule table."""
+        """If the teacher itself reads forms, rather than only the rule table."""
         return False
 
 
@@ -80,7 +80,7 @@ ONLY_TREES = "there is no text to learn from, only trees"
 
 
 class Settings(Section, frozen=True, tag_field="recipe"):
-    """All settings of a run: those of every recipe, to which each adds sections of its own.
+    """The settings of a run that every recipe has; each recipe adds sections of its own.
 
     `chooses_on_dev`: gold dev trees choose the model. `counts_in_trees`: the expectations of rules are
     counted in gold trees. `counts_rules`: learning counts how often each rule holds.
@@ -95,7 +95,7 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     @property
     def recipe(self) -> str:
-        """The name of the recipe that these are settings of."""
+        """The name of the recipe that these settings belong to."""
         return str(self.__struct_config__.tag)
 
     @property
@@ -111,16 +111,16 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         return False
 
     def check_together(self) -> None:
-        """Raises: ConfigError, settings that are valid one by one do not go together."""
+        """Raises: ConfigError, settings contradict each other, though each is valid alone."""
 
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
     ) -> dict[str, str]:
-        """Sections and keys that change nothing in a run with these settings, and why.
+        """Sections and keys that have no effect in a run with these settings, with reasons.
 
         `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is
-        a model to start from; `in_a_run`: with what files of settings keep all the same, such as a bound on
-        lengths that is too high for an effect, since a default may be lower.
+        a model to start from; `in_a_run`: also those that settings files keep nevertheless, such as a bound
+        on lengths that is too high to matter, because a default may be lower.
         """
         longest = self.data.max_len if in_a_run else None
         return {
@@ -131,11 +131,11 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Sections and keys that mean something, in the form of a preset."""
+        """The sections and keys that have an effect, in the form of a preset."""
         return _effective(msgspec.to_builtins(self), self.without_effect())
 
     def to_toml(self) -> str:
-        """The settings as a preset file that gives them back."""
+        """The settings as the text of a preset file, from which they can be read back."""
         return "\n".join(_toml_lines(self.to_dict())) + "\n"
 
 
@@ -156,7 +156,7 @@ def _effective(values: Mapping[str, Any], idle: Mapping[str, str], prefix: str =
 def _toml_lines(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     for name, value in values.items():
         if not isinstance(value, dict):
-            # The literals of TOML are those of JSON but for two escapes.
+            # TOML and JSON have the same literals except for two escapes.
             yield f"{name} = " + json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     for name, value in values.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Settings from nested values, checked one by one, with messages for the people who wrote them."""
+"""Settings from nested values, each checked, with messages for the people who wrote them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ RENAMED = {
         )
     },
 }
-"""Names of settings in earlier versions."""
+"""The present names of settings, by their names in earlier versions."""
 
 Numbers = TypeVar("Numbers", bound=Section)
 
 
 # ------------------------------------------------------------------------------------------- what there is
 class SettingPlace(NamedTuple):
-    """Where a setting stands; the section of `seed` and `rules` is empty."""
+    """The place of a setting; for `seed` and `rules` the section is empty."""
 
     recipes: tuple[str, ...]
     section: str
@@ -77,7 +77,7 @@ def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Sectio
 
 
 def _kinds(hint: type[Section]) -> list[type[Section]]:
-    """The types that a section may have."""
+    """The types that a section can have."""
     return [TEACHERS.named(name).settings for name in TEACHERS.names()] if hint is TeacherSettings else [hint]
 
 
@@ -93,7 +93,7 @@ def _is_section(hint: Any) -> bool:
 
 # ------------------------------------------------------------------------------------------- settings
 def from_dict(values: Mapping[str, Any]) -> Settings:
-    """Settings from nested values, checked; the recipe, where it is left out, is the default one.
+    """Checked settings from nested values; without a recipe, the default recipe is meant.
 
     Raises:
         ConfigError: an unknown recipe, section or key (names the nearest one), a wrong type, a value out of
@@ -110,7 +110,7 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
 
 
 def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
-    """A section of this type."""
+    """Reads a section of this type."""
     found: dict[str, Any] = {}
     hints = hints_of(kind)
     for key, value in values.items():
@@ -131,7 +131,7 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
 def _kind_of(
     owner: type[Section], key: str, name: str, values: Mapping[str, Any]
 ) -> tuple[type[Section], dict[str, Any]]:
-    """The type of a section inside another, by its `kind` where it has one, and its other values."""
+    """The type of a nested section, chosen by its `kind` if it has one, and its other values."""
     hint = hints_of(owner)[key]
     numbers = {key: value for key, value in values.items() if key != "kind"}
     default = next(item.default for item in msgspec.structs.fields(owner) if item.name == key)
@@ -149,7 +149,7 @@ def _kind_of(
 
 
 def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
-    """What to say of a name that its section does not have."""
+    """The message about a name that its section does not have."""
     name = f"{section}.{key}".lstrip(".")
     parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
     name = parts[0] if parts else name
@@ -178,12 +178,12 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
 def checked(
     kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None, owner: str = ""
 ) -> Numbers:
-    """Settings of one kind, from the arguments of a constructor: single numbers, or the settings themselves.
+    """Settings of one kind from a constructor's arguments: single values, or the settings themselves.
 
-    `owner` is what messages begin with, by default the kind's tag.
+    Messages begin with `owner`, by default the tag of the kind.
 
     Raises:
-        ConfigError: a number is unknown or out of its range; or both are there.
+        ConfigError: a setting is unknown or out of its range; or both settings and single values are given.
     """
     owner = owner or str(kind.__struct_config__.tag)
     for name in numbers:
@@ -200,13 +200,13 @@ def checked(
 
 
 def checked_seed(seed: int, owner: str) -> int:
-    """The seed of a constructor. Raises: ConfigError."""
+    """The checked seed of a constructor. Raises: ConfigError."""
     found: int = _value("seed", Seed, _plain(seed), owner)
     return found
 
 
 def _plain(number: Any) -> Any:
-    """Of a number from NumPy, the one of Python."""
+    """A NumPy number as a Python number; anything else as it is."""
     return number.item() if hasattr(number, "item") else number
 
 
@@ -215,7 +215,7 @@ _IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", st
 
 
 def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
-    """The value of a setting of this type. Raises: ConfigError."""
+    """The value as this type of setting has it. Raises: ConfigError."""
     if isinstance(value, Mapping):
         if not _is_section(hint) and "." not in name and owner == "config":
             raise ConfigError(f"{owner}: '{name}' is a key, not a section; write {name} = ...")
@@ -239,7 +239,7 @@ def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
 
 
 def _wanted(hint: Any, value: Any) -> str:
-    """What a value of this type must be, and that it is not."""
+    """The message that a value is not of this type, and what the type allows."""
     bare, bounds = hint, None
     if get_origin(hint) is Annotated:
         bare, bounds = get_args(hint)[:2]
@@ -263,7 +263,7 @@ def _wanted(hint: Any, value: Any) -> str:
 
 
 def _range(bounds: Meta) -> str:
-    """The values that a number may have, in words."""
+    """The range of a number, in words."""
     if bounds.gt is not None:
         return f"above {bounds.gt}"
     if bounds.le is not None:

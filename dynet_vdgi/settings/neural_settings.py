@@ -28,7 +28,7 @@ class ModelSettings(Section, frozen=True):
 
 
 class WordSettings(Section, frozen=True):
-    """What a parser with parser.word_dim above 0 knows of words."""
+    """Words of a parser whose parser.word_dim is above 0."""
 
     min_freq: Annotated[int, Meta(ge=1, description="rarer words count as unknown")] = 2
     lowercase: Annotated[bool, Meta(description="lower-case all words")] = True
@@ -60,8 +60,8 @@ class PosteriorSettings(Section, frozen=True):
 class TrainSettings(Section, frozen=True):
     """How the networks are trained; updates, epochs, lr and clip are those of the first stage.
 
-    The first stage is pretraining, in the paper's words, and what learns from trees. Without updates and
-    epochs it is left out. A preset or an assignment that sets one of the two sets the other to 0.
+    The first stage is the paper's pretraining, or learning from trees. It is left out if updates and epochs
+    are both 0. A preset or an assignment that sets one of the two sets the other to 0.
     """
 
     updates: Annotated[int, Meta(ge=0, description="updates of the first stage")] = 400
@@ -89,7 +89,7 @@ class TrainSettings(Section, frozen=True):
 
 
 class FinetuneSettings(Section, frozen=True):
-    """The second stage, variational inference with a score function; without updates and epochs, none."""
+    """The second stage: variational inference with a score function; left out without updates and epochs."""
 
     updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
     epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
@@ -197,7 +197,7 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         if not has_dev:
             idle["train.dev_max_len"] = "there are no gold dev trees; name them with --dev"
         if not has_text:
-            if self.teacher.teaches:  # to say that there is none is right
+            if self.teacher.teaches:  # "no teacher" is a valid setting
                 idle["teacher"] = ONLY_TREES
             parts = (f"finetune.{key}" for key in ("score", "form", "objective", "decoder"))
             idle.update(dict.fromkeys(["rules", "language_model", *parts], ONLY_TREES))
@@ -237,7 +237,7 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
         return idle
 
     def _idle_regularisation(self) -> dict[str, str]:
-        """What is about the rules and lambda."""
+        """Idle settings about the rules and lambda."""
         idle: dict[str, str] = {}
         dynamics = self.posterior.dynamics
         why = f"posterior.dynamics={dynamics} does without it"

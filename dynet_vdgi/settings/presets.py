@@ -1,8 +1,8 @@
-"""Settings from presets and assignments: layers of nested values, one on top of the other.
+"""Settings from presets and assignments: layers of nested values, each on top of the one before.
 
-A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it
-stands on the defaults of `config`, which are the preset `best`. A layer with another `recipe` or
-kind of teacher drops what lower layers said of the old one. A layer that says something without effect is
+A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it is
+put on the defaults of `config`, which are the preset `best`. A layer that changes the `recipe` or the kind of
+teacher drops the settings that lower layers gave the old one. A layer that sets something without effect is
 refused.
 """
 
@@ -34,7 +34,7 @@ Values = dict[str, Any]
 Presets = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _FORMER = {"default": "paper"}
-"""Presets of version 0.1 and what they are called now."""
+"""Presets of version 0.1 and their present names."""
 
 
 def preset_names() -> list[str]:
@@ -46,8 +46,8 @@ def preset_names() -> list[str]:
 def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     """The values with those of a layer on top.
 
-    A layer with another recipe keeps what means the same in both. A new kind of teacher begins its section
-    anew; one of `updates` and `epochs` replaces the other.
+    A layer that changes the recipe keeps the settings that mean the same in both recipes. One that changes
+    the kind of teacher starts the teacher's section afresh. `updates` replaces `epochs`, and the reverse.
     """
     result = _kept(values, layer)
     for name, section in layer.items():
@@ -65,7 +65,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
 
 
 def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
-    """The values without the sections that mean something else, or nothing, in the recipe of a layer."""
+    """The values without sections that mean something different, or nothing, in the layer's recipe."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)
@@ -76,9 +76,9 @@ def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
 
 
 def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings:
-    """The settings that another recipe can take over, and those of these names.
+    """The settings that another recipe can take over, together with the settings of these names.
 
-    Raises: ConfigError, it has no setting of one of these names.
+    Raises: ConfigError, the other recipe lacks a setting of these names.
     """
     values, named = settings.to_dict(), set(names)
     layer: Values = {"recipe": recipe}
@@ -92,7 +92,7 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some of them changed.
 
     Raises:
-        ConfigError: as `config_checks.from_dict`; or a change has no effect.
+        ConfigError: see `config_checks.from_dict`; or a change has no effect.
     """
     return _checked(merged(settings.to_dict(), changes), changes)
 
@@ -123,16 +123,16 @@ def load_settings(
     assignments: Iterable[str] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """A preset (its name, or the path of a TOML file), or several one on top of the other, with single
-    settings changed on top: by `section.key=value` and by nested values, which win.
+    """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
+    before, and then of single changes: `section.key=value`, or nested values, which win.
 
     Raises:
-        ConfigError: no such preset, or see `config_checks.from_dict`; or what a layer says has no effect.
+        ConfigError: no such preset; see `config_checks.from_dict`; or a setting of a layer has no effect.
     """
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
     values, applied = Values(), list[Path]()
     for name in names:
-        alone = Values()  # what has no effect on top of another preset may have one without it
+        alone = Values()  # a setting without effect on top of another preset may have one alone
         for path in _chain(str(os.fspath(name))):
             layer = _read(path)
             layer.pop("base", None)
@@ -147,7 +147,7 @@ def load_settings(
 
 
 def _check_preset(path: Path, layer: Values, values: Values, alone: Values) -> None:
-    """Raises: ConfigError, a preset is at fault on top of the others and by itself, too."""
+    """Raises: ConfigError, a preset is at fault both on top of the others and alone."""
     try:
         _checked(values, layer)
     except ConfigError as error:
@@ -171,7 +171,7 @@ def said_in(assignments: Iterable[str], changes: Mapping[str, Any]) -> list[str]
 
 
 def _with(layer: Values, other: Mapping[str, Any]) -> Values:
-    """Two parts of one layer."""
+    """One layer from two parts."""
     result = dict(layer)
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
@@ -180,9 +180,9 @@ def _with(layer: Values, other: Mapping[str, Any]) -> Values:
 
 
 def from_toml(text: str, where: str, *, version: int = 3, recipe: str = "") -> Settings:
-    """Settings from a saved `settings.toml`, as model files of this format have it.
+    """Settings from a saved `settings.toml`, as model files of this format version have it.
 
-    Files before format 3 have no recipe: theirs is given.
+    Files before format 3 name no recipe, so `recipe` gives it.
     """
     try:
         values = _loads(text)
@@ -209,7 +209,7 @@ def _of_format_2(values: Mapping[str, Any], recipe: str) -> Values:
 
 
 def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
-    """The settings of a model file of version 0.1 as they are called now."""
+    """The settings of a model file of version 0.1 under their present names."""
     teacher = values.get("teacher", {})
     kind = teacher.get("kind", "none")
     result: Values = {"recipe": recipe, "data": {"max_len": 10}, "teacher": {"kind": kind}}
@@ -232,7 +232,7 @@ def _of_format_1(values: Mapping[str, Any], recipe: str) -> Values:
 
 
 def parse_assignment(text: str) -> Values:
-    """An assignment, `section.key=value` or `seed=3`, as nested values; TOML, but without quotes, too."""
+    """An assignment (`section.key=value`, `seed=3`) as nested values; TOML, whose quotes may be left out."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
     alone = ("recipe", "seed", "rules")
@@ -253,7 +253,7 @@ def nested(name: str, value: Any) -> Values:
 
 
 def _chain(preset: str) -> list[Path]:
-    """The files of a preset, its base first. Raises: ConfigError, bases that go round in a circle."""
+    """The files of a preset, its base first. Raises: ConfigError, the bases form a circle."""
     chain: list[Path] = []
     name: Any = preset
     folder = Path()
@@ -272,7 +272,7 @@ def _chain(preset: str) -> list[Path]:
 
 
 def _preset_path(preset: str, folder: Path) -> Path:
-    """The file of a preset; one that a file names as its base lies beside that file."""
+    """The file of a preset; a base that a file names is looked for beside that file."""
     if preset.endswith(".toml"):
         return folder / preset
     names = preset_names()
@@ -287,7 +287,7 @@ def _read(path: Path) -> Values:
 
 
 def read_toml(path: Path, what: str) -> Values:
-    """The content of a TOML file; `what` it is. Raises: ConfigError, with the path."""
+    """The content of a TOML file; messages call it `what`. Raises: ConfigError, with the path."""
     try:
         return _loads(read_table(path, what))
     except ValueError as error:
@@ -305,9 +305,9 @@ _TOKEN = re.compile(
 
 
 def _loads(text: str) -> Values:
-    """The content of a TOML text. Raises: ValueError, it is none, or would take too much memory or time.
+    """The content of a TOML text. Raises: ValueError, it is not TOML, or needs too much memory or time.
 
-    Whole numbers have 64 bits, which is what TOML promises.
+    Integers have 64 bits, as the TOML standard requires.
     """
     for token in _TOKEN.finditer(text):
         if token["deep"]:

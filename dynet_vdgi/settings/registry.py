@@ -1,7 +1,7 @@
-"""What a setting can name: recipes and teachers, each with the module that it is in.
+"""The recipes and teachers that settings can name, each with its module.
 
-A module is imported when its name is first asked for, so that parsing needs no teacher and `--help` needs
-nothing. Packages outside this one add theirs with `register`.
+A module is imported when its name is first used, so that parsing imports no teacher and `--help` imports
+nothing. Other packages add their own with `register`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 class Registry(Generic[Item]):
-    """Things by their names: each is `module:attribute` until it is asked for."""
+    """Objects by name; each is stored as `module:attribute` and imported when first used."""
 
     def __init__(self, setting: str, places: dict[str, str]) -> None:
         self.setting = setting
@@ -28,21 +28,21 @@ class Registry(Generic[Item]):
         return [*self._places]
 
     def register(self, name: str, place: str) -> None:
-        """Adds a name, or replaces it; `place` is `module:attribute`."""
+        """Adds or replaces a name; `place` is `module:attribute`."""
         self._places[name] = place
         self._found.pop(name, None)
 
     def unregister(self, name: str) -> None:
-        """Takes a name out again."""
+        """Removes a name."""
         self._places.pop(name, None)
         self._found.pop(name, None)
 
     def module_of(self, name: str) -> str:
-        """The module that a name is in."""
+        """The module of a name."""
         return self._places[name].partition(":")[0]
 
     def named(self, name: str) -> Item:
-        """The thing of this name. Raises: ConfigError, there is none."""
+        """The object of this name. Raises: ConfigError, the name is unknown."""
         if name not in self._places:
             raise ConfigError(
                 f"config: '{self.setting}' must be one of {', '.join(self._places)}, not {name!r}"
@@ -62,7 +62,7 @@ RECIPES: Registry[Any] = Registry(
         "neural": "dynet_vdgi.recipes.neural:RECIPE",
     },
 )
-"""By the setting `recipe`, each a `recipes.base.Recipe`."""
+"""The values of the setting `recipe`, each a `recipes.base.Recipe`."""
 
 TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
@@ -77,4 +77,4 @@ TEACHERS: Registry[Any] = Registry(
         "ensemble": "dynet_vdgi.rivals.ensemble:KIND",
     },
 )
-"""By the setting `teacher.kind`, each a `teachers.common.TeacherKind`."""
+"""The values of the setting `teacher.kind`, each a `teachers.common.TeacherKind`."""

@@ -53,10 +53,10 @@ ATOMS = (
     "span",
     "depth",
 )
-"""What is seen of a state. Tags: s0 s1 s2 the top of the stack and what is below, b0 b1 b2 the front of the
-buffer and what follows, `before` the word before the front, X_left and X_right the outermost dependents of X
-on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the
-stack."""
+"""The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the
+buffer and the words after it, `before` the word before the front, X_left and X_right the outermost dependents
+of X on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on
+the stack."""
 
 TEMPLATES = (
     "s0",
@@ -83,7 +83,7 @@ TEMPLATES = (
     "s0 s1 s1_children b0",
     "s0 depth b0",
 )
-"""The atoms that one feature is made of, up to four. A change here makes model files unreadable: FORMAT."""
+"""The atoms of each feature, up to four. A change here makes model files unreadable: FORMAT."""
 
 N_ATOMS, N_TEMPLATES = len(ATOMS), len(TEMPLATES)
 COARSE_BITS = 12
@@ -111,7 +111,7 @@ the stack and the `front` of the buffer. One array, because numba pays for each 
 
 @compiled
 def new_state(first: Ints) -> Ints:
-    """Room for the derivations of sentences that begin and end at `first` (S + 1,) in an array of words."""
+    """A state large enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
     longest = 0
     for k in range(len(first) - 1):
         longest = max(longest, first[k + 1] - first[k])
@@ -120,7 +120,7 @@ def new_state(first: Ints) -> Ints:
 
 @compiled
 def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
-    """Puts the state before the first action on words with these tags (n,)."""
+    """Resets the state to before the first action, on words with these tags (n,)."""
     n = len(tags)
     root, none = n_tags + 1, n_tags + 2
     if levels > 1:  # two more coarse tags
@@ -137,7 +137,7 @@ def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
 # ------------------------------------------------------------------------------------------- transitions
 @compiled
 def is_legal(action: int, size: int, front: int, n: int) -> bool:
-    """Whether the action may come next; none may at the end, with an empty stack before ROOT."""
+    """Whether the action is legal; none is at the end, with an empty stack before ROOT."""
     if action == SHIFT:
         return front <= n
     if action == LEFT:
@@ -147,7 +147,7 @@ def is_legal(action: int, size: int, front: int, n: int) -> bool:
 
 @compiled
 def forced(size: int, front: int, n: int) -> int:
-    """The only legal action, -1 if there are several: scores need not be known then."""
+    """The only legal action, for which no scores are needed; -1 if there are several."""
     if size == 0:
         return SHIFT
     if front > n:
@@ -157,7 +157,7 @@ def forced(size: int, front: int, n: int) -> int:
 
 @compiled
 def advance(state: Ints, action: int, size: int, front: int, n: int) -> tuple[int, int]:
-    """Takes a legal action; the new size and front."""
+    """Takes a legal action; returns the new size and front."""
     if action == SHIFT:
         state[STACK, size + 3] = front
         return size + 1, front + 1
@@ -175,15 +175,15 @@ def advance(state: Ints, action: int, size: int, front: int, n: int) -> tuple[in
 
 @compiled
 def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) -> int:
-    """How many arcs of the gold tree, heads (n,), can be reached before this legal action, but not after.
+    """The number of arcs of the gold tree, heads (n,), that this legal action makes unreachable.
 
-    Exact for projective trees with one root. Of other trees some arcs may not be reachable together.
+    Exact for projective trees with one root. In other trees, some arcs may not be reachable together.
     """
     lost = 0
     if action == SHIFT:
-        for place in range(3, size + 3):  # what is on the stack gets no head from the front any more
+        for place in range(3, size + 3):  # words on the stack cannot get the front as head any more
             lost += gold[stack[place] - 1] == front
-        for place in range(2, size + 2):  # nor does the front from below the top, nor from ROOT
+        for place in range(2, size + 2):  # nor can the front get a head from below the top, or ROOT
             lost += stack[place] == gold[front - 1]
         return lost
     top, below = stack[size + 2], stack[size + 1]
@@ -192,7 +192,7 @@ def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) ->
         lost += head >= front
     elif front <= n:
         lost += head == below or head > front
-    for word in range(front, n + 1):  # what the top would have got from the buffer
+    for word in range(front, n + 1):  # dependents that the top would have got from the buffer
         lost += gold[word - 1] == top
     return lost
 
@@ -200,7 +200,7 @@ def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) ->
 # ------------------------------------------------------------------------------------------- model
 @compiled
 def shift_of(weights: Weights) -> int:
-    """By how much to shift a 64-bit number so that the highest bits number a row; a power of two of rows."""
+    """The shift of a 64-bit number whose highest bits number a row; the number of rows is a power of two."""
     shift, n_buckets = 64, len(weights)
     while n_buckets > 1:
         n_buckets //= 2
@@ -223,7 +223,7 @@ def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, 
 
 @compiled
 def find_buckets(state: Ints, size: int, front: int, shift: int, atoms: Codes, buckets: Codes) -> None:
-    """The bucket of each feature of the state, buckets (levels * templates,); atoms (atoms,) is room."""
+    """Sets the bucket of each feature, buckets (levels * templates,); atoms (atoms,) is workspace."""
     s0, s1, s2 = state[STACK, size + 2], state[STACK, size + 1], state[STACK, size]
     atoms[1], atoms[2], atoms[3] = state[TAGS, s0], state[TAGS, s1], state[TAGS, s2]
     atoms[4], atoms[5], atoms[6] = state[TAGS, front], state[TAGS, front + 1], state[TAGS, front + 2]
@@ -324,7 +324,7 @@ def best_of_cheapest(
 
 @compiled
 def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
-    """How far the action is above the best other legal one; infinite where there is no other."""
+    """How far the action's score is above the best other legal action; infinite if there is no other."""
     margin = np.inf
     for other in range(N_ACTIONS):
         if other != action and is_legal(other, size, front, n):
@@ -334,7 +334,7 @@ def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> flo
 
 # ------------------------------------------------------------------------------------------- kernels
 class Room(NamedTuple):
-    """What a kernel works with: a state, atoms and buckets of features, scores and costs of actions."""
+    """A kernel's workspace: a state, atoms and buckets of features, scores and costs of actions."""
 
     state: Ints  # (6, n + 4) for the longest sentence
     atoms: Codes  # (atoms,)
@@ -344,7 +344,7 @@ class Room(NamedTuple):
 
     @classmethod
     def to_parse(cls, first: Ints, levels: int) -> Room:
-        """Enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
+        """A workspace for sentences that begin and end at `first` (S + 1,) in an array of words."""
         longest = int(np.diff(first).max(initial=0))
         return cls(
             np.zeros((6, longest + 4), np.int64),
@@ -369,7 +369,7 @@ def parse_all(
 ) -> None:
     """Greedy trees of sentences with tags (N,), sentence k being tags[first[k]:first[k + 1]]: heads (N,).
 
-    And lowers margins (N,) to each word's least sure decision, a difference of scores; (0,): not asked for.
+    Lowers margins (N,) to each word's least sure decision, a difference of scores; (0,): not requested.
     Decisions about its head are the attachment, and every SHIFT while it was on top of the stack. `given`
     (N,) heads, FREE where there is none, are kept if they fit into a projective tree; (0,): there are none.
     """
@@ -417,8 +417,8 @@ def train_epoch(
 
     Adds to the weights (B, 3), and to totals (B, 3) each addition times the number of the action, counted
     from step (1,) on, which becomes the next one: the average over T actions then is weights - totals / T.
-    Where the best action loses gold arcs that another one keeps, learns; then takes that other one, or,
-    exploring, its own.
+    Where the best action loses gold arcs that another action keeps, learns; then takes that other action, or,
+    when exploring, its own.
     """
     state, atoms, buckets, scores, costs = room
     shift, at = shift_of(weights), step[0]

@@ -1,9 +1,9 @@
-"""What a linear student is told of each word: two symbols in one number, made by a rule table and a text.
+"""The words as a linear student reads them: two symbols in one number, made by a rule table and a text.
 
-The coarse one is the dependency model's symbol (see `grammar.symbols`), the fine one has besides what the
-parts of the table mark for students: whether punctuation stood before the word, what its adposition says. A
-symbol that was not seen in training falls back, the fine one to the coarse one, that to its tag; 0 is none
-of these.
+The coarse one is the dependency model's symbol (see `grammar.symbols`), the fine one adds the marks that
+parts of the table make for students: whether punctuation stood before the word, and the meaning of its
+adposition. A symbol that was not seen in training falls back: a fine one to the coarse one, a coarse one to
+its tag, and an unknown tag to 0.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _Pair = tuple[str, str]
 
 LEVELS = 2
 SEEN_OFTEN = 3
-"""Fine symbols that come fewer times in the trees are not told apart."""
+"""Fine symbols less frequent in the trees than this are not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The symbols that a student knows: `coarse[k]` has the number k + 1, and so have the fine ones."""
+    """The symbols that a student knows, numbered from 1: `coarse[k]` and `fine[k]` have the number k + 1."""
 
     prior: Prior
     coarse: tuple[str, ...]
@@ -50,7 +50,7 @@ class Codes:
 
     @classmethod
     def of_trees(cls, prior: Prior, trees: Sequence[Sentence]) -> Codes:
-        """The symbols of the sentences that a student is to learn from."""
+        """The symbols of the sentences that a student will learn from."""
         pairs: Numbering[_Pair] = Numbering()
         numbers: list[Ints] = []
         calls = zip(repeat(prior), side_by_side.parts_of(trees))
@@ -59,7 +59,7 @@ class Codes:
         flat = np.concatenate([np.zeros(0, np.int64), *numbers])
         times: Counter[str] = Counter()
         seen, first, counts = np.unique(flat, return_index=True, return_counts=True)
-        for place in np.argsort(first).tolist():  # of equally frequent ones, those that come first
+        for place in np.argsort(first).tolist():  # among equally frequent ones, the first
             times[pairs.known[seen[place]][1]] += int(counts[place])
         frequent = [
             symbol for symbol, count in times.most_common((1 << COARSE_BITS) - 2) if count >= SEEN_OFTEN
@@ -120,7 +120,7 @@ class Codes:
         return code_of(number, by_fine.get(marked) or by_fine.get(symbol) or by_fine.get(coarse(symbol), 0))
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads back; the rules are kept by themselves."""
+        """The data that `from_json` reads back; the rules are stored separately."""
         return {"text": self.prior.text.to_json(), "coarse": list(self.coarse), "fine": list(self.fine)}
 
     @classmethod
@@ -134,7 +134,7 @@ class Codes:
 
 
 class _StoredCodes(msgspec.Struct):
-    """What `Codes.to_json` gives, for the validation library."""
+    """The form of `Codes.to_json`, for the validation library."""
 
     text: dict[str, Any]
     coarse: tuple[str, ...]
@@ -142,7 +142,7 @@ class _StoredCodes(msgspec.Struct):
 
 
 def _seen_of(sentence: Sentence) -> _Seen:
-    """All that symbols of a sentence's words depend on."""
+    """Everything that the symbols of a sentence's words depend on."""
     return sentence.forms, sentence.tags, sentence.xpos, sentence.feats, sentence.gaps
 
 

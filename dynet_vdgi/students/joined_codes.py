@@ -1,6 +1,6 @@
-"""What a linear student is told of the words of many sentences, read at once: `Codes` on arrays.
+"""The numbers that `Codes` give to words, for many sentences at once, on arrays.
 
-Letters: N words, K of them that are not removed, S sentences.
+Letters: N words, K of them kept, S sentences.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dynet_vdgi.students.codes import Codes
 
 
 class JoinedCodes:
-    """What `codes` make of words by columns; some things may be ignored, see `Sentence.ignoring`.
+    """The numbers that `codes` give to words in columns; columns can be ignored, see `Sentence.ignoring`.
 
-    Remembers what it has learnt of `types` from window to window, as they do.
+    Keeps the values of `types` from window to window, as `types` itself does.
     """
 
     def __init__(self, codes: Codes, types: Types, ignored: Collection[str]) -> None:
@@ -59,7 +59,7 @@ class JoinedCodes:
         return translated(both, len(symbols) * len(marks.known), code)
 
     def _word(self, row: WordColumns) -> WordType:
-        """A word as the table may see it."""
+        """A word without the columns hidden from the table."""
         hides_feats = "feats" in self._ignored or not self._codes.prior.text.has_feats
         return row.tag, NOTHING if hides_feats else row.feats, self._xpos(row)
 
@@ -83,7 +83,7 @@ class JoinedCodes:
         return words
 
     def _gaps(self, kept: Ints) -> NDArray[np.bool_]:
-        """Before which words (K,) one is removed."""
+        """Whether a word before each kept word (K,) is removed."""
         if "punctuation" in self._ignored:
             return np.zeros(len(kept), np.bool_)
         return np.diff(kept, prepend=-1) > 1
@@ -96,7 +96,7 @@ class JoinedCodes:
         return Forms(self._forms, lambda words: self._forms.numbers(columns, kept[words]))
 
     def _one_by_one(self, columns: Columns, types: Ints, kept: Ints, first: Ints) -> Ints:
-        """The codes of all words, made sentence by sentence where tables by columns do not do."""
+        """The codes of all words, sentence by sentence, for tables that cannot work on columns."""
         forms = self._forms_of(columns, kept)
         form_numbers = forms.numbers(np.arange(len(kept))).tolist()
         all_forms = [forms.texts.known[k] for k in form_numbers]

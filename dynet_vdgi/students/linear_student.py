@@ -1,4 +1,4 @@
-"""The linear-time student as a learner; `perceptron` holds its weights, `codes` what it is told of words."""
+"""The linear-time student as a learner; `perceptron` holds its weights, `codes` its word symbols."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 class Perceptron:
     """The linear-time student: `Perceptron(epochs=3).fit(trees)`, with the numbers of `PerceptronSettings`.
 
-    After `fit`: `model`, the weights; `vocabulary`, the tags; `codes`, what it is told of words under a
-    prior whose table looks at more than tags, or None.
+    After `fit`: `model`, the weights; `vocabulary`, the tags; `codes`, the symbols of words under a prior
+    whose table reads more than tags, or None.
 
     Raises:
         ConfigError: a number is unknown or out of its range; settings and numbers exclude each other.
@@ -41,7 +41,7 @@ class Perceptron:
 
     @property
     def model(self) -> PerceptronModel:
-        """What was learnt. Raises: VdgiError, nothing yet."""
+        """The learnt model. Raises: VdgiError, `fit` has not run."""
         if self._model is None:
             raise VdgiError("this perceptron has not learnt yet: call fit(trees) first")
         return self._model
@@ -54,7 +54,7 @@ class Perceptron:
     ) -> Perceptron:
         """Learns from sentences with heads; the tags are those of the vocabulary, or else of the trees.
 
-        Under a prior whose rule table makes symbols of words, it is told of these instead of tags.
+        Under a prior whose rule table makes symbols of words, it learns from these symbols instead of tags.
 
         Raises:
             VdgiError: there are no words, or a sentence has no heads.
@@ -65,7 +65,7 @@ class Perceptron:
         vocabulary = vocabulary or build_vocabulary(given, lexicalised=False)
         codes = Codes.of_trees(prior, given) if prior is not None and makes_symbols(prior) else None
         n_tags, levels = (codes.n_tags, LEVELS) if codes else (len(vocabulary.tags), 1)
-        # The lists are nobody's but the callee's, which forgets them.
+        # Only the callee refers to the lists, so it can free them.
         self._model = train(
             [told(tree, vocabulary, codes) for tree in given],
             [tree.heads or () for tree in given],
@@ -93,10 +93,10 @@ class Perceptron:
 
 
 def makes_symbols(prior: Prior) -> bool:
-    """If the prior's rule table has parts that look at more than tags."""
+    """If the prior's rule table has parts that read more than tags."""
     return prior.rules.table is not None and bool(prior.rules.table.settings)
 
 
 def told(sentence: Sentence, vocabulary: Vocabulary, codes: Codes | None) -> Sequence[int]:
-    """Numbers (n,) of a sentence's words, as `PerceptronModel` takes them."""
+    """The numbers (n,) of a sentence's words, as `PerceptronModel` takes them."""
     return codes(sentence) if codes else vocabulary.encode(sentence.forms, sentence.tags).tags

@@ -1,4 +1,4 @@
-"""A parser that reads tags once from left to right, learnt from trees that a teacher made.
+"""A parser that reads tags once from left to right, learnt from a teacher's trees.
 
 A greedy arc-hybrid parser with an averaged perceptron (Collins 2002, with a dynamic oracle) over hashed
 features of tags; see `arc_hybrid`. It costs a second to train, parses about a million words a second, and
@@ -27,7 +27,7 @@ from dynet_vdgi.students.arc_hybrid import COARSE_BITS, N_ACTIONS
 from dynet_vdgi.system import memory, side_by_side
 
 FORMAT = 1
-"""Of the arrays; goes up when features or hashing change."""
+"""Version of the arrays; raised when features or hashing change."""
 
 PREFIX = "linear/"
 
@@ -35,10 +35,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _Rows = tuple[NDArray[np.int32], Floats]
-"""Rows (k,) of weights that are not zero, and they (k, 3)."""
+"""Numbers (k,) of the rows of weights that are not zero, and these rows (k, 3)."""
 
 _AT_ONCE = 1 << 16
-"""Words for which chances are drawn at a time."""
+"""Words for which random numbers are drawn at a time."""
 
 _NOTHING: Ints = np.zeros(0, np.int64)
 _NO_MARGINS: Floats = np.zeros(0)
@@ -47,7 +47,7 @@ _TRAIN = Kernel(arc_hybrid.train_epoch, "the perceptron")
 
 
 class PerceptronSettings(Section, frozen=True):
-    """The perceptron, which learns from trees and parses in linear time, see `students.perceptron`."""
+    """The perceptron that learns from trees and parses in linear time, see `students.perceptron`."""
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 6
     explore_from: Annotated[
@@ -86,7 +86,7 @@ class PerceptronModel:
         return [tuple(words[start:end]) for start, end in zip(ends, ends[1:])]
 
     def packed(self, tags: Ints, first: Ints) -> Ints:
-        """The heads (N,) of sentences one after the other, sentence k being first[k]:first[k + 1].
+        """The heads (N,) of concatenated sentences, of which sentence k is first[k]:first[k + 1].
 
         Raises:
             ValueError: a tag is outside 0..n_tags.
@@ -98,10 +98,10 @@ class PerceptronModel:
     ) -> list[tuple[tuple[int, ...], Floats]]:
         """Heads of each sentence, with the margins (n,) of its words.
 
-        A margin says how far the least sure decision about a head was above its alternative, in units of
-        scores; it is infinite where there was none.
+        A margin is how far the least sure decision about a head was above its alternative, in units of
+        scores; it is infinite where there was no alternative.
 
-        With `given`, heads (n,) of each sentence, those that are not FREE stay; they must fit into a
+        `given` are heads (n,) of each sentence; those that are not FREE are kept, and must fit into a
         projective tree.
         """
         tags, first = _packed(sentences)
@@ -113,7 +113,7 @@ class PerceptronModel:
         return [(tuple(words[start:end]), margins[start:end]) for start, end in zip(ends, ends[1:])]
 
     def packed_with_margins(self, tags: Ints, first: Ints, given: Ints = _NOTHING) -> tuple[Ints, Floats]:
-        """Heads (N,) and margins (N,) of sentences one after the other; heads may be given (N,), or none."""
+        """Heads (N,) and margins (N,) of concatenated sentences; heads may be given (N,), or none."""
         margins = np.full(len(tags), np.inf)
         return self._parsed(tags, first, given, margins), margins
 
@@ -126,19 +126,19 @@ class PerceptronModel:
         return heads
 
     def make_ready(self) -> None:
-        """Compiles what parsing needs, or loads it."""
+        """Compiles the code that parsing needs, or loads it from disk."""
         nothing, first = _packed([])
         self._parsed(nothing, first, nothing, _NO_MARGINS, work=ALWAYS)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` reads back: the rows of weights that are not zero."""
+        """The arrays that `from_arrays` reads back: the rows of weights that are not zero."""
         levels = [self.levels] if self.levels > 1 else []
         shape = [FORMAT, self.n_tags, len(self.weights), *levels]
         return sparse_weights.with_rows(PREFIX, shape, self.weights)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> PerceptronModel:
-        """The parser whose `arrays` these are; others are ignored.
+        """The parser with these `arrays`; others are ignored.
 
         Raises:
             ModelError: an array is missing, or they are not those of a perceptron of this version.
@@ -168,12 +168,12 @@ def train(
 ) -> PerceptronModel:
     """The parser learnt from sentences with tags (n,), from 0 to n_tags, and heads (n,), 0 the root.
 
-    The trees should be projective with one root, as a teacher's are; of others it learns what it can. The
-    same arguments give the same parser.
+    The trees should be projective with one root, as a teacher's are; from others it learns the reachable
+    arcs. Equal arguments give equal parsers.
 
     Raises:
         VdgiError: there are no words.
-        ValueError: tags and heads do not go together, or a number is out of its range.
+        ValueError: tags and heads do not match, or a number is out of its range.
     """
     flat, first = _packed(tags)
     gold, first_head = _packed(heads)
@@ -183,11 +183,11 @@ def train(
         raise VdgiError("no trees to train the perceptron on")
     _check_range(flat, n_tags, "tag")
     _check_range(gold, np.repeat(np.diff(first), np.diff(first)), "head")
-    del tags, heads  # where nobody else has them, they need more memory than all that follows
+    del tags, heads  # frees them if nobody else has them, because they need more memory than all the rest
     memory.give_back()
     numbers = flat.astype(np.int32), gold.astype(np.int32), first, n_tags, settings
     del flat, gold
-    # The first order is what the seed alone gives.
+    # The seed alone gives the first order.
     orders = [[seed, which] if which else [seed] for which in range(settings.orders)]
     found: list[_Rows] = []
     at_once = side_by_side.n_allowed()
@@ -220,7 +220,7 @@ def _averaged(
         exploring = epoch >= settings.explore_from
         numbers = n_tags, weights, totals, step, exploring, levels
         _TRAIN(seen, gold, first, order, *numbers, room, work=2 * len(flat))
-    totals /= step  # in place: these arrays are what takes most memory in training
+    totals /= step  # in place, because these arrays take the most memory in training
     np.subtract(weights, totals, out=totals)
     del weights, seen
     rows = np.flatnonzero(totals.any(axis=1)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""What the linear parser with words sees of a state: templates over tags, FEATS, forms and punctuation.
+"""The features of the linear parser with words: templates over tags, FEATS, forms and punctuation.
 
 Words are named as in `arc_hybrid.ATOMS`, with a column of `data.atoms`: "s0.W" is the form of the word on top
 of the stack.
@@ -95,7 +95,7 @@ SEED = 1402  # of the hashing
 
 @lru_cache(maxsize=4)
 def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
-    """The templates for the kernels, with or without what FEATS and forms show."""
+    """The templates for the kernels, with or without features of FEATS and forms."""
     unused = {*(() if feats else ("M", "C", *_AGREEMENT)), *(() if words else ("W", "S"))}
     chosen = without(TEMPLATES, unused)
     named = sorted({name for template in chosen for name in template.split() if "." in name})

@@ -38,17 +38,17 @@ from dynet_vdgi.students.arc_hybrid import (
 )
 
 N_PLACES = 13
-"""What can be looked at: nothing and the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
+"""The places of atoms: nothing, then the next twelve of `arc_hybrid.ATOMS`, s0 to b0_left."""
 
 NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
 """As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
 These two, and agreement, may be absent: 0."""
 
-FARTHEST_GAP = 2  # more places with punctuation are taken for these
+FARTHEST_GAP = 2  # more places with punctuation count as these
 
 
 class StateFeatures(NamedTuple):
-    """What a model sees: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
+    """A model's atoms: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
 
     places: Ints  # (p,) of words
     columns: Ints  # (p,): which columns of these; atoms 1..p
@@ -57,7 +57,7 @@ class StateFeatures(NamedTuple):
 
 @compiled
 def forget_children(state: Ints, n: int) -> None:
-    """Puts the state before the first action on n words."""
+    """Resets the state to before the first action on n words."""
     for word in range(n + 2):
         state[LEFTMOST, word] = state[RIGHTMOST, word] = state[N_CHILDREN, word] = 0
 
@@ -94,10 +94,10 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
 def find_features(
     rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
 ) -> int:
-    """Fills in the buckets of the features of what `places` and the numbers among `atoms` say.
+    """Fills in the buckets of the features, given `places` and the numbers among `atoms`.
 
-    How many features there are: those with an absent atom do not exist. `atoms` (2 a,) are words, numbers,
-    and after them room for what they add to hashes.
+    Returns the number of features: those with an absent atom do not exist. `atoms` (2 a,) are words and
+    numbers, and after them workspace for their addends to hashes.
     """
     parts, of_template, of_atom, certain = features.templates
     n_words, n_atoms = len(features.places), len(of_atom)
@@ -125,7 +125,7 @@ def find_features(
 
 
 class WordRoom(NamedTuple):
-    """What the kernel works with: a state, places, atoms and buckets of features, scores and costs."""
+    """The kernel's workspace: a state, places, atoms and buckets of features, scores and costs."""
 
     state: Ints  # (6, n + 4) for the longest sentence
     places: Ints  # (N_PLACES,)
@@ -136,7 +136,7 @@ class WordRoom(NamedTuple):
 
     @classmethod
     def of(cls, first: Ints, features: StateFeatures) -> WordRoom:
-        """Enough for sentences that begin and end at `first` (S + 1,)."""
+        """A workspace for sentences that begin and end at `first` (S + 1,)."""
         return cls(
             np.zeros((6, int(np.diff(first).max(initial=0)) + 4), np.int64),
             np.zeros(N_PLACES, np.int64),

@@ -31,12 +31,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FORMAT = 2
-"""Of the arrays; goes up when features or hashing change."""
+"""Version of the arrays; raised when features or hashing change."""
 
 PREFIX = "words/"
 
 WORK = 4
-"""What parsing a word costs, or learning it, as `Kernel` counts it."""
+"""The work of parsing or learning a word, in the units of `Kernel`."""
 
 _PARSE = Kernel(word_kernels.parse_words, "the linear parser")
 _LEARN = Kernel(word_kernels.learn_words, "the linear parser", ENOUGH)
@@ -74,10 +74,11 @@ class WordPerceptron:
         copies: Sequence[int] | None = None,
         amounts: Sequence[float] | None = None,
     ) -> WordPerceptron:
-        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; or 1.
+        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; both default
+        to 1.
 
-        The trees should be projective with one root; of others it learns what it can. The same arguments
-        give the same parser.
+        The trees should be projective with one root; from others it learns the reachable arcs. Equal
+        arguments give equal parsers.
 
         Raises:
             VdgiError: there are no words.
@@ -125,7 +126,7 @@ class WordPerceptron:
     def predict(self, sentences: Iterable[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
         """The sentences with the trees it finds, projective, with one root.
 
-        With `keep_heads` heads that are there, not FREE, stay; they must fit into a projective tree.
+        With `keep_heads`, heads that are not FREE are kept; they must fit into a projective tree.
         """
         return [tree for tree, _ in self.predict_with_margins(sentences, keep_heads=keep_heads)]
 
@@ -134,8 +135,8 @@ class WordPerceptron:
     ) -> list[tuple[Sentence, Floats]]:
         """The trees that `predict` finds, with the margins (n,) of their words.
 
-        A margin says how far the least sure decision about a head was above its alternative, in units of
-        scores; it is infinite where there was none.
+        A margin is how far the least sure decision about a head was above its alternative, in units of
+        scores; it is infinite where there was no alternative.
         """
         text = list(sentences)
         packed = self._atoms.pack(text)
@@ -147,11 +148,11 @@ class WordPerceptron:
         ]
 
     def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
-        """Heads (N,) of packed sentences, and margins (N,); of those `given` (N,) what is not FREE stays."""
+        """Heads (N,) of packed sentences, and margins (N,); heads `given` (N,) are kept unless FREE."""
         return self._parse(words, given, WORK * int(words.first[-1]))
 
     def make_ready(self) -> None:
-        """Compiles what parsing needs, or loads it."""
+        """Compiles the code that parsing needs, or loads it from disk."""
         self._parse(self._atoms.pack([]), None, ALWAYS)
 
     def _parse(self, words: PackedRows, given: Ints | None, work: int) -> tuple[Ints, Floats]:
@@ -168,14 +169,14 @@ class WordPerceptron:
         return features(feats=self.feats, words=self.words)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` reads back: the rows of weights that are not zero."""
+        """The arrays that `from_arrays` reads back: the rows of weights that are not zero."""
         if self.weights is None:
             raise ValueError("the parser has no weights yet: call fit first")
         return sparse_weights.to_arrays(PREFIX, FORMAT, self.weights, (self.feats, self.words))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordPerceptron:
-        """The parser whose `arrays` these are; others are ignored.
+        """The parser with these `arrays`; others are ignored.
 
         Raises:
             ModelError: an array is missing, or they are not those of such a parser of this version.

@@ -1,1 +1,1 @@
-"""Messages, bounds, processes, locks: what belongs to no room of its own."""
+"""Messages, limits, processes and locks, which several packages use."""

@@ -1,4 +1,4 @@
-"""Dask clusters, whose workers do what is handed to them; needs the optional package distributed."""
+"""Work on Dask clusters; needs the optional package distributed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ logger = logging.getLogger("dynet_vdgi")
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """A `distributed.Client` of the scheduler at an address; at the end, what has not begun is taken back.
+    """A `distributed.Client` of the scheduler at an address; at the end, work not yet begun is cancelled.
 
     Raises:
         UsageError: distributed is not installed.
-        VdgiError: no scheduler answers within the time that is Dask's setting.
+        VdgiError: no scheduler answers within the time set in Dask's configuration.
     """
     try:
         distributed, dask = map(importlib.import_module, ("distributed", "dask"))
@@ -30,7 +30,7 @@ def connected(address: str) -> Iterator[Any]:
         raise UsageError(message) from None
     # Dask's own setting, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT.
     patience = dask.config.get("distributed.comm.timeouts.connect")
-    for name in logging.root.manager.loggerDict:  # what goes wrong is told once, here
+    for name in logging.root.manager.loggerDict:  # errors are reported once, here
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -40,7 +40,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         if not client.nthreads():
             logger.warning("--scheduler %s: it has no workers yet; waiting for one", address)
-        # A model may be large; it is sent once, and Dask need not warn of it.
+        # A model may be large, but it is sent only once, so Dask's warning is not needed.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             yield client
     finally:

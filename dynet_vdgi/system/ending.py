@@ -1,4 +1,4 @@
-"""Signals that end the program as Ctrl-C does: what is under way is given up, and nothing is left behind."""
+"""Signals that end the program as Ctrl-C does: work under way is abandoned, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class Ended(KeyboardInterrupt):
-    """A signal came. Python would end by SIGINT after a KeyboardInterrupt proper in code that is a text."""
+    """A signal came. A plain KeyboardInterrupt in code run from a string would end Python by SIGINT."""
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """A block in which the first of these signals raises KeyboardInterrupt; the list gets its number.
+    """A block in which the first such signal raises KeyboardInterrupt; its number goes into the list.
 
-    Later ones are ignored, so that they cannot interrupt the tidying up. A signal that is ignored already
-    (nohup) stays so.
+    Later signals are ignored, so that they cannot interrupt the cleaning up. A signal that is already ignored
+    (nohup) stays ignored.
     """
     received: list[int] = []
 
@@ -45,12 +45,12 @@ def ended_by_signals() -> Iterator[list[int]]:
 
 
 def end_with_parent() -> None:
-    """From now on, ends this process of `multiprocessing` when the one that started it is there no more."""
+    """From now on, ends this `multiprocessing` process when its parent is gone."""
     threading.Thread(target=_wait_for_parents_end, daemon=True).start()
 
 
 def _wait_for_parents_end() -> None:
-    import multiprocessing  # takes a while, and this module is the first to be imported
+    import multiprocessing  # slow, and this module is the first to be imported
 
     parent = multiprocessing.parent_process()
     if parent is not None:

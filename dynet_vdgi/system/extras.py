@@ -10,8 +10,8 @@ from pathlib import Path
 def how_to_install(extra: str) -> str:
     """The command that installs an extra into the environment that runs this program.
 
-    In a clone it names the extra. Elsewhere pip would look for the package on PyPI, where it is not, so the
-    command names the packages that the extra consists of.
+    In a clone the command names the extra. Elsewhere it names the packages that the extra consists of,
+    because pip would look for this package on PyPI, where it is not.
     """
     from importlib import metadata  # late: rarely needed
 

@@ -1,7 +1,7 @@
-"""How much of an input the program takes before it refuses it, so that its memory is bounded.
+"""Limits beyond which the program refuses an input, so that its memory is bounded.
 
-The limits are generous, and the environment variable VDGI_LIMITS changes them, also for the processes that
-this one starts: `VDGI_LIMITS="words=50000 line=20_000_000"`.
+The limits are generous. The environment variable VDGI_LIMITS changes them, for child processes too:
+`VDGI_LIMITS="words=50000 line=20_000_000"`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _limits(said: str) -> Mapping[str, int]:
 
 
 def to_raise(name: str, wanted: int = 0) -> str:
-    """What to do about a limit that is too low, for messages; so much is `wanted`, if that is known.
+    """Advice, for messages, about a limit that is too low; `wanted` is the amount needed, if known.
 
     >>> to_raise("words")
     'if that is right, raise the limit: VDGI_LIMITS=words=20000'
@@ -63,7 +63,7 @@ def to_raise(name: str, wanted: int = 0) -> str:
 
 
 def read_table(path: str | Path, what: str) -> str:
-    """The text of a file of rules, settings, facts or labels, or of a plan; `what` it is.
+    """The text of a file of rules, settings, facts or labels, or of a plan; messages call it `what`.
 
     Raises: ConfigError, it cannot be read, is not UTF-8, or is larger than the limit.
     """

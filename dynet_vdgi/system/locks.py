@@ -1,4 +1,4 @@
-"""Locks on files: one process at a time. The system lets go of the lock of a process that died."""
+"""Locks on files: one process at a time. The system releases the lock of a process that died."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class TakenError(Exception):
-    """Another process has the lock; the message says which, if it is known."""
+    """Another process has the lock; the message names the process if it is known."""
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[None]:
-    """Holds the lock of a file, which is made if missing and names the process; may wait for another.
+    """Holds the lock of a file, made if missing, that names this process; can wait for another process.
 
     Where the file system has no locks, and on Windows, nothing is locked.
 
@@ -42,9 +42,9 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(path: Path) -> Iterator[None]:
-    """Holds the lock of a folder, in which nothing is left behind.
+    """Holds the lock of a folder and leaves nothing behind in it.
 
-    Where the file system has no locks, that is warned of; on Windows nothing is locked.
+    Warns where the file system has no locks; on Windows nothing is locked.
 
     Raises:
         TakenError: another process has it.
@@ -64,7 +64,7 @@ def locked_folder(path: Path) -> Iterator[None]:
 def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
     """Takes the lock of an open file until it is closed; False: another process has it, and `wait` is off.
 
-    Where the file system has no locks, and on Windows, nothing is locked; `warns_of` that, on request.
+    Where the file system has no locks, and on Windows, nothing is locked; with `warns_of` this is reported.
     """
     if sys.platform == "win32":
         return True
@@ -72,7 +72,7 @@ def take(descriptor: int, *, wait: bool, warns_of: Path | None = None) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks, as some of networks are
+    except OSError:  # a file system without locks, as some network file systems are
         if warns_of is not None:
             logger.warning("%s: this file system has no locks: start no other process in there", warns_of)
     return True

@@ -1,4 +1,4 @@
-"""Memory that is free, given back."""
+"""Giving free memory back to the system."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from contextlib import suppress
 
 
 def give_back() -> None:
-    """Has the C library return to the system what was needed in many small pieces; it would keep it."""
+    """Makes the C library return free small blocks to the system, because it would keep them."""
     with suppress(OSError, AttributeError, TypeError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

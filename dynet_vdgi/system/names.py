@@ -42,7 +42,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(items: Sequence[str], most: int) -> str:
-    """The items with spaces between them, the first ones if there are more than so many.
+    """The items with spaces between them; if there are more than `most`, only the first ones.
 
     >>> listed(["a", "b"], 2), listed(["a", "b", "c", "d"], 2)
     ('a b', 'a b and 2 more')
@@ -51,7 +51,7 @@ def listed(items: Sequence[str], most: int) -> str:
 
 
 def plain(text: str) -> str:
-    """The text with control characters written out, so that none reaches a terminal but tabs and line ends.
+    """The text with control characters written out, so that only tabs and line ends reach a terminal.
 
     >>> print(plain("\x1b[31mred"))
     \\x1b[31mred
@@ -62,7 +62,7 @@ def plain(text: str) -> str:
 
 
 def told(text: str) -> str:
-    """The text as it is printed for people: `plain`, and without the inside of enormous words and lines.
+    """The text as printed for people: `plain`, with the middle of enormous words and lines left out.
 
     >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'

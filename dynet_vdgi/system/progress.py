@@ -43,7 +43,7 @@ class Bar:
             self._bar.update(n)
 
     def clear(self) -> None:
-        """Takes the bar off the screen, for a message, until the next update."""
+        """Removes the bar from the screen until the next update, to make way for a message."""
         if self._bar is not None:
             self._bar.clear()
 
@@ -56,7 +56,7 @@ class Bar:
 
 
 def over(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
-    """The items, one after the other, counted by a bar. The total is `len(items)` where there is one."""
+    """Yields the items and counts them by a bar. The total is `len(items)` if they have a length."""
     if not is_shown():
         yield from items
         return

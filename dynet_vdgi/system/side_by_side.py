@@ -1,7 +1,7 @@
-"""Calls at the same time, on as many processors as the user allows: one, if nobody says otherwise.
+"""Parallel calls, on as many processors as the user allows: by default one.
 
-What they compute must not depend on how many run at once: callers cut their work into the same shares for
-any number of processors, and put results together in order.
+Results must not depend on how many calls run at once: callers divide their work into the same shares for any
+number of processors, and combine results in order.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Promise(Protocol):
-        """What a process is at."""
+        """A call that a process is working on."""
 
         def result(self) -> Any:
-            """What came of it."""
+            """The result of the call."""
 
     class Processes(Protocol):
-        """What hands out calls to processes."""
+        """Distributes calls to processes."""
 
         def submit(self, function: Callable[..., Any], *arguments: Any) -> Promise:
-            """Hands one out; function, arguments and result must be picklable."""
+            """Hands out a call; function, arguments and result must be picklable."""
 
 
 Item = TypeVar("Item")
@@ -38,7 +38,7 @@ _processes: Processes | None = None
 
 @contextmanager
 def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
-    """A block in which so many calls may run at a time, in threads or in these processes."""
+    """A block in which `jobs` calls may run at a time, in threads or in these processes."""
     global _jobs, _processes
     before, _jobs, _processes = (_jobs, _processes), jobs, processes
     try:
@@ -53,14 +53,14 @@ def n_allowed() -> int:
 
 
 def parts_of(sentences: Sequence[Item]) -> list[Sequence[Item]]:
-    """The sentences, so many at a time, since what is made of them takes much memory."""
+    """The sentences in parts of limited size, because their results take much memory."""
     return [sentences[start : start + _AT_ONCE] for start in range(0, len(sentences), _AT_ONCE)]
 
 
 def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> list[Result]:
-    """The results of calls with these arguments, in their order, by threads.
+    """The results, in order, of calls with these arguments, made by threads.
 
-    Only machine code (`machine_code.Kernel`) and large operations of NumPy run at the same time.
+    Only machine code (`machine_code.Kernel`) and large NumPy operations run in parallel.
     """
     calls = list(arguments)
     if _jobs == 1 or len(calls) < 2:
@@ -72,9 +72,9 @@ def each(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) 
 
 
 def by_processes(function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-    """The results of calls with these arguments, in their order, by processes; a few run ahead.
+    """The results, in order, of calls with these arguments, made by processes; a few run ahead.
 
-    The function must be one of a module; its arguments and results are copied.
+    The function must be defined at the top of a module; its arguments and results are copied.
     """
     if _processes is None:
         for one in arguments:

@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"[\\`*|]|\](?=\()|<(?=[A-Za-z/!?])")
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes.
+    """The width of the text in terminal columns.
 
     >>> columns("Jahr"), columns("日本"), columns("e\N{COMBINING ACUTE ACCENT}")
     (4, 4, 1)
@@ -36,7 +36,7 @@ def padded(text: str, width: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """The rows as lines of equally wide columns: the first `left` of them flush left, the others flush right.
+    """The rows as lines of aligned columns: the first `left` of them flush left, the others flush right.
 
     >>> print(aligned([["DDA", "<=10", "all"], ["ours", "71.0", "9.5"]]))
     DDA   <=10  all

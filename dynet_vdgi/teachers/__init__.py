@@ -1,1 +1,1 @@
-"""Learners that sum over whole trees, exactly; parsers that run in linear time learn from them."""
+"""Learners that sum exactly over whole trees; linear-time parsers learn from them."""

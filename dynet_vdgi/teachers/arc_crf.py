@@ -2,13 +2,13 @@
 
     p(tree | sentence) = exp(sum over arcs of share * base(arc) + weights . features(arc)) / Z
 
-The base is a table's log-potentials. Weights start at 0 and the share at 1, so without trees this is the
-table; with a few trees weights move what the trees contradict, and with many the share sinks to a half.
-Features are binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, the weights
-being averaged over the ends of the later epochs.
+The base is a table's log-potentials. Weights start at 0 and the share at 1, so without trees the model is the
+table; a few trees change the weights where they contradict the table, and with many trees the share sinks to
+a half. Features are binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, and the
+weights are averaged over the ends of the later epochs.
 
-A tree may be partial: the head of a word is FREE where nobody has said it, and the likelihood sums over all
-heads such a word can have beside the others.
+A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
+heads it can have given the known ones.
 
 Letters: n words, B buckets.
 """
@@ -37,16 +37,16 @@ Codes = NDArray[np.uint64]
 
 
 FORMAT = 2
-"""Of the arrays; goes up when features or hashing change."""
+"""Version of the arrays; raised when features or hashing change."""
 
 PREFIX = "crf/"
 
 LEAST_SHARE = 0.5
-"""Of the base, with many trees, or weights from other treebanks to start with."""
+"""Share of the base with many trees, or with starting weights from other treebanks."""
 
 
 class Base(Protocol):
-    """What is believed before there are trees, for instance a `Prior`."""
+    """The model before learning from trees, for instance a `Prior`."""
 
     def potentials(self, sentence: Sentence, /) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, in nats."""
@@ -63,12 +63,12 @@ class ArcCrf:
     epochs: int = 6
     rate: float = 0.1  # of AdaGrad, whose sums of squares start at 1
     ridge: float = 1e-3  # draws weights to 0
-    longest: int = 80  # words; longer trees are not learnt from
+    longest: int = 80  # words; longer trees are left out
     log2_buckets: int = 20
     feats: bool = True  # features of FEATS, and
     words: bool = True  # of forms
     seed: int = 1  # of the order of the trees
-    trust: float = 500.0  # known heads after which the table has lost half of what it will lose
+    trust: float = 500.0  # known heads after which the share has fallen half of its way
     share: float = 1.0  # of the base; set by fit
     base: Base | None = field(default=None, repr=False)
     weights: Floats | None = field(default=None, repr=False)
@@ -141,7 +141,7 @@ class ArcCrf:
         return [chart.marginals(scores) for scores in self._scores_of(list(sentences))]
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with the trees of which most arcs are expected to be right."""
+        """The sentences with the trees that have the most arcs expected to be right."""
         text = list(sentences)
         trees = map(chart.expected_best, self.marginals(text))
         return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
@@ -156,7 +156,7 @@ class ArcCrf:
         """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
 
         Raises:
-            ValueError: there is no projective tree that contains what is given.
+            ValueError: no projective tree contains the given heads.
         """
         total = 0.0
         for tree in trees:
@@ -166,14 +166,14 @@ class ArcCrf:
         return total
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` reads back; the base is not part of it."""
+        """The arrays that `from_arrays` reads back; the base is not part of them."""
         _, weights = self._fitted()
         arrays = sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
         return {**arrays, PREFIX + "share": np.array([self.share])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], base: Base) -> ArcCrf:
-        """The CRF whose `arrays` these are, over this base; other arrays are ignored.
+        """The CRF with these `arrays` over this base; other arrays are ignored.
 
         Raises:
             ModelError: an array is missing, or they are not those of a CRF of this version.
@@ -193,7 +193,7 @@ class ArcCrf:
         return _Example(rows, self._based(base.potentials(tree)), _heads_of(tree))
 
     def _based(self, potentials: Floats) -> Floats:
-        """What the base adds to scores, in an array that kernels can change."""
+        """The base's part of the scores, in an array that kernels can change."""
         return np.ascontiguousarray(self.share * potentials, np.float64)
 
     def _learn(self, example: _Example, squares: Floats) -> None:
@@ -211,7 +211,7 @@ class ArcCrf:
 
 @dataclass(frozen=True, eq=False)
 class _Example:
-    """What learning needs of a tree: rows of atoms, the base's potentials (n + 1, n + 1), heads."""
+    """A tree for learning: rows of atoms, the base's potentials (n + 1, n + 1), heads."""
 
     rows: Codes
     base: Floats
@@ -219,10 +219,10 @@ class _Example:
 
 
 def gradients_of(scores: Floats, heads: Sequence[int]) -> Floats:
-    """Slopes (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
+    """Gradient (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
 
-    What a projective tree cannot contain, crossing arcs for instance, is taken arc by arc: words with a head
-    are learnt from, FREE ones are not.
+    Heads that no projective tree can contain, for instance crossing arcs, are taken arc by arc: words with a
+    head are learnt from, FREE ones are not.
     """
     expected = chart.marginals(scores)
     words = np.array([k for k, head in enumerate(heads) if head != FREE], np.int64)
@@ -236,15 +236,15 @@ def gradients_of(scores: Floats, heads: Sequence[int]) -> Floats:
 
 
 def share_of_base(n_known: int, trust: float) -> float:
-    """How much the base counts beside features that have seen so many heads: from 1 down to LEAST_SHARE."""
+    """The share of the base after learning from `n_known` heads: from 1 down to LEAST_SHARE."""
     return LEAST_SHARE + (1 - LEAST_SHARE) * trust / (trust + n_known)
 
 
 def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
-    """How much an unsupervised teacher's marginals count beside a CRF's that has seen so many heads.
+    """The weight of an unsupervised teacher's marginals beside those of a CRF learnt from `n_known` heads.
 
-    1 where there are no trees, 1/2 after `trust` words; for a CRF started from other languages' treebanks
-    the study halves it.
+    1 without trees, 1/2 after `trust` words; the study halves it for a CRF started from other languages'
+    treebanks.
     """
     return trust / (trust + n_known)
 
@@ -255,16 +255,16 @@ def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -
 
 
 def n_known_heads(trees: Iterable[Sentence]) -> int:
-    """How many words have a head."""
+    """The number of words that have a head."""
     return sum(head != FREE for tree in trees for head in tree.heads or ())
 
 
 def moved(
     before: Sequence[Floats], after: Sequence[Floats], sentences: Sequence[Sentence]
 ) -> list[tuple[float, str, str, str, float]]:
-    """Which kinds of arcs learning has moved, from marginals (n + 1, n) before and after, the most first.
+    """The kinds of arcs that learning has changed most, from marginals (n + 1, n) before and after.
 
-    Of each kind the change in the expected number of such arcs, the tag of the head or ROOT, the tag of the
+    For each kind: the change in the expected number of such arcs, the tag of the head or ROOT, the tag of the
     dependent, `left` or `right`, and the expected number before.
     """
     counts: tuple[dict[tuple[str, str, str], float], ...] = (defaultdict(float), defaultdict(float))

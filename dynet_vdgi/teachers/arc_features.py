@@ -1,4 +1,4 @@
-"""Features of arcs, and the kernels that score arcs with their weights and learn these.
+"""Features of arcs, and the kernels that score arcs by the features' weights and learn the weights.
 
 Rows are those of one sentence as `data.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs are
 [head, dependent], ROOT at 0.
@@ -38,11 +38,11 @@ ATOMS = (
     "between",
     *AGREEING,
 )
-"""What is seen of an arc from h to d: columns of the two words and their neighbours (those of ROOT are
-nothing); the distance in bins, 0 for ROOT; gaps, in how many places between them there is punctuation, in a
-sentence that has any between its words; border, for arcs from ROOT, whether d is the first or the last word;
-between, the tag of one of the words between them; whether the values of Case and so on are the same. On which
-side d stands is part of every feature."""
+"""The atoms of an arc from h to d: columns of the two words and their neighbours (ROOT's are empty); the
+distance in bins, 0 for ROOT; gaps, in how many places between them there is punctuation, in a sentence that
+has any between its words; border, for arcs from ROOT, whether d is the first or the last word; between, the
+tag of one of the words between them; whether the values of Case and so on are the same. The side on which d
+stands is part of every feature."""
 
 OPTIONAL = frozenset(ATOMS[ATOMS.index("h.P") :])
 """Atoms that may be absent."""
@@ -96,18 +96,18 @@ TEMPLATES = (
 """The features of an arc; the last one is there once for every tag between the two words."""
 
 SEED = 1401  # of the hashing
-FARTHEST_GAP = 2  # more places with punctuation are taken for these
+FARTHEST_GAP = 2  # more places with punctuation count as these
 LEAST_SLOPE = 1e-3
-"""Arcs whose probability is this close to what it should be are not learnt from."""
+"""Arcs whose probability is this close to its target are not learnt from."""
 
 _H_T, _D_T = ATOMS.index("h.T"), ATOMS.index("d.T")
 _DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
 _BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
-_OF_SIDE = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # added to all features of the side
+_OF_SIDE = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # added to all features of a side
 
 
 def templates(*, feats: bool = True, words: bool = True) -> Templates:
-    """The table of the templates, with or without what FEATS and forms show."""
+    """The table of the templates, with or without features of FEATS and forms."""
     unused = {*(() if feats else ("M", "C", *AGREEING)), *(() if words else ("W", "S"))}
     return table_of(without(TEMPLATES, unused), ATOMS, OPTIONAL, SEED)
 
@@ -152,7 +152,7 @@ def fill_atoms(rows: Codes, head: int, dependent: int, atoms: Codes) -> None:
 def find_buckets(
     rows: Codes, table: Templates, shift: int, head: int, dependent: int, atoms: Codes, buckets: Codes
 ) -> int:
-    """Fills in the buckets of the arc's features; how many there are. `atoms` (a,) is room."""
+    """Fills in the buckets of the arc's features and returns their number. `atoms` (a,) is workspace."""
     fill_atoms(rows, head, dependent, atoms)
     parts, of_template, of_atom, certain = table
     side = _OF_SIDE[1 if dependent > head else 0]
@@ -186,20 +186,20 @@ def find_buckets(
 
 # ------------------------------------------------------------------------------------------- kernels
 class ArcRoom(NamedTuple):
-    """What kernels work with."""
+    """The workspace of the kernels."""
 
     atoms: Codes  # (a,)
     buckets: Codes  # of the features of an arc
 
     @classmethod
     def of(cls, rows: Codes, table: Templates) -> ArcRoom:
-        """Enough for the arcs of a sentence."""
+        """A workspace for the arcs of a sentence."""
         return cls(np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + len(rows), np.uint64))
 
 
 @compiled
 def shift_of(n_buckets: int) -> int:
-    """By how much to shift a 64-bit number so that the highest bits number a bucket; a power of two."""
+    """The shift of a 64-bit number whose highest bits number a bucket; `n_buckets` is a power of two."""
     shift = 64
     while n_buckets > 1:
         n_buckets //= 2
@@ -209,7 +209,7 @@ def shift_of(n_buckets: int) -> int:
 
 @compiled
 def score_arcs(rows: Codes, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
-    """What `add_scores` does."""
+    """The kernel of `add_scores`."""
     n = len(rows) - 4
     atoms, buckets = room
     shift = shift_of(len(weights))
@@ -234,7 +234,7 @@ def learn_arcs(
     squares: Floats,
     room: ArcRoom,
 ) -> None:
-    """What `learn` does."""
+    """The kernel of `learn`."""
     n = len(rows) - 4
     atoms, buckets = room
     shift = shift_of(len(weights))
@@ -268,9 +268,9 @@ def learn(
     weights: Floats,
     squares: Floats,
 ) -> None:
-    """One step of AdaGrad upwards: slopes (n + 1, n) of the objective by the scores of arcs.
+    """One ascending step of AdaGrad, given the gradient (n + 1, n) of the objective by the scores of arcs.
 
-    Changes weights (B,) and squares (B,), the sums of squared slopes so far. The ridge draws weights to 0.
+    Changes weights (B,) and squares (B,), the sums of squared gradients so far. The ridge draws weights to 0.
     """
     room = ArcRoom.of(rows, table)
     _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)

@@ -1,4 +1,4 @@
-"""What all teachers share: their interface, how tags become numbers, trees from marginals."""
+"""Code that all teachers share: their interface, numbers for tags, trees from marginals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.system import progress, side_by_side
 
 LONGEST_VOTER = 40
-"""Words of sentences that teachers are asked about how probable arcs are, for confidence."""
+"""Longest sentence, in words, whose arc marginals teachers give for calibrating confidences."""
 
 Floats = NDArray[np.float64]
 Heads = tuple[int, ...]
@@ -31,10 +31,10 @@ TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Teacher(ABC):
-    """What learns to parse a text under a prior, without trees, and makes trees for students."""
+    """A learner that parses a text under a prior, without gold trees, and makes trees for students."""
 
     name: str
-    """In messages."""
+    """Its name in messages."""
 
     @abstractmethod
     def fit(self: Self, text: Iterable[Sentence], prior: Prior) -> Self:
@@ -46,14 +46,14 @@ class Teacher(ABC):
 
     @abstractmethod
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        """How probable each arc is, (n + 1, n) by head, ROOT first, and dependent."""
+        """Probabilities (n + 1, n) of each sentence's arcs, by head, ROOT first, and dependent."""
 
     @abstractmethod
     def log_rows(self) -> list[dict[str, float]]:
-        """What the log says of learning, a row an iteration."""
+        """The log of learning, a row an iteration."""
 
     def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
-        """The projective tree with one root of which most arcs are expected to be right."""
+        """The projective trees with one root that have the most arcs expected to be right."""
         return best_trees(self.marginals(sentences))
 
     def heads_and_votes(
@@ -64,29 +64,29 @@ class Teacher(ABC):
         return self.heads(sentences), list(zip(voters, self.marginals(voters)))
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with these trees; their own are not used."""
+        """The sentences with the trees of `heads`; their own trees are not used."""
         given = list(sentences)
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
 
 
 class TeacherKind(NamedTuple):
-    """What the registry of teachers holds: a type of settings, and what makes a teacher of it and a seed."""
+    """An entry in the registry of teachers: a type of settings, and a function that makes the teacher."""
 
     settings: type[TeacherSettings]
     make: Callable[[Any, int], Teacher]
 
 
 def is_voter(sentence: Sentence) -> bool:
-    """If it is not longer than what probabilities of arcs are asked of."""
+    """If the sentence is short enough for its marginals to be used in calibration."""
     return len(sentence) <= LONGEST_VOTER
 
 
 class SymbolText(NamedTuple):
-    """What a teacher of symbols learns from."""
+    """The text that a teacher of symbols learns from."""
 
     sentences: list[Sentence]
-    symbols: list[list[int]]  # of each, ids (n,)
-    potentials: list[Floats]  # of each, (n + 1, n + 1)
+    symbols: list[list[int]]  # ids (n,) of each sentence
+    potentials: list[Floats]  # (n + 1, n + 1) of each sentence
     n_symbols: int  # all ids are below
     prior: Prior
 
@@ -94,8 +94,8 @@ class SymbolText(NamedTuple):
 class SymbolTeacher(Teacher, Generic[Model]):
     """A teacher with one model of symbols and arc potentials.
 
-    After `fit`: `model`; `prior`; `symbols`, the tags of the text, or what the prior's table makes of them. A
-    symbol that is not known is taken for a coarser one; any other has the id T - 1.
+    After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's table
+    makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the id T - 1.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
     @property
     def model(self) -> Model:
-        """What was learnt. Raises: VdgiError, nothing yet."""
+        """The learnt model. Raises: VdgiError, `fit` has not run."""
         if self._model is None:
             raise self._not_yet()
         return self._model
@@ -131,11 +131,11 @@ class SymbolTeacher(Teacher, Generic[Model]):
     @property
     @abstractmethod
     def max_len(self) -> int:
-        """Longest sentence it learns from, in words; 0: any. If there are only longer ones, it takes them."""
+        """Longest sentence it learns from, in words; 0: any. It takes longer ones if all are longer."""
 
     @abstractmethod
     def _learnt(self, text: SymbolText) -> Model:
-        """The model of a text."""
+        """The model learnt from a text."""
 
     def _refined(
         self,
@@ -146,14 +146,14 @@ class SymbolTeacher(Teacher, Generic[Model]):
         potentials: list[Floats],
         prior: Prior,
     ) -> tuple[Model, tuple[str, ...]]:
-        """The model after a last stage, and its symbols; by default there is none.
+        """The model after a last stage, and its symbols; by default there is no such stage.
 
-        rows, finer: the symbols of each sentence's words, and the same told apart by words.
+        rows, finer: the symbols of each sentence's words, and these symbols split by words.
         """
         return model, symbols
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
-        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, none learnt."""
+        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""
         if self._model is None:
             raise self._not_yet()
         views = [self.prior.view(sentence) for sentence in sentences]
@@ -161,7 +161,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
         return ids, [self.prior.potentials_of(view) for view in views]
 
     def _told(self, view: View) -> list[str]:
-        """The symbols of a sentence that the model knows, or falls back from."""
+        """The symbols that the prior gives to a sentence's words; the model may not know all of them."""
         return self.prior.symbols(view)
 
     def _not_yet(self) -> VdgiError:
@@ -169,7 +169,7 @@ class SymbolTeacher(Teacher, Generic[Model]):
 
 
 class ReadSentence(NamedTuple):
-    """What a teacher of symbols has of one: symbols (n,), told apart by words (n,), potentials."""
+    """A sentence as a teacher of symbols reads it: symbols (n,), symbols split by words (n,), potentials."""
 
     symbols: list[str]
     finer: list[str]
@@ -187,13 +187,13 @@ def best_trees(marginals: Sequence[Floats]) -> list[Heads]:
 
 
 def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """The symbols of a text, sorted, and those that they fall back to."""
+    """The symbols of a text and the coarser ones that they fall back to, sorted."""
     seen = {symbol for row in rows for symbol in row}
     return tuple(sorted(seen | set(map(coarse, seen))))
 
 
 def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list[int]]:
-    """Numbers of each sentence's symbols; of an unknown one, that of a coarser one, or the next after all."""
+    """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else len(known)."""
     ids = {symbol: k for k, symbol in enumerate(known)}
     return [
         [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]

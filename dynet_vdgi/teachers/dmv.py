@@ -9,14 +9,14 @@ whether to stop, given h, the side and whether it has a child there already, and
 The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
 2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
 parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above; in
-the second it also depends on whether there are children already, and the first stage's distribution is its
-prior (Dirichlet). What EM never lowers within a stage is the penalised log-likelihood
+the second it also depends on whether there are children already, and has a Dirichlet prior around the first
+stage's distribution. Within a stage EM never lowers the penalised log-likelihood
 
     sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
       + sum over parameters of (pseudo-counts * log parameter)
 
-where the pseudo-counts are `smoothing` for every parameter, but for `choose` in the second stage `backoff`
-times the first stage's distribution.
+where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage: there
+they are `backoff` times the first stage's distribution.
 
 Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """
@@ -53,7 +53,7 @@ Floats = NDArray[np.float64]
 
 
 class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
-    """EM of the dependency model with valence, see `teachers.dmv`."""
+    """The dependency model with valence, learnt by EM, see `teachers.dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
@@ -105,7 +105,7 @@ def fit(
 
 
 def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
-    """Pseudo-counts of a stage that begins with this model; `stop` has them for stopping and for going on."""
+    """Pseudo-counts of a stage that begins with this model; `stop` has them for both outcomes."""
     plain = Counts(
         *(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop))
     )
@@ -115,7 +115,7 @@ def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts
 def _penalty(model: DmvModel, pseudo: Counts, stage: int) -> float:
     """Sum of pseudo-counts * log parameter over the free parameters of the stage, in nats."""
     choose = pseudo.choose * np.log(model.choose)  # (T, 2, 2, T)
-    choose = choose[:, :, 0] if stage == 1 else choose  # the two are one distribution
+    choose = choose[:, :, 0] if stage == 1 else choose  # the two valences share one distribution
     stop = pseudo.stop * (np.log(model.stop) + np.log1p(-model.stop))
     return float((pseudo.root * np.log(model.root)).sum() + choose.sum() + stop.sum())
 
@@ -160,14 +160,14 @@ class Dmv(SymbolTeacher[DmvModel]):
         potentials: list[Floats],
         prior: Prior,
     ) -> tuple[DmvModel, tuple[str, ...]]:
-        """With words as symbols, where the prior's table asks for it."""
+        """A last stage with words as symbols, if the prior's table asks for it."""
         words = prior.words
         if words is None:
             return model, symbols
         found = split(rows, finer, int(words.number("least", 15)))
         every = (*symbols, *found)
         ids = {name: k for k, name in enumerate(symbols)}
-        # The unknown symbol comes last in both.
+        # The unknown symbol comes last in both lists.
         parents = np.array([*range(len(symbols)), *(ids[parent] for parent in found.values()), len(symbols)])
         text = Packed.of(symbol_ids(finer, every), potentials, len(every) + 1)
         iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)

@@ -1,4 +1,4 @@
-"""The dependency model with valence itself: its distributions, and sums over the trees of packed sentences.
+"""The dependency model with valence: its distributions, and sums over the trees of packed sentences.
 
 `dmv` defines the model and learns it. Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """
@@ -29,8 +29,8 @@ Ints = NDArray[np.int64]
 
 _NOTHING: Floats = np.zeros(0)
 LOWEST = -50.0
-"""How far, in nats, a potential may lie below the best of its word: forbidden arcs are taken only where there
-is no tree without them."""
+"""How far, in nats, a potential may lie below the best of its word: forbidden arcs are used only where no
+tree can do without them."""
 
 
 class Counts(NamedTuple):
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
 
 
 class EmIteration(NamedTuple):
-    """Where one iteration of EM began: in nats, over all sentences."""
+    """The state before one iteration of EM: in nats, over all sentences."""
 
     stage: int  # 1 or 2
     log_likelihood: float
@@ -51,7 +51,7 @@ class EmIteration(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DmvModel:
-    """The model's distributions, and how they were found."""
+    """The model's distributions, and the record of EM."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T), sums to 1 over the last axis
@@ -60,12 +60,12 @@ class DmvModel:
 
     @classmethod
     def uniform(cls, n_tags: int) -> DmvModel:
-        """Where EM starts."""
+        """The model that EM starts from."""
         root, choose = np.full(n_tags, 1 / n_tags), np.full((n_tags, 2, 2, n_tags), 1 / n_tags)
         return cls(root, choose, np.full((n_tags, 2, 2), 0.5))
 
     def counts(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> tuple[Counts, float]:
-        """Expected counts of sentences, and the sum of their log Z in nats; arguments as of `dmv.fit`."""
+        """Expected counts of sentences, and the sum of their log Z in nats; arguments as in `dmv.fit`."""
         return self.expected(Packed.of(tags, potentials, len(self.root)))
 
     def expected(self, packed: Packed) -> tuple[Counts, float]:
@@ -79,7 +79,7 @@ class DmvModel:
             return counts, total
 
         sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
-        counts = (np.sum(each, axis=0) for each in zip(*sums))  # one after the other
+        counts = (np.sum(each, axis=0) for each in zip(*sums))  # summed in order
         return Counts(*counts), _checked_log_z(sum(totals), packed)
 
     def _parameters(self) -> DmvFactors:
@@ -106,7 +106,7 @@ class DmvModel:
         return packed.by_sentence(marginals)
 
     def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
-        """The projective tree with one root of which most arcs are expected to be right."""
+        """The projective tree with one root that has the most arcs expected to be right."""
         return self.parse_all([tags], [potentials])[0]
 
     def parse_all(self, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike]) -> list[Heads]:
@@ -121,7 +121,7 @@ def normalised(counts: Floats) -> Floats:
 
 
 class Packed(NamedTuple):
-    """Sentences one after the other: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
+    """Concatenated sentences: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
 
     tags: Ints
     first: Ints
@@ -130,7 +130,7 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> Packed:
-        """Sentences as `dmv.fit` has them. Raises: ValueError, the arguments do not fit together."""
+        """Packs the arguments of `dmv.fit`. Raises: ValueError, the arguments do not fit together."""
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
         words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]
@@ -148,14 +148,14 @@ class Packed(NamedTuple):
         return cls(flat, first, packed, log_scale)
 
     def in_blocks(self) -> BlockedText:
-        """What `inside_outside` works on."""
+        """The sentences in the form of `inside_outside`."""
         lengths = np.diff(self.first)
         cells = lengths * (lengths + 1)
         starts = np.cumsum(cells) - cells
         return BlockedText(self.tags, self.first, self.potentials, starts, *blocks_of(self.first))
 
     def by_sentence(self, arcs: Floats) -> list[Floats]:
-        """What is laid out as the potentials, as a matrix (n + 1, n) of each sentence."""
+        """Values laid out as the potentials, as a matrix (n + 1, n) for each sentence."""
         lengths = np.diff(self.first)
         ends = np.cumsum(lengths * (lengths + 1))
         return [
@@ -164,7 +164,7 @@ class Packed(NamedTuple):
 
 
 def _checked_log_z(log_z: Any, packed: Packed) -> float:
-    """The log of all potentials' sum over trees, in nats. Raises: ArithmeticError, there is none."""
+    """The log Z of all potentials, in nats. Raises: ArithmeticError, it is not a number."""
     total = float(np.sum(log_z))
     if np.isnan(total):
         raise ArithmeticError("potentials are too far apart to sum over trees")
@@ -172,7 +172,7 @@ def _checked_log_z(log_z: Any, packed: Packed) -> float:
 
 
 def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
-    """Potentials ((n + 1) * n,) that are no logs, 1 the best of each word, and the log of their scale."""
+    """Linear potentials ((n + 1) * n,), scaled so that each word's best is 1, and the log of the scale."""
     if potentials.shape != (n + 1, n + 1):
         raise ValueError(f"potentials of {n} words must be {(n + 1, n + 1)}, not {potentials.shape}")
     arcs = potentials[:, 1:].copy()

@@ -3,14 +3,14 @@
 The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into
 half-trees as by Eisner (1996): a head makes its children on either side from the inside out, and on each side
 stops once. Cubic in the number of words, in machine code, and for a block of equally long sentences at once:
-what is innermost are the sentences, so that the processor adds and multiplies several in one instruction.
+the innermost index is the sentence, so that the processor handles several sentences in one instruction.
 
 Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT or RIGHT,
 where a child stands, seen from its head; `valence` is 0 for the first child on that side, 1 for those after
 it. A cell is a pair of words i and j, number i * n + j.
 
-Compiling takes seconds and grows with each array and each place where a function is called: hence large
-arrays, loops over the sides, and one kernel for all.
+Compiling takes seconds, and longer with each array and each call of a function: hence large arrays, loops
+over the sides, and a single kernel.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from dynet_vdgi.compiled.machine_code import Kernel, work_of_trees
 
 LEFT, RIGHT = 0, 1
 LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled until they are between these, so that parts of them cannot leave a float."""
+"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 LANES = 16
 """Sentences of a block, if they are not long."""
 
 SHORT = 60
-"""Words of sentences that are taken in blocks; longer ones, of which there are few, one by one."""
+"""Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by one."""
 
 SHARES = 8
-"""Parts of a text that may be summed over at the same time; always as many, so that sums are always equal."""
+"""Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class BlockedText(NamedTuple):
-    """Sentences, and the blocks that they are taken in."""
+    """Sentences, divided into blocks."""
 
     tags: Ints  # of all words, one sentence after the other
     first: Ints  # (S + 1,): sentence k has tags[first[k]:first[k + 1]]
-    potentials: Floats  # no logs; sentence k has (n + 1) * n, by head, ROOT first, and dependent, ...
+    potentials: Floats  # linear; sentence k has (n + 1) * n, by head, ROOT first, and dependent, ...
     starts: Ints  # ... from starts[k] on; (S,)
     order: Ints  # the sentences, by length
     bounds: Ints  # (K + 1,): block k has order[bounds[k]:bounds[k + 1]]
 
 
 class DmvFactors(NamedTuple):
-    """Those of a model, ready to multiply; also counts, shaped like them."""
+    """The factors of a model, ready to multiply; also expected counts of the same shapes."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T): head, side, valence, dependent; times going on
@@ -61,7 +61,7 @@ class DmvFactors(NamedTuple):
 
 
 class BlockRoom(NamedTuple):
-    """What the kernel works with; enough for the longest sentences and the largest block.
+    """The kernel's workspace, large enough for the longest sentences and the largest block.
 
     Factors of trees, sums over half-trees, the derivatives of log Z by these, and posteriors of the factors.
     """
@@ -72,8 +72,8 @@ class BlockRoom(NamedTuple):
 
 
 LINK, OPEN, CLOSED = 0, 1, 3
-"""Planes of cells, the latter two with one for each side. Half-trees up to a child whose own far side is not
-there yet; which may get further children; which have stopped."""
+"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
+is still missing; that may get further children; that have stopped."""
 
 GRADIENTS = 5  # the same planes of derivatives, from here on
 ARCS, OF_ARCS = 10, 12  # with one for each valence
@@ -99,7 +99,7 @@ def blocks_of(first: Ints) -> tuple[Ints, Ints]:
 
 
 def shares_of(text: BlockedText) -> list[tuple[int, int]]:
-    """First block and end of up to SHARES shares of about equal work, and of those with long sentences."""
+    """First and end block of up to SHARES shares of about equal work; long sentences have their own."""
     lengths, sizes = _blocks(text)
     n_short = int(np.searchsorted(lengths, SHORT, "right"))
     done = np.cumsum(lengths[:n_short] ** 3 * sizes[:n_short])
@@ -110,18 +110,18 @@ def shares_of(text: BlockedText) -> list[tuple[int, int]]:
 
 
 def work_of(text: BlockedText, begin: int, end: int) -> int:
-    """How much work blocks are, as `Kernel` counts it."""
+    """The work of these blocks in the units of `Kernel`."""
     lengths, sizes = _blocks(text)
     return 12 * work_of_trees(np.repeat(lengths[begin:end], sizes[begin:end]))
 
 
 def _blocks(text: BlockedText) -> tuple[Ints, Ints]:
-    """The length of each block's sentences, and how many there are."""
+    """The length of each block's sentences, and their number."""
     return np.diff(text.first)[text.order[text.bounds[:-1]]], np.diff(text.bounds)
 
 
 def room_for(text: BlockedText, begin: int, end: int) -> BlockRoom:
-    """Enough for these blocks."""
+    """A workspace for these blocks."""
     lengths, sizes = _blocks(text)
     n, lanes = int(lengths[begin:end].max(initial=0)), int(sizes[begin:end].max(initial=0))
     return BlockRoom(np.zeros((14, n * n, lanes)), np.zeros((10, n, lanes)), np.zeros((3, lanes)))
@@ -141,7 +141,7 @@ def dot(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: 
 
 @compiled
 def spread(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
-    """Adds to the derivatives by these cells what comes from those by the sums, which are in GRADIENT."""
+    """Propagates the derivatives by the sums, which are in GRADIENT, back to these cells."""
     left, right, gradient = room.cells[x], room.cells[y], room.sums[GRADIENT]
     of_left, of_right = room.cells[GRADIENTS + x], room.cells[GRADIENTS + y]
     for k in range(count):
@@ -155,7 +155,7 @@ def spread(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, coun
 def inside(n: int, lanes: int, room: BlockRoom) -> None:
     """The sums Z (B,) over all trees of the product of their factors. Fills the chart.
 
-    Leaves in the last plane of OF_ARCS the sums that later children multiply, for `outside`.
+    Leaves the sums that later children multiply in the last plane of OF_ARCS, for `outside`.
     """
     cells, words, z, sums = room.cells, room.words, room.sums[Z], room.sums[SUM]
     for side in range(2):
@@ -196,7 +196,7 @@ def inside(n: int, lanes: int, room: BlockRoom) -> None:
 
 @compiled
 def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
-    """Where `outside` begins: what the two halves of a tree make of Z."""
+    """The first step of `outside`: the derivatives of Z by the two halves of a tree."""
     cells, words, z = room.cells, room.words, room.sums[Z]
     for root in range(n):
         for b in range(lanes):
@@ -210,7 +210,7 @@ def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
 
 @compiled
 def outside(n: int, lanes: int, room: BlockRoom) -> None:
-    """How probable each factor is in a tree: fills the posterior, but for its diagonal.
+    """Fills in the posterior probability of each factor, except on the diagonal.
 
     `gradients` receives the derivatives of log Z by the entries of the chart; its entries must be zero.
     """
@@ -274,7 +274,7 @@ def scaled_inside(n: int, lanes: int, room: BlockRoom) -> float:
 
 @compiled
 def scale_word(n: int, room: BlockRoom, dependent: int, b: int, factor: float) -> None:
-    """Multiplies what is there for every head of a word. Every tree has one factor of these."""
+    """Multiplies the factors of a word for all its heads. Every tree has exactly one of these factors."""
     room.words[ROOTS, dependent, b] *= factor
     for valence in range(2):
         for head in range(n):
@@ -313,7 +313,7 @@ def fill_scores(
 
 @compiled
 def sum_block(n: int, sentences: Ints, text: BlockedText, given: DmvFactors, room: BlockRoom) -> float:
-    """Finds the posterior of a block's sentences (B,); gives the sum of their log Z, in nats.
+    """Finds the posterior of a block's sentences (B,); returns the sum of their log Z, in nats.
 
     Not a number: potentials are too far apart to sum over trees.
     """
@@ -347,7 +347,7 @@ def sum_trees(
 ) -> None:
     """Adds expected counts of blocks from `begin` to before `end`, and the sum of their log Z, total (1,).
 
-    Or else, if marginals are wanted and so not empty: how probable arcs are, laid out as the potentials.
+    If `marginals` is not empty, fills it instead with the arcs' probabilities, laid out as the potentials.
     """
     cells, words = room.cells, room.words
     for block in range(begin, end):

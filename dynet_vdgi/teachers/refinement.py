@@ -1,8 +1,8 @@
 """A last stage of EM, in which symbols are split by words: closed classes by form, nouns by adposition.
 
-Which words a table's line `words` asks for is said in `grammar.parts.words`. The split symbols begin as
-their parent, times their share of its words, and stay near it: `backoff` pseudo-counts of each
-distribution, a fifth of it for stopping.
+`grammar.parts.words` defines the words that a table's line `words` asks for. Each split symbol starts as its
+parent, times its share of the parent's words, and is kept near it by `backoff` pseudo-counts for each
+distribution, a fifth of that for stopping.
 
 Letters: T symbols before, S after the split; ids below T are the same in both.
 """
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FOR_STOPPING = 0.2
-"""Pseudo-counts of `stop` beside those of the other distributions."""
+"""Pseudo-counts of `stop` relative to those of the other distributions."""
 
 SMOOTHING = 0.1
 
@@ -28,7 +28,7 @@ SMOOTHING = 0.1
 def refined(model: DmvModel, parents: Ints, text: Packed, iterations: int, backoff: float) -> DmvModel:
     """A model of S symbols from one of T.
 
-    parents (S,): the symbol below T that each one was, itself for those below T; text: tags below S.
+    parents (S,): the symbol below T that each symbol was split from, itself if below T; text: tags below S.
     """
     seen = np.bincount(text.tags, minlength=len(parents)) + 0.5
     share = seen / np.bincount(parents, weights=seen)[parents]
@@ -48,9 +48,9 @@ def refined(model: DmvModel, parents: Ints, text: Packed, iterations: int, backo
 
 
 def split(rows: Sequence[Sequence[str]], parts: Sequence[Sequence[str]], least: int) -> dict[str, str]:
-    """The split symbols that come often enough, sorted, with the symbol that each one was.
+    """The split symbols that are frequent enough, sorted, each with the symbol it was split from.
 
-    rows and parts: symbols of each sentence's words, and the same split further.
+    rows and parts: the symbols of each sentence's words, and these symbols split further.
     """
     times: dict[str, int] = {}
     parent: dict[str, str] = {}

@@ -3,7 +3,7 @@
 Their features are hashed texts of UD, so weights of different languages add up. Languages with similar
 sequences of tags count more: KLcpos3 (Rosa & Zabokrtsky 2015, "KLcpos3 - a language similarity measure for
 delexicalized parser transfer"), similarity(l) = KL(target || l) ^ -4 over trigrams of tags. A parser started
-in this way has seen trees, though none of its language: another claim than "no trees".
+in this way has seen trees, though none of its language, so it cannot claim "no trees".
 
 Letters: B buckets of weights.
 """
@@ -25,11 +25,11 @@ Trigram = tuple[str, str, str]
 BEGIN, END = "<", ">"
 POWER = -4
 NEAREST = 1e-4
-"""KL below this, as of a treebank with itself, is taken for it."""
+"""A smaller KL, such as that of a treebank with itself, is raised to this."""
 
 
 def trigrams(sentences: Iterable[Sentence]) -> dict[Trigram, float]:
-    """How frequent each trigram of tags is, boundaries of sentences included; sums to 1.
+    """The relative frequency of each trigram of tags, sentence boundaries included; sums to 1.
 
     Raises:
         ValueError: there is no word.
@@ -45,13 +45,13 @@ def trigrams(sentences: Iterable[Sentence]) -> dict[Trigram, float]:
 
 
 def divergence(target: Mapping[Trigram, float], source: Mapping[Trigram, float]) -> float:
-    """KL(target || source), in nats; what the source never shows is as rare as the rarest there."""
+    """KL(target || source), in nats; trigrams unknown to the source count as its rarest one."""
     least = min(source.values())
     return sum(p * math.log(p / source.get(trigram, least)) for trigram, p in target.items())
 
 
 def shares(target: Mapping[Trigram, float], sources: Sequence[Mapping[Trigram, float]]) -> Floats:
-    """How much each source counts, (sources,), sums to 1: half equally, half by similarity."""
+    """The weights (sources,) of the sources, which sum to 1: half equal, half by similarity."""
     similarity = np.array([max(divergence(target, source), NEAREST) ** POWER for source in sources])
     return np.asarray((similarity / similarity.sum() + 1 / len(sources)) / 2)
 

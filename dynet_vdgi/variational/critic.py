@@ -34,7 +34,7 @@ FORGET = 0.98
 
 
 REMAINING = 0.1
-"""Weight of the start, in sentences, that is never forgotten."""
+"""Weight, in sentences, that the start keeps for ever."""
 
 
 class Baseline:

@@ -25,7 +25,7 @@ class Neural:
     """The paper's parser, by variational inference under rules, or from trees; needs DyNet.
 
     Keywords are settings of the parser, such as `hidden_dim=32`, or its sections: `train={"updates": 100}`.
-    The rest is that of the preset `paper`. After `fit`: `model`, the model file's content.
+    Other settings are those of the preset `paper`. After `fit`: `model`, the model file's content.
 
     Raises:
         ConfigError: a setting is unknown, out of its range or without effect.
@@ -42,7 +42,7 @@ class Neural:
 
     @property
     def model(self) -> ModelFile:
-        """What was learnt. Raises: VdgiError, nothing yet."""
+        """The learnt model. Raises: VdgiError, `fit` has not run."""
         if self._model is None:
             raise VdgiError("this neural parser has not learnt yet: call fit(text, rules) first")
         return self._model

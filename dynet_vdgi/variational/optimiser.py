@@ -25,8 +25,8 @@ class AdaGrad:
 
     `extra` are parameters outside the networks that are to be clipped and updated with them; their gradients
     come with each update. `norms` holds the norms of the last gradients before clipping, by the parameters'
-    first name (encoder, decoder, ...). `in_numpy` holds what is kept in NumPy, by kind and name; its values
-    may be changed in place between updates.
+    first name (encoder, decoder, ...). `in_numpy` holds the arrays kept in NumPy, by kind and name; they may
+    be changed in place between updates.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class AdaGrad:
 
         `extra` holds the gradients of the extra parameters.
 
-        `rows` names, for tables with a row for each word, the ones (each once) that can have a gradient; all
-        of them if it does not name the table. The others are left as they are: L2 does not reach them, as it
-        does in the released code. Reading and writing a whole table would take longer than the gradients.
+        `rows` lists, for tables with a row for each word, the rows (each once) that can have a gradient; all
+        rows of tables that it does not name. Other rows stay unchanged: unlike in the released code, L2 does
+        not reach them. Reading and writing a whole table would take longer than the gradients.
 
         Raises:
             VdgiError: the gradient is not finite; no weight has been changed.
@@ -92,7 +92,7 @@ class AdaGrad:
         return norm
 
     def _step_in_numpy(self, name: str, place: Any, gradient: Array, decay: float) -> None:
-        """The step of `NetworkAdaGrad` for what is kept in NumPy; `place` are the rows of a table, or all."""
+        """The step of `NetworkAdaGrad` on an array in NumPy; `place` are the rows of a table, or all."""
         values, squares, averages = (self.in_numpy[kind][name] for kind in KINDS)
         value, square = values[place], squares[place]  # copies where rows are named
         gradient = gradient + np.float32(self.settings.l2) * value
@@ -114,7 +114,7 @@ class AdaGrad:
 
     @property
     def values(self) -> dict[str, Array]:
-        """All values, copies where they are kept in DyNet; so are `squares` and `averages`."""
+        """All values, as copies if they are kept in DyNet; the same holds for `squares` and `averages`."""
         return {**self.networks.read(VALUE), **self.in_numpy[VALUE]}
 
     @property

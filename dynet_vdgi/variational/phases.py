@@ -1,8 +1,8 @@
 """Training phases: functions from the samples of a sentence to their weights in the loss.
 
-The weights are constants for the networks' gradients. A phase may keep state of its own, as lambda is.
-Some of it may be updated jointly with the networks: `joint_values` gives it, `joint_gradients` what has been
-added up since the last update, and `take` receives the new values.
+The weights are constants for the networks' gradients. A phase may keep state of its own, such as lambda. Part
+of it may be updated jointly with the networks: `joint_values` gives this part, `joint_gradients` its
+gradients since the last update, and `take` receives the new values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ State = dict[str, NDArray[Any]]
 
 @dataclass
 class Diagnostics:
-    """Sums over the sentences since the last evaluation; `averages` gives what is logged."""
+    """Sums over the sentences since the last evaluation; `averages` gives the logged figures."""
 
     sentences: int = 0
     words: int = 0
@@ -49,7 +49,7 @@ class Diagnostics:
 
 
 class Regularised:
-    """What pretraining and fine-tuning share: counts of features, gamma, figures of each sentence."""
+    """The common part of pretraining and fine-tuning: counts of features, gamma, figures of each sentence."""
 
     def __init__(self, features: Features, lam: Lambda) -> None:
         self.features, self.lam = features, lam
@@ -81,11 +81,11 @@ class Regularised:
         return {}
 
     def joint_gradients(self, sentences: int) -> State:
-        """Their mean gradients over the sentences since the last call."""
+        """The mean gradients of `joint_values` over the sentences since the last call."""
         return {}
 
     def take(self, values: Mapping[str, NDArray[Any]]) -> None:
-        """Their values after an update; the phase may change them in place."""
+        """Receives the values after an update; the phase may change them in place."""
 
     def state(self) -> State:
         """Everything that `load_state` needs to go on."""
@@ -115,9 +115,9 @@ class Pretraining(Regularised):
 class Finetuning(Regularised):
     """Variational inference with a score function, weights score * gamma / M (paper, Algorithm 2, Eq. 16).
 
-    With the objective `rules`, which the paper does not have, lambda . counts is part of what is maximised,
-    log p + lambda . counts - log q, and gamma is not multiplied on top of it. With the decoder `plain` the
-    decoder's weights are those of pretraining, gamma / M.
+    With the objective `rules`, which the paper does not have, lambda . counts is part of the objective, log p
+    + lambda . counts - log q, and gamma is not applied as well. With the decoder `plain` the decoder's
+    weights are those of pretraining, gamma / M.
     """
 
     name = "finetune"

@@ -9,7 +9,7 @@ The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi an
 and lambda >= 0 minimises, for one sentence, O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2
 (Eq. 11 with the sign reversed). Shapes: M samples, K features; counts (M, K), lambda (K,), gamma (M,).
 
-What is counted are K rules, or, which the paper does not have, the one sum of a prior's log-potentials.
+The features are K rules or, unlike in the paper, a single one: the sum of a prior's log-potentials.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 class Features(Protocol):
-    """What is counted in trees. `figure` is the name of its sum over the features in the log."""
+    """The features counted in trees. `figure` is the name that the log gives to their sum."""
 
     figure: str
     expectations: Floats  # (K,)
@@ -57,8 +57,8 @@ class RuleCounts:
 class Potentials:
     """The sum of the prior's log-potentials over a tree's arcs, in nats: one feature.
 
-    So the regularised posterior is q_omega times the prior to the power lambda. Nothing is expected of the
-    feature; the number is that at which a fixed lambda is `PosteriorSettings.strength`.
+    So the regularised posterior is q_omega times the prior to the power lambda. The feature has no
+    expectation of its own; its number makes a fixed lambda equal `PosteriorSettings.strength`.
     """
 
     figure = "prior_per_sentence"
@@ -92,7 +92,7 @@ def dual(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> f
 
 
 def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
-    """Gradient (K,) of `dual`: what the regularised posterior has of each rule, minus what is asked of it.
+    """Gradient (K,) of `dual`: each rule's count under the regularised posterior, minus its expectation.
 
     At lambda = 0, where the norm has no gradient, the norm's part is taken as 0.
     """
@@ -103,7 +103,7 @@ def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: fl
 
 
 def effective_samples(weights: Floats) -> float:
-    """Of M samples with these weights, how many count: (sum w)^2 / sum w^2, from 1 to M."""
+    """The effective number of M samples with these weights: (sum w)^2 / sum w^2, from 1 to M."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
@@ -113,12 +113,12 @@ class Lambda:
 
     `off`: no regularisation; every lambda is 0.
     `fixed`: every lambda stays where it starts, in proportion to the rule's expectation: at
-    `settings.strength` where that is .5, which is what all universal rules expect.
-    `released`: as in the released code. lambda starts at the expectations and takes one projected gradient
-    step with momentum after each sentence. The constraint compares a rate per pair of words with a count
-    per sentence, most rules cannot meet it, and lambda grows without bound: training turns into choosing
-    the best of M samples by a weighted rule count. In fine-tuning (`joint`) lambda starts anew, and it is
-    the networks' optimiser that takes the steps, with what `gradient` has added up.
+    `settings.strength` where that is .5, the expectation of all universal rules. `released`: as in the
+    released code. lambda starts at the expectations and takes one projected gradient step with momentum after
+    each sentence. The constraint compares a rate per pair of words with a count per sentence, most rules
+    cannot meet it, and lambda grows without bound: training turns into choosing the best of M samples by a
+    weighted rule count. In fine-tuning (`joint`) lambda starts anew, and the networks' optimiser takes the
+    steps, with the sums in `gradient`.
     """
 
     settings: PosteriorSettings

@@ -1,4 +1,4 @@
-"""Score functions: how much each sample of one sentence is worth (paper, "Variance Reduction", Eqs. 17-20).
+"""Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 17-20).
 
 One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq. 7),
 `rules` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients.

@@ -1,7 +1,7 @@
 """The training loop: one loop for every phase, resumable at any checkpoint with the same result.
 
-Every random number follows from the seed and the number of the epoch or update it is needed in, so there is
-no generator whose state could be lost.
+Every random number follows from the seed and the number of its epoch or update, so there is no generator
+whose state could be lost.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from dynet_vdgi.variational.phases import Diagnostics, Finetuning, Pretraining, 
 from dynet_vdgi.variational.posterior import Features, Lambda, Potentials, RuleCounts
 
 SAVE_EVERY_S = 30.0
-"""Evaluations closer together than this do not write a checkpoint each; the last one always does."""
+"""Evaluations closer together than this share a checkpoint; the last one always writes one."""
 
 TEXT, TEACHER = "text", "teacher"
-"""What a stage learns from: the sentences themselves, or a teacher's trees of them."""
+"""The sources of a stage: the sentences themselves, or a teacher's trees of them."""
 
 CHOSEN_BY = {"last": "", "dev": "dev_dda", "teacher": "expected_dda"}
-"""The figure of the log that `train.select` goes by."""
+"""The figure of the log by which `train.select` chooses."""
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
@@ -94,7 +94,7 @@ def stages(settings: NeuralSettings, per_epoch: Mapping[str, int]) -> list[Stage
 
 
 def expected_dda(marginals: Sequence[Floats], trees: Sequence[Sequence[int]]) -> float:
-    """DDA of trees, from 0 to 1, as expected by one to whom the arcs have these probabilities (n + 1, n)."""
+    """The expected DDA of trees, from 0 to 1, given these probabilities (n + 1, n) of arcs."""
     right = [m[list(heads), np.arange(len(heads))].sum() for m, heads in zip(marginals, trees)]
     return float(sum(right)) / sum(map(len, trees))
 
@@ -106,7 +106,7 @@ def word_rows(network: Network, sentences: Sequence[Encoded]) -> dict[str, list[
 
 
 class Trainer:
-    """State of a run: networks, the stage with its phase and optimiser, how many updates have been made."""
+    """State of a run: networks, the stage with its phase and optimiser, the number of updates made."""
 
     def __init__(
         self,
@@ -186,11 +186,11 @@ class Trainer:
         return self.best_parameters or self._present()
 
     def _present(self) -> Arrays:
-        """The weights as they are now, averaged if the settings say so."""
+        """The present weights, averaged if the settings say so."""
         return dict(self.optimiser.averaged() if self.settings.train.average else self.optimiser.current())
 
     def model_file(self, complete: bool) -> ModelFile:
-        """The model as it is now, with all that a resume needs."""
+        """The present model, with everything needed to resume."""
         chosen = {self.chosen_by: self.best_score} if self.chosen_by else {}
         return ModelFile(
             provenance=self.provenance.with_(updates=self.updates, complete=complete, **chosen),
@@ -214,10 +214,10 @@ class Trainer:
         self.saved_at = time.monotonic()
 
     def resume(self, model: ModelFile) -> None:
-        """Goes on from a checkpoint of the same run, see `model_file.differences`.
+        """Continues from a checkpoint of the same run, see `model_file.differences`.
 
         Raises:
-            ModelError: something is missing in it.
+            ModelError: the checkpoint is incomplete.
         """
         try:
             number = model.progress["stage"]
@@ -269,13 +269,13 @@ class Trainer:
         return norm
 
     def train(self) -> None:
-        """Trains from the present update to the last, evaluating and saving on the way."""
+        """Trains from the present update to the last, with evaluations and checkpoints."""
         logger.info(heading())
         with Bar("updates", self.stages[-1].last, self.updates) as bar:
             for stage in self.stages[self.stages.index(self.stage) :]:
                 if stage is not self.stage:
                     self.network.parameters.load(self._parameters())
-                    if self.settings.train.select != "teacher":  # what the second stage does may be worse
+                    if self.settings.train.select != "teacher":  # the second stage may be worse
                         self.best_score, self.best_parameters = None, {}
                     self._enter(stage)
                 self._train_stage(bar)
@@ -309,7 +309,7 @@ class Trainer:
                     self.save(complete=done == self.stages[-1].last)
 
     def _evaluate(self, epoch: float, norms: list[dict[str, float]], clock: _Clock) -> dict[str, Any]:
-        """Figures since the last evaluation, and DDA by what gold dev trees or a teacher are in use."""
+        """Figures since the last evaluation, and DDA by gold dev trees or a teacher, if they are used."""
         figures, sentences, words = {}, 0, 0
         for phase in (self.phase, self.supervised):
             figures.update(phase.diagnostics.averages())
@@ -338,7 +338,7 @@ class Trainer:
         return row
 
     def _scores(self) -> dict[str, float]:
-        """DDA of the present weights; they are kept if it is the best so far and the choice goes by it."""
+        """DDA of the present weights, which are kept if it is the best so far and chooses the model."""
         candidate = self._present()
         arena = Arena(candidate, self.settings.parser)
         scores = {}
@@ -355,7 +355,7 @@ class Trainer:
 
 
 def _features(settings: NeuralSettings, data: NeuralMaterial) -> Features:
-    """What posterior regularisation counts."""
+    """The features that posterior regularisation counts."""
     tags = data.vocabulary.tags
     if settings.posterior.features == "counts":
         return RuleCounts(data.rules, tags)
@@ -364,7 +364,7 @@ def _features(settings: NeuralSettings, data: NeuralMaterial) -> Features:
 
 
 def _gold_trees(settings: NeuralSettings, data: NeuralMaterial) -> list[str]:
-    """What this learner uses gold trees for."""
+    """The uses that this learner makes of gold trees."""
     used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
     if data.dev:
         chooses = settings.train.select == "dev"
