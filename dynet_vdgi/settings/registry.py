@@ -32,11 +32,6 @@ class Registry(Generic[Item]):
         self._places[name] = place
         self._found.pop(name, None)
 
-    def unregister(self, name: str) -> None:
-        """Takes a name out again."""
-        self._places.pop(name, None)
-        self._found.pop(name, None)
-
     def module_of(self, name: str) -> str:
         """The module that a name is in."""
         return self._places[name].partition(":")[0]
