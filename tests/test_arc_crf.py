@@ -20,7 +20,6 @@ from dynet_vdgi.teachers.arc_crf import (
     ArcCrf,
     gradients_of,
     mixed,
-    moved,
     n_known_heads,
     share_of_base,
     share_of_unsupervised,
@@ -253,17 +252,6 @@ def test_arrays_bring_the_crf_back():
         ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
     with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
         ArcCrf.from_arrays({}, RandomBase())
-
-
-def test_what_learning_moved_is_counted_by_kind():
-    sentence = tree("DET NOUN", (2, 0))
-    before, after = np.array([[0.5, 0.5], [0, 0.5], [0.5, 0]]), np.array([[0.0, 1.0], [0, 0], [1.0, 0]])
-    assert moved([before], [after], [sentence]) == [
-        (-0.5, "DET", "NOUN", "right", 0.5),
-        (0.5, "NOUN", "DET", "left", 0.5),
-        (-0.5, "ROOT", "DET", "right", 0.5),
-        (0.5, "ROOT", "NOUN", "right", 0.5),
-    ]
 
 
 def test_wrong_arguments_are_refused():
