@@ -145,25 +145,6 @@ class ArcCrf:
         trees = map(chart.expected_best, self.marginals(text))
         return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
 
-    def k_best(self, sentence: Sentence, k: int) -> list[tuple[float, Sentence]]:
-        """The k most probable trees, the best first, each with its log-probability in nats."""
-        scores = self.scores(sentence)
-        log_z = chart.log_partition(scores)
-        return [(score - log_z, replace(sentence, heads=heads)) for score, heads in chart.k_best(scores, k)]
-
-    def log_likelihood(self, trees: Iterable[Sentence]) -> float:
-        """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
-
-        Raises:
-            ValueError: there is no projective tree that contains what is given.
-        """
-        total = 0.0
-        for tree in trees:
-            scores = self.scores(tree)
-            total += chart.log_partition(chart.constrained(scores, _heads_of(tree)))
-            total -= chart.log_partition(scores)
-        return total
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` reads back; the base is not part of it."""
         _, weights = self._fitted()
