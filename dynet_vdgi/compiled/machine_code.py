@@ -231,7 +231,7 @@ def _check_known_answer() -> None:
     global _is_proven
     import subprocess
 
-    imports = f"import sys; sys.path[:] = {sys.path!r}; from {__package__} import known_answer"
+    imports = f"import sys; sys.path[:] = {sys.path!r}; from dynet_vdgi.compiled import known_answer"
     command = [sys.executable, "-c", f"{imports}; known_answer.check()"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
