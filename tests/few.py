@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.grammar import chart
 
 PATTERNS = (
     ("DET NOUN VERB DET NOUN", (2, 3, 0, 5, 3)),
@@ -34,6 +35,15 @@ def tree(tags, heads, number=0):
         deprels=tuple(relations),
         gaps=("",) * 2 + ((",",) if number % 2 else ("",)) + ("",) * (len(words) - 2),
     )
+
+
+def log_likelihood(crf, gold):
+    """The log-probability of trees, in nats; of partial trees, of all trees that contain them."""
+    total = 0.0
+    for one in gold:
+        scores = crf.scores(one)
+        total += chart.log_partition(chart.constrained(scores, one.heads)) - chart.log_partition(scores)
+    return total
 
 
 class RandomBase:

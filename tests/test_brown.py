@@ -24,6 +24,7 @@ from shell import ROOT, Vdgi, names_in
 
 from dynet_vdgi.data import brown, text
 from dynet_vdgi.data.brown import Agglomeration, Clusters
+from dynet_vdgi.data.files import atomic_writer
 from dynet_vdgi.errors import DataError, UsageError
 
 DEMO = ROOT / "resources" / "demo"
@@ -280,27 +281,32 @@ entries = st.dictionaries(
 )
 
 
+def write(path: Path, clusters: Clusters) -> None:
+    with atomic_writer(path) as handle:
+        handle.writelines(brown.lines(clusters))
+
+
 @given(entries)
 def test_written_clusters_are_read_back(tmp_path_factory: pytest.TempPathFactory, entries: dict) -> None:
     clusters = Clusters(
         {w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()}
     )
     path = tmp_path_factory.mktemp("clusters") / "paths.gz"
-    brown.write(path, clusters)
+    write(path, clusters)
     assert brown.read(path) == clusters
 
 
 def test_lines_are_sorted_by_bits_count_and_word(tmp_path: Path) -> None:
     paths = {"d": "1", "c": "01", "b": "01", "a": "01", "e": "00"}
     clusters = Clusters(paths, {"a": 1, "b": 1, "c": 2, "d": 9, "e": 1})
-    brown.write(tmp_path / "paths", clusters)
+    write(tmp_path / "paths", clusters)
     expected = "00\te\t1\n01\tc\t2\n01\ta\t1\n01\tb\t1\n1\td\t9\n"
     assert (tmp_path / "paths").read_bytes() == expected.encode()
 
 
 def test_a_single_cluster_needs_no_bits(tmp_path: Path) -> None:
     clusters = brown.induce([["a", "b", "a"]], 1)
-    brown.write(tmp_path / "paths", clusters)
+    write(tmp_path / "paths", clusters)
     assert (tmp_path / "paths").read_text(encoding="utf-8") == "\ta\t2\n\tb\t1\n"
     assert brown.read(tmp_path / "paths") == clusters
 

@@ -17,7 +17,6 @@ from dynet_vdgi.parsing.confidence import (
     arc_probabilities,
     best_shift,
     calibration_error,
-    deciles,
     log_odds,
     logistic,
     shifted,
@@ -152,8 +151,6 @@ def test_the_best_shift_is_found():
 def test_what_was_said_and_what_was_right():
     said, right = np.repeat([0.1, 0.9], 50), np.repeat([0, 1], 50)
     assert calibration_error(said, right) == pytest.approx(0.1)
-    assert deciles(said, right)[0] == pytest.approx((0.1, 0))
-    assert deciles(said, right)[-1] == pytest.approx((0.9, 1))
 
 
 def test_probabilities_of_arcs_are_those_of_the_heads():

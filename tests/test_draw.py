@@ -24,7 +24,7 @@ from shell import Vdgi
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import arcs, layout, pictures
-from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg, svg_document
+from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg_document
 from dynet_vdgi.drawing.sentences import draw
 from dynet_vdgi.drawing.text import text
 from dynet_vdgi.errors import DataError
@@ -34,6 +34,16 @@ from dynet_vdgi.system.text_tables import column_count, columns
 
 SVG = "{http://www.w3.org/2000/svg}"
 Arcs = set[tuple[int, int, str]]  # head, dependent, mark of the arrowhead
+
+
+def svg(
+    forms: Sequence[str],
+    tags: Sequence[str],
+    heads: Sequence[int],
+    gold: Sequence[int] | None = None,
+    width: float = pictures.WIDTH,
+) -> str:
+    return svg_document([DrawnTree(forms, tags, heads, gold)], width=width)
 
 
 # ------------------------------------------------------------------------------------------- reading back

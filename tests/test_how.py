@@ -74,7 +74,7 @@ def test_margins_come_with_the_same_trees_and_are_those_of_the_least_sure_decisi
 
 def margins_step_by_step(parser: PerceptronModel, tags: list[int]) -> list[float]:
     n = len(tags)
-    state, margins = arc_hybrid.new_state(np.array([0, n])), np.full(n, np.inf)
+    state, margins = np.zeros((6, n + 4), np.int64), np.full(n, np.inf)
     arc_hybrid.begin(state, np.array(tags), parser.n_tags, 1)
     atoms = np.zeros(2 * arc_hybrid.N_ATOMS, np.uint64)
     buckets = np.zeros(arc_hybrid.N_TEMPLATES, np.uint64)

@@ -258,7 +258,7 @@ def played(actions, n):
 
 
 def new_state(n, tags=None, n_tags=5):
-    state = arc_hybrid.new_state(np.array([0, n]))
+    state = np.zeros((6, n + 4), np.int64)
     arc_hybrid.begin(state, np.array(tags or [1] * n), n_tags, 1)
     return state
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 from few import trees
@@ -20,12 +19,11 @@ TEXT = trees(60)
 
 
 @pytest.fixture
-def toys() -> Iterator[None]:
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for registry in (RECIPES, TEACHERS):
+        monkeypatch.setattr(registry, "_places", {**registry._places})
     RECIPES.register("toy", "toys:RECIPE")
     TEACHERS.register("chain", "toys:TEACHER")
-    yield
-    RECIPES.unregister("toy")
-    TEACHERS.unregister("chain")
 
 
 @pytest.mark.usefixtures("toys")
@@ -49,10 +47,9 @@ def test_a_recipe_from_outside_trains_saves_and_parses(tmp_path: object) -> None
 def test_a_model_of_a_recipe_that_is_not_here_is_refused(tmp_path: object, toys: None) -> None:
     path = f"{tmp_path}/toy.vdgi"
     train(TEXT, settings={"recipe": "toy"}).save(path)
-    RECIPES.unregister("toy")
+    del RECIPES._places["toy"]
     with pytest.raises(model_file.ModelError, match="of an unknown recipe, 'toy'"):
         load(path)
-    RECIPES.register("toy", "toys:RECIPE")
 
 
 def test_trees_change_the_recipe_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:

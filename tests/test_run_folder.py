@@ -10,10 +10,11 @@ import pytest
 import tiny
 from shell import Vdgi
 
+from dynet_vdgi.baselines.trees import RULES_ONLY
 from dynet_vdgi.data import conllu
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.evaluation.attachment import GoldTrees
-from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_rules_only
+from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
 from dynet_vdgi.grammar.rules import RuleSet, load_rules, parse_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path, rules_named
@@ -69,7 +70,7 @@ def test_the_column_of_the_rules_is_that_of_the_model(run: Path) -> None:
 
 def dda_of(rules: RuleSet) -> float:
     gold = GoldTrees.of(conllu.read("gold.conllu"))
-    return evaluate_rules_only(gold, rules, by=()).total.dda
+    return evaluate_baselines(gold, rules, by=())[RULES_ONLY].total.dda
 
 
 def test_rules_only_is_decoded_under_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:

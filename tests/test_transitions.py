@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.grammar.transitions import Action, State, heads_of, oracle
+from dynet_vdgi.grammar.transitions import Action, State, oracle
 
 DERIVATIONS = {1: 1, 2: 2, 3: 8, 4: 40, 5: 224, 6: 1344, 7: 8448}
 TREES = {1: 1, 2: 2, 3: 7, 4: 30, 5: 143, 6: 728, 7: 3876}
+
+
+def heads_of(actions, n):
+    """The tree of a complete derivation."""
+    state = State(n)
+    for action in actions:
+        state.apply(action)
+    assert state.is_final
+    return tuple(state.heads)
 
 
 def grow(n):
@@ -70,7 +79,6 @@ def test_oracle_rejects_all_that_is_no_projective_tree(heads):
         ([Action.LEFT_REDUCE], "LEFT_REDUCE is illegal"),
         ([Action.SHIFT, Action.RIGHT_REDUCE], "RIGHT_REDUCE is illegal"),
         ([Action.SHIFT] * 3, "SHIFT is illegal"),
-        ([Action.SHIFT] * 2, "stops early: 2 actions for 2 words, 3 needed"),
     ],
 )
 def test_impossible_derivations_are_named(actions, message):

@@ -79,7 +79,7 @@ def margins_step_by_step(parser, sentence):
     n, weights = len(sentence), parser.weights
     features = word_features.features()
     rows = Atoms().pack([sentence]).of(0)
-    state = arc_hybrid.new_state(np.array([0, n]))
+    state = np.zeros((6, n + 4), np.int64)
     places, atoms = np.zeros(13, np.int64), np.zeros(2 * len(features.templates.of_atom), np.uint64)
     buckets, margins = np.zeros(len(features.templates.parts), np.uint64), np.full(n, np.inf)
     size, front, scores = 0, 1, np.zeros(3)

@@ -14,7 +14,6 @@ demo continues when you run it again.
 from __future__ import annotations
 
 import argparse
-import logging
 import re
 import shutil
 import sys
@@ -34,7 +33,6 @@ from dynet_vdgi.system.text_tables import aligned
 if TYPE_CHECKING:
     from dynet_vdgi.reports.scored_runs import PublishedRow
 
-logger = logging.getLogger("dynet_vdgi")
 
 PRESETS = ("paper", "best")
 PUBLISHED_LENGTHS = ("<=15", "<=40")

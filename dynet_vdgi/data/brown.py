@@ -19,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.data.files import AnyPath, atomic_writer, open_text, shown
+from dynet_vdgi.data.files import AnyPath, open_text, shown
 from dynet_vdgi.errors import DataError, UsageError
 
 Ints = NDArray[np.int64]
@@ -99,16 +99,6 @@ def lines(clusters: Clusters) -> Iterator[str]:
     """
     words = sorted(clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word))
     return (f"{clusters.paths[word]}\t{word}\t{clusters.counts[word]}\n" for word in words)
-
-
-def write(path: AnyPath, clusters: Clusters) -> None:
-    """Writes a `paths` file that `read` can read; atomically, see `files.atomic_writer`.
-
-    Raises:
-        UsageError: the path cannot be written.
-    """
-    with atomic_writer(path) as handle:
-        handle.writelines(lines(clusters))
 
 
 # ------------------------------------------------------------------------------------------- word classes

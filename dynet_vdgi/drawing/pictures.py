@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -24,7 +24,7 @@ from dynet_vdgi.drawing.layout import TIP_LENGTH, DrawnTree, Line, Picture, lay_
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.extras import how_to_install
 
-__all__ = ["WIDTH", "DrawnTree", "png_document", "svg", "svg_document"]
+__all__ = ["WIDTH", "DrawnTree", "png_document", "svg_document"]
 
 WIDTH = 960
 """Default width of a picture in pixels."""
@@ -77,15 +77,8 @@ _MAX_PNG_PIXELS = 1 << 26  # of one file
 _LOGGER = logging.getLogger("dynet_vdgi")
 
 
-def svg(
-    forms: Sequence[str],
-    tags: Sequence[str],
-    heads: Sequence[int],
-    gold: Sequence[int] | None = None,
-    *,
-    width: float = WIDTH,
-) -> str:
-    """One tree as an `<svg>` element, for a file or a page; no wider than `width` pixels.
+def svg_document(trees: Iterable[DrawnTree], *, width: float = WIDTH) -> str:
+    """Trees one below the other, as the text of one SVG file, for a page too; no wider than `width` pixels.
 
     A wider word has a line of its own and widens the picture. Each arc is a `<g>` of class
     `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also of class `vdgi-right`,
@@ -93,11 +86,6 @@ def svg(
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
-    return _element(lay_out(DrawnTree(forms, tags, heads, gold), width), style=True)
-
-
-def svg_document(trees: Iterable[DrawnTree], *, width: float = WIDTH) -> str:
-    """Trees one below the other, as the text of one SVG file. Raises: ValueError as `svg`."""
     pictures = [lay_out(tree, width) for tree in trees]
     if len(pictures) == 1:
         return _element(pictures[0], style=True) + "\n"
@@ -195,7 +183,8 @@ def png_document(trees: Iterable[DrawnTree], *, width: float = WIDTH, scale: flo
 
     The logger "dynet_vdgi" warns of letters that no font of the machine has.
 
-    Raises: UsageError without matplotlib (the extra "png") or for too large a file; ValueError as `svg`.
+    Raises: UsageError without matplotlib (the extra "png") or for too large a file;
+        ValueError as `svg_document`.
     """
     pictures = [lay_out(tree, width) for tree in trees]
     full_width, full_height = max(p.width for p in pictures), sum(p.height for p in pictures)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dynet_vdgi.baselines.trees import RULES_ONLY, baseline_trees, rules_only_trees
+from dynet_vdgi.baselines.trees import baseline_trees
 from dynet_vdgi.evaluation.attachment import BREAKDOWNS, MAX_LENS, Evaluation, GoldTrees
 from dynet_vdgi.evaluation.tables import mean
 from dynet_vdgi.grammar.rules import RuleSet
-
-__all__ = ["RULES_ONLY", "evaluate_baselines", "evaluate_rules_only"]
 
 
 def evaluate_baselines(
@@ -24,15 +22,3 @@ def evaluate_baselines(
         name: mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])
         for name, draws in baseline_trees(gold.sentences, rules).items()
     }
-
-
-def evaluate_rules_only(
-    gold: GoldTrees,
-    rules: RuleSet,
-    *,
-    max_lens: Sequence[int | None] = MAX_LENS,
-    by: Sequence[str] = BREAKDOWNS,
-) -> Evaluation:
-    """Scores of "rules only"."""
-    draws = rules_only_trees(gold.sentences, rules)
-    return mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])

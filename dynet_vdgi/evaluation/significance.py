@@ -60,35 +60,6 @@ class Difference:
         return {name: None if np.isnan(value) else value for name, value in asdict(self).items()}
 
 
-def interval(
-    correct: Counts, words: Counts, *, draws: int = DRAWS, level: float = LEVEL, seed: int = SEED
-) -> Interval:
-    """The DDA of one system and its interval, from right words and words of each sentence, both (n,).
-
-    >>> interval([3, 1, 2, 2], [4, 4, 4, 4])
-    Interval(estimate=0.5, low=0.3125, high=0.6875)
-
-    Raises: ValueError as `compare`.
-    """
-    return compare([correct], words, draws=draws, level=level, seed=seed)[0][0]
-
-
-def difference(
-    correct: Counts,
-    other: Counts,
-    words: Counts,
-    *,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = SEED,
-) -> Difference:
-    """The DDA of a system minus that of another on the same sentences; `correct`, `other`, `words` are (n,).
-
-    Raises: ValueError as `compare`.
-    """
-    return compare([other, correct], words, draws=draws, level=level, seed=seed)[1][0]
-
-
 def compare(
     correct: Sequence[Counts] | npt.NDArray[Any],
     words: Counts,

@@ -7,7 +7,7 @@ with `State` by pushing and popping whenever `State` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -68,24 +68,6 @@ class State:
             self.stack[-1] = top
         else:
             self.heads[top - 1] = self.stack[-1]
-
-
-def heads_of(actions: Iterable[int], n: int) -> tuple[int, ...]:
-    """Heads (n,) of a complete derivation of n words; the word left on the stack gets head 0.
-
-    >>> heads_of([Action.SHIFT, Action.SHIFT, Action.LEFT_REDUCE], 2)
-    (2, 0)
-
-    Raises:
-        ValueError: an action is illegal, or the derivation stops early.
-    """
-    state, count = State(n), 0
-    for action in actions:
-        state.apply(action)
-        count += 1
-    if not state.is_final:
-        raise ValueError(f"derivation stops early: {count} actions for {n} words, {2 * n - 1} needed")
-    return tuple(state.heads)
 
 
 def oracle(heads: Sequence[int]) -> tuple[Action, ...]:

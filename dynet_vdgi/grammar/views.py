@@ -181,11 +181,6 @@ class View(AnyView):
         """Whether the forms are known."""
         return any(form != NOTHING for form in self._own_forms)
 
-    @cached_property
-    def different(self) -> frozenset[str]:
-        """The tags, as in the text, that occur in the sentence."""
-        return frozenset(self.tags)
-
     @property
     def are_gaps(self) -> Flags:
         return np.array(self.gaps, dtype=bool)

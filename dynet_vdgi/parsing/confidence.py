@@ -365,13 +365,6 @@ def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 
     return round(float(np.abs(off).sum() / max(1, len(p))), 12)
 
 
-def deciles(probabilities: ArrayLike, right: ArrayLike) -> list[tuple[float, float]]:
-    """Mean confidence and accuracy of ten equal parts of the words, the least sure first."""
-    p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
-    parts = np.array_split(np.argsort(p, kind="stable"), 10)
-    return [(float(p[part].mean()), float(truth[part].mean())) for part in parts if len(part)]
-
-
 def arc_probabilities(marginals: Iterable[Floats], heads: Iterable[Sequence[int]]) -> Floats:
     """The probabilities (words,) of these heads under the sentences' marginals (n + 1, n)."""
     rows = [matrix[list(tree), range(len(tree))] for matrix, tree in zip(marginals, heads)]

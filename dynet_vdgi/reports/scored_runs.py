@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dynet_vdgi.baselines.trees import RULES_ONLY
 from dynet_vdgi.data import conllu, conllu_blocks, files
 from dynet_vdgi.data.protocols import Protocol, scoring_protocol
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.attachment import MAX_LENS, Evaluation, GoldTrees, paired
-from dynet_vdgi.evaluation.beside_baselines import RULES_ONLY, evaluate_baselines
+from dynet_vdgi.evaluation.beside_baselines import evaluate_baselines
 from dynet_vdgi.evaluation.pairing import Heads
 from dynet_vdgi.evaluation.tables import Comparison, compare
 from dynet_vdgi.grammar.rules import RuleSet

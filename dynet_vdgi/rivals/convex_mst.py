@@ -49,7 +49,7 @@ Ints = NDArray[np.int64]
 
 
 class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="convex-mst"):
-    """The objective of Convex-MST and the length of its minimisation, see `teachers.convex_mst`."""
+    """The objective of Convex-MST and the length of its minimisation, see `rivals.convex_mst`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3

@@ -77,7 +77,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class HdpDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-dmv"):
-    """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `teachers.hdp_dmv`."""
+    """HDP-DMV: a Bayesian DMV with hidden subsymbols, under a share of rules, see `rivals.hdp_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
     iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10

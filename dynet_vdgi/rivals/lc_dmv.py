@@ -42,7 +42,7 @@ Ints = NDArray[np.int64]
 
 
 class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"):
-    """LC-DMV: a DMV with features, over trees that need no deep stack, see `teachers.lc_dmv`."""
+    """LC-DMV: a DMV with features, over trees that need no deep stack, see `rivals.lc_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of L-BFGS")] = 100

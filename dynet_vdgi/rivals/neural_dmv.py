@@ -61,7 +61,7 @@ Parameters = dict[str, Floats]
 
 
 class NeuralDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="ndmv"):
-    """Neural DMV: a DMV whose probabilities a network computes, see `teachers.neural_dmv`."""
+    """Neural DMV: a DMV whose probabilities a network computes, see `rivals.neural_dmv`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     siblings: Annotated[bool, Meta(description="a child depends on the tag of the child before")] = True

@@ -35,7 +35,7 @@ RANDOMNESS = 1.0
 
 
 class RfSettings(TeacherSettings, frozen=True, tag_field="kind", tag="rf"):
-    """RF: a parser that counts in its own parses, see `teachers.rasooli_faili`."""
+    """RF: a parser that counts in its own parses, see `rivals.rasooli_faili`."""
 
     max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
     iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15

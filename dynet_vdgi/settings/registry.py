@@ -32,11 +32,6 @@ class Registry(Generic[Item]):
         self._places[name] = place
         self._found.pop(name, None)
 
-    def unregister(self, name: str) -> None:
-        """Removes a name."""
-        self._places.pop(name, None)
-        self._found.pop(name, None)
-
     def module_of(self, name: str) -> str:
         """The module of a name."""
         return self._places[name].partition(":")[0]

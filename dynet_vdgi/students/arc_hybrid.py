@@ -110,15 +110,6 @@ the stack and the `front` of the buffer. One array, because numba pays for each 
 
 
 @compiled
-def new_state(first: Ints) -> Ints:
-    """A state large enough for sentences that begin and end at `first` (S + 1,) in an array of words."""
-    longest = 0
-    for k in range(len(first) - 1):
-        longest = max(longest, first[k + 1] - first[k])
-    return np.zeros((6, longest + 4), np.int64)
-
-
-@compiled
 def begin(state: Ints, tags: Ints, n_tags: int, levels: int) -> None:
     """Resets the state to before the first action, on words with these tags (n,)."""
     n = len(tags)

@@ -15,7 +15,6 @@ Letters: n words, B buckets.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -146,25 +145,6 @@ class ArcCrf:
         trees = map(chart.expected_best, self.marginals(text))
         return [replace(sentence, heads=heads) for sentence, heads in zip(text, trees)]
 
-    def k_best(self, sentence: Sentence, k: int) -> list[tuple[float, Sentence]]:
-        """The k most probable trees, the best first, each with its log-probability in nats."""
-        scores = self.scores(sentence)
-        log_z = chart.log_partition(scores)
-        return [(score - log_z, replace(sentence, heads=heads)) for score, heads in chart.k_best(scores, k)]
-
-    def log_likelihood(self, trees: Iterable[Sentence]) -> float:
-        """The log-probability of trees, in nats; of partial trees, of all trees that contain them.
-
-        Raises:
-            ValueError: no projective tree contains the given heads.
-        """
-        total = 0.0
-        for tree in trees:
-            scores = self.scores(tree)
-            total += chart.log_partition(chart.constrained(scores, _heads_of(tree)))
-            total -= chart.log_partition(scores)
-        return total
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back; the base is not part of them."""
         _, weights = self._fitted()
@@ -257,31 +237,6 @@ def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -
 def n_known_heads(trees: Iterable[Sentence]) -> int:
     """The number of words that have a head."""
     return sum(head != FREE for tree in trees for head in tree.heads or ())
-
-
-def moved(
-    before: Sequence[Floats], after: Sequence[Floats], sentences: Sequence[Sentence]
-) -> list[tuple[float, str, str, str, float]]:
-    """The kinds of arcs that learning has changed most, from marginals (n + 1, n) before and after.
-
-    For each kind: the change in the expected number of such arcs, the tag of the head or ROOT, the tag of the
-    dependent, `left` or `right`, and the expected number before.
-    """
-    counts: tuple[dict[tuple[str, str, str], float], ...] = (defaultdict(float), defaultdict(float))
-    for sentence, *both in zip(sentences, before, after):
-        tags = ("ROOT", *sentence.tags)
-        for count, matrix in zip(counts, both):
-            for head, dependent in zip(*np.nonzero(matrix)):
-                side = "left" if dependent + 1 < head else "right"
-                kind = tags[head], tags[dependent + 1], side
-                count[kind] += float(matrix[head, dependent])
-    kinds = sorted(counts[0].keys() | counts[1].keys())
-    rows = [(counts[1][kind] - counts[0][kind], *kind, counts[0][kind]) for kind in kinds]
-    return sorted(rows, key=_size_of_change, reverse=True)
-
-
-def _size_of_change(row: tuple[float, str, str, str, float]) -> float:
-    return abs(row[0])
 
 
 def _heads_of(tree: Sentence) -> tuple[int, ...]:

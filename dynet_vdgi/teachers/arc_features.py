@@ -21,7 +21,6 @@ from dynet_vdgi.data.templates import Templates, table_of, without
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 NEIGHBOURS = ("h-1", "h+1", "d-1", "d+1")
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, normalised
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FOR_STOPPING = 0.2

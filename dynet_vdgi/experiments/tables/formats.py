@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dynet_vdgi.experiments.tables.sheets import Entry, Gap, Sheet
 from dynet_vdgi.system import text_tables
 
-FORMATS = ("markdown", "latex", "csv")
 HEADER = ("table", "system", "treebank", "length", "mean", "best", "std", "n", "source")
 
 _LATEX = {
@@ -154,5 +153,5 @@ def _values(entry: Entry, source: str) -> list[str]:
 
 
 def show(sheets: Sequence[Sheet], form: str) -> str:
-    """The tables in one of `FORMATS`."""
+    """The tables as markdown, latex or csv."""
     return {"markdown": markdown, "latex": latex, "csv": long_csv}[form](sheets)
