@@ -23,7 +23,7 @@ from dynet_vdgi.data.protocols import EVERY_WORD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.evaluation import tables
 from dynet_vdgi.evaluation.attachment import evaluate
-from dynet_vdgi.evaluation.significance import interval
+from dynet_vdgi.evaluation.significance import compare
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -113,11 +113,11 @@ def test_every_interval_is_the_bootstrap_of_its_sentences(vdgi: Vdgi, scored: Pa
     # Without punctuation; the first sentence has all three heads wrong.
     words = [len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS]
     right = [0, *words[1:]]
-    expected = interval(right, words)
+    expected = compare([right], words)[0][0]
     by_length = data["systems"]["b.conllu"]["by_length"]
     assert by_length["all"]["dda_interval"] == [expected.low, expected.high]
     short = [k for k, n in enumerate(words) if n <= 4]
-    expected = interval([right[k] for k in short], [words[k] for k in short])
+    expected = compare([[right[k] for k in short]], [words[k] for k in short])[0][0]
     assert by_length["<=4"]["dda_interval"] == [expected.low, expected.high]
     assert data["bootstrap"]["draws"] == 10_000
     assert data["bootstrap"]["differences"] == {}
