@@ -297,6 +297,8 @@ def test_relations_of_the_file_are_offered_first_where_they_are_frequent(
     with served(path) as address:
         page = tab(address)
         sentence(page, 1)
+        page.keyboard.press("4")  # or a lesson could change the head, and so the pair of tags
+        expect(page.locator("#notice")).to_contain_text("head 4")
         page.keyboard.press("l")
         page.keyboard.type("मुख्य:x")
         page.keyboard.press("Enter")
