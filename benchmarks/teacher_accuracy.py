@@ -42,7 +42,8 @@ from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.common import Teacher
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 RANDOM = ("hdp-dmv", "ndmv", "ndmv-first-order", "ndmv-started", "rf")
 KINDS = ("dmv", "convex-mst", "ensemble", "lc-dmv", *RANDOM)

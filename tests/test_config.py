@@ -20,7 +20,7 @@ from dynet_vdgi.settings.config import Section, Settings, TeacherSettings, leave
 from dynet_vdgi.settings.config_checks import checked, every_setting, from_dict, hints_of
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge
 from dynet_vdgi.settings.registry import RECIPES, TEACHERS
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

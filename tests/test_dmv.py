@@ -17,8 +17,9 @@ from dynet_vdgi.grammar.rules import load_rules, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.system import side_by_side
 from dynet_vdgi.teachers.common import best_trees
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings, fit
+from dynet_vdgi.teachers.dmv import Dmv, fit
 from dynet_vdgi.teachers.dmv_model import DmvModel
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 N_TAGS = 3
 seeds = st.integers(0, 10**6)

@@ -29,7 +29,8 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.config import NoTeacher
 from dynet_vdgi.settings.config_checks import every_setting
 from dynet_vdgi.teachers.common import Floats, Teacher
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 RULES = parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN ADP 1\nNOUN DET 1")
 

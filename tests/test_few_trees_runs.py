@@ -32,7 +32,8 @@ from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

@@ -16,7 +16,7 @@ from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.registry import RECIPES
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 NAMES = [
     "called = NN NNS ; as noun common",

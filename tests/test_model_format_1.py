@@ -21,7 +21,7 @@ from dynet_vdgi.settings.config import NoTeacher
 from dynet_vdgi.settings.neural_settings import ModelSettings
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students.perceptron import PerceptronSettings
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DATA = """\
 [data]

@@ -36,7 +36,8 @@ from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import config
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.linear_student import Perceptron
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = resources() / "demo"
 TRAIN, DEV, TEST = (str(DEMO / f"demo-ud-{part}.conllu") for part in ("train", "dev", "test"))

@@ -30,7 +30,7 @@ from dynet_vdgi.settings.presets import (
     preset_names,
     read_toml,
 )
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 if sys.version_info >= (3, 11):
     import tomllib

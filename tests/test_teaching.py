@@ -25,7 +25,8 @@ from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.config import TeacherSettings
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 DEMO = Path(resources()) / "demo"
 TRAIN, TEST = str(DEMO / "demo-ud-train.conllu"), str(DEMO / "demo-ud-test.conllu")

@@ -14,8 +14,8 @@ from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.runs.material import Material
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.settings.config import Settings, TeacherSettings
-from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
+from dynet_vdgi.settings.config import Settings, TeacherKind, TeacherSettings
+from dynet_vdgi.teachers.common import Floats, Teacher
 
 
 class ChainSettings(TeacherSettings, frozen=True, tag_field="kind", tag="chain"):

@@ -11,24 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dynet_vdgi.data.protocols import protocol_named
-from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.grammar.rules import RuleSet, load_rules
-from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import RunReader
-from dynet_vdgi.runs.material import Material
-from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
-from dynet_vdgi.runs.runlog import RunLog
-from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alone
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.engines import Engine
+    from dynet_vdgi.recipes.given import Inputs
+    from dynet_vdgi.recipes.reading import RunReader
+    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
+    from dynet_vdgi.runs.runlog import RunLog
     from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
-SomeMaterial = TypeVar("SomeMaterial", bound=Material)
+SomeMaterial = TypeVar("SomeMaterial", bound="Material")
 
 CALIBRATION_SENTENCES = 500
 """Number of sentences from which confidence is learnt, see `parsing.confidence`."""
@@ -45,6 +43,9 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as is known before learning."""
+        from dynet_vdgi.data.protocols import protocol_named
+        from dynet_vdgi.runs.model_file import Provenance
+
         material, settings = self.material, self.settings
         protocol = protocol_named(settings.data.protocol)
         return Provenance.now(
@@ -67,6 +68,8 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
 
 
 def _amount(sentences: Sequence[Sentence]) -> Amount:
+    from dynet_vdgi.runs.model_file import Amount
+
     return Amount(len(sentences), sum(map(len, sentences)))
 
 
@@ -136,8 +139,25 @@ NO_DISTRIBUTION = (
 
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
     """The rule table of a run, without the parts to leave out."""
+    from dynet_vdgi.grammar.rules import load_rules
+    from dynet_vdgi.settings.bundled import rules_path
+
     rules = inputs.rules or load_rules(rules_path(settings.rules))
     return rules.without(*inputs.without) if inputs.without else rules
+
+
+def no_start(init: str) -> UsageError:
+    """What to raise where a perceptron is to go on from a model, or a neural parser from a perceptron."""
+    return UsageError(
+        f"--init {init}: a perceptron cannot be trained further; start from a neural model, "
+        "such as --preset best-neural makes"
+    )
+
+
+def refuse_treebanks(inputs: Inputs) -> None:
+    """Raises: UsageError, there are trees of other languages, which this recipe does not start from."""
+    if inputs.treebanks:
+        raise UsageError("--treebank is for a perceptron with a DMV as its teacher: use --preset transfer")
 
 
 def check_ignored(settings: Settings, *, has_effect: bool) -> None:

@@ -28,6 +28,7 @@ from dynet_vdgi.recipes.base import (
     Workplace,
     check_ignored,
     chosen_rules,
+    no_start,
 )
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
@@ -42,7 +43,7 @@ from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Section, Settings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 from dynet_vdgi.teachers.transfer import shares, start_weights, trigrams
 
 logger = logging.getLogger("dynet_vdgi")
@@ -155,10 +156,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
     def check(self, inputs: Inputs, settings: FewTreesSettings, jobs: int) -> None:
         number = settings.transfer.trees
         if inputs.init:
-            raise UsageError(
-                f"--init {inputs.init}: a perceptron cannot be trained further; start from a neural model, "
-                "such as --preset best-neural makes"
-            )
+            raise no_start(inputs.init)
         if not inputs.trees and not inputs.treebanks and not number:
             raise UsageError(
                 "the recipe few-trees learns from trees: name them with --trees FILE, or leave the recipe out"

@@ -18,7 +18,15 @@ from dynet_vdgi.grammar.estimated_rules import estimated_in
 from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.parsing.engines import Engine, NeuralEngine
-from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored, chosen_rules
+from dynet_vdgi.recipes.base import (
+    Preparation,
+    Recipe,
+    Workplace,
+    check_ignored,
+    chosen_rules,
+    no_start,
+    refuse_treebanks,
+)
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.teaching import teach
@@ -39,10 +47,7 @@ class NeuralRecipe(Recipe[NeuralSettings, NeuralMaterial]):
 
     def check(self, inputs: Inputs, settings: NeuralSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
-        if inputs.treebanks:
-            raise UsageError(
-                "--treebank is for a perceptron with a DMV as its teacher: use --preset transfer"
-            )
+        refuse_treebanks(inputs)
         if settings.chooses_on_dev and not inputs.dev:
             raise UsageError(
                 "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
@@ -194,10 +199,7 @@ def _initial(
             raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
     model = load_model(path)
     if not isinstance(model.settings, NeuralSettings):
-        raise UsageError(
-            f"--init {path}: a perceptron cannot be trained further; start from a neural model, "
-            "such as --preset best-neural makes"
-        )
+        raise no_start(path)
     if model.settings.data.tags != settings.data.tags:
         column = model.settings.data.tags
         raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")

@@ -5,13 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.data.vocabulary import build_vocabulary
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.evaluation.attachment import score
-from dynet_vdgi.grammar.facts import load_facts
-from dynet_vdgi.parsing.engines import Engine, SymbolEngine
 from dynet_vdgi.recipes.base import (
     CALIBRATION_SENTENCES,
     NO_DISTRIBUTION,
@@ -20,22 +16,24 @@ from dynet_vdgi.recipes.base import (
     Workplace,
     check_ignored,
     chosen_rules,
+    no_start,
+    refuse_treebanks,
 )
-from dynet_vdgi.recipes.given import Inputs
-from dynet_vdgi.recipes.reading import RunReader
-from dynet_vdgi.recipes.relations import label_arrays
-from dynet_vdgi.recipes.teaching import TaughtText, teach
-from dynet_vdgi.recipes.tree_checks import tell_of_tags
-from dynet_vdgi.runs.material import Material
-from dynet_vdgi.runs.model_archive import Arrays
-from dynet_vdgi.runs.model_file import ModelFile, Provenance
-from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Settings, TeacherSettings
-from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronSettings
 from dynet_vdgi.system.names import count
-from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.teachers.dmv import DmvSettings
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
+
+if TYPE_CHECKING:  # see `recipes.base`
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.parsing.engines import Engine
+    from dynet_vdgi.recipes.given import Inputs
+    from dynet_vdgi.recipes.teaching import TaughtText
+    from dynet_vdgi.runs.material import Material
+    from dynet_vdgi.runs.model_archive import Arrays
+    from dynet_vdgi.runs.model_file import ModelFile, Provenance
+    from dynet_vdgi.students.linear_student import Perceptron
+    from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -57,7 +55,7 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
         return idle
 
 
-class Taught(Recipe[TaughtSettings, Material]):
+class Taught(Recipe[TaughtSettings, "Material"]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
@@ -68,20 +66,20 @@ class Taught(Recipe[TaughtSettings, Material]):
     def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
         if inputs.init:
-            raise UsageError(
-                f"--init {inputs.init}: a perceptron cannot be trained further; start from a neural model, "
-                "such as --preset best-neural makes"
-            )
-        if inputs.treebanks:
-            raise UsageError(
-                "--treebank is for a perceptron with a DMV as its teacher: use --preset transfer"
-            )
+            raise no_start(inputs.init)
+        refuse_treebanks(inputs)
         if not settings.teacher.teaches and not inputs.trees:
             raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
     def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings, Material]:
+        from dynet_vdgi.data.vocabulary import build_vocabulary
+        from dynet_vdgi.grammar.facts import load_facts
+        from dynet_vdgi.recipes.reading import RunReader
+        from dynet_vdgi.recipes.tree_checks import tell_of_tags
+        from dynet_vdgi.runs.material import Material
+
         reading = RunReader(settings.data)
         rules = chosen_rules(inputs, settings)
         facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
@@ -104,6 +102,8 @@ class Taught(Recipe[TaughtSettings, Material]):
     def learn(
         self, prepared: Preparation[TaughtSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
+        from dynet_vdgi.recipes.teaching import TaughtText, teach
+
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if settings.teacher.teaches and material.sentences:
@@ -115,10 +115,14 @@ class Taught(Recipe[TaughtSettings, Material]):
         return _learnt(prepared, lesson, provenance, place)
 
     def engine(self, model: ModelFile) -> Engine:
+        from dynet_vdgi.parsing.engines import SymbolEngine
+
         return SymbolEngine(model)
 
     def exact(self, model: ModelFile) -> ArcCrf:
         """The rule table's own distribution."""
+        from dynet_vdgi.teachers.arc_crf import ArcCrf
+
         if model.base is None:
             raise UsageError(NO_DISTRIBUTION)
         return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], model.base)
@@ -131,6 +135,12 @@ def _learnt(
     place: Workplace,
 ) -> ModelFile:
     """A perceptron trained on the taught trees and the gold ones."""
+    from dynet_vdgi.evaluation.attachment import score
+    from dynet_vdgi.recipes.relations import label_arrays
+    from dynet_vdgi.runs.model_file import ModelFile
+    from dynet_vdgi.runs.model_file import save as save_model
+    from dynet_vdgi.students.linear_student import Perceptron
+
     settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
@@ -180,6 +190,8 @@ def _calibration(lesson: TaughtText, student: Perceptron) -> Arrays:
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:
     """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such trees."""
+    from dynet_vdgi.evaluation.attachment import score
+
     if not taught:
         return None
     agreement = score(taught, student.heads(taught)).dda

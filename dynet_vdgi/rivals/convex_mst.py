@@ -32,9 +32,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
-from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText, TeacherKind
+from dynet_vdgi.teachers.common import Heads, SymbolTeacher, SymbolText
 
 LONGEST = 6
 """Distances of this length and more count as equal."""

@@ -10,9 +10,10 @@ from dynet_vdgi.data.corpus import in_memory
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
-from dynet_vdgi.settings.config import TeacherSettings
-from dynet_vdgi.teachers.common import Floats, Teacher, TeacherKind
-from dynet_vdgi.teachers.dmv import Dmv, DmvSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
+from dynet_vdgi.teachers.common import Floats, Teacher
+from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 
 
 class EnsembleSettings(TeacherSettings, frozen=True, tag_field="kind", tag="ensemble"):

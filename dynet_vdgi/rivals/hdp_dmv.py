@@ -45,10 +45,10 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Packed
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0

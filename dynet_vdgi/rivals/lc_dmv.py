@@ -27,9 +27,9 @@ from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
 from dynet_vdgi.rivals import left_corner
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})

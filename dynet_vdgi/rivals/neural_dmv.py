@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.teachers import dmv
-from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText, TeacherKind
+from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
 
 EMBEDDING, HIDDEN = 32, 64

@@ -24,10 +24,10 @@ from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.rivals.beam_search import Ints, Tables, count_all, expect, search
-from dynet_vdgi.settings.config import TeacherSettings
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
-from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText, TeacherKind
+from dynet_vdgi.teachers.common import Floats, SymbolTeacher, SymbolText
 from dynet_vdgi.teachers.dmv_model import Packed, normalised
 
 RANDOMNESS = 1.0

@@ -8,8 +8,8 @@ section. The `recipe` decides which parser is trained and how, and has sections 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -66,6 +66,13 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
     def reads_forms(self) -> bool:
         """If the teacher itself reads forms, rather than only the rule table."""
         return False
+
+
+class TeacherKind(NamedTuple):
+    """An entry in the registry of teachers: a type of settings, and a function that makes the teacher."""
+
+    settings: type[TeacherSettings]
+    make: Callable[[Any, int], Any]  # of settings and seed, to a `teachers.common.Teacher`
 
 
 class NoTeacher(TeacherSettings, frozen=True, tag_field="kind", tag="none"):

@@ -63,7 +63,7 @@ TEACHERS: Registry[Any] = Registry(
     "teacher.kind",
     {
         "none": "dynet_vdgi.teachers.none:KIND",
-        "dmv": "dynet_vdgi.teachers.dmv:KIND",
+        "dmv": "dynet_vdgi.teachers.dmv_kind:KIND",
         "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
         "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",
@@ -72,4 +72,4 @@ TEACHERS: Registry[Any] = Registry(
         "ensemble": "dynet_vdgi.rivals.ensemble:KIND",
     },
 )
-"""The values of the setting `teacher.kind`, each a `teachers.common.TeacherKind`."""
+"""The values of the setting `teacher.kind`, each a `config.TeacherKind`."""

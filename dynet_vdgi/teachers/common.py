@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,7 +17,6 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse, fallbacks
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.system import progress, side_by_side
 
 LONGEST_VOTER = 40
@@ -67,13 +66,6 @@ class Teacher(ABC):
         """The sentences with the trees of `heads`; their own trees are not used."""
         given = list(sentences)
         return [replace(s, heads=heads, source=None) for s, heads in zip(given, self.heads(given))]
-
-
-class TeacherKind(NamedTuple):
-    """An entry in the registry of teachers: a type of settings, and a function that makes the teacher."""
-
-    settings: type[TeacherSettings]
-    make: Callable[[Any, int], Teacher]
 
 
 def is_voter(sentence: Sentence) -> bool:

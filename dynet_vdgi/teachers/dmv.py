@@ -25,51 +25,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import repeat
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.views import View
-from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.system import progress, side_by_side
 from dynet_vdgi.teachers.common import (
     Heads,
     SymbolTeacher,
     SymbolText,
-    TeacherKind,
     best_trees,
     is_voter,
     symbol_ids,
 )
 from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, EmIteration, Packed, normalised
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 from dynet_vdgi.teachers.refinement import refined, split
 
 Floats = NDArray[np.float64]
-
-
-class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
-    """The dependency model with valence, learnt by EM, see `teachers.dmv`."""
-
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
-    valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
-    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
-    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = (
-        100.0
-    )
-
-    def idle(self, longest: int | None = None) -> dict[str, str]:
-        found = super().idle(longest)
-        if not self.valence_iterations:
-            found["backoff"] = "there is no second stage: valence_iterations is 0"
-            if not self.iterations:
-                found["smoothing"] = "there are no iterations of EM"
-        return found
 
 
 # ---------------------------------------------------------------------------------------------- learning
@@ -211,6 +188,3 @@ def _heads_and_votes(
     marginals = teacher.marginals(sentences)
     said = [matrix for sentence, matrix in zip(sentences, marginals) if is_voter(sentence)]
     return best_trees(marginals), said[:n_votes]
-
-
-KIND = TeacherKind(DmvSettings, lambda settings, seed: Dmv(settings))

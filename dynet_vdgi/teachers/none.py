@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings.config import NoTeacher
-from dynet_vdgi.teachers.common import TeacherKind
+from dynet_vdgi.settings.config import NoTeacher, TeacherKind
 
 
 def _make(settings: NoTeacher, seed: int) -> NoReturn:
