@@ -1,0 +1,270 @@
+"""What is seen of an arc: the place of its words, what lies between them, whether they agree.
+
+An arc has `PAIR_NUMBERS` numbers of its tags and side, from the text's profile, and a few of `N_FLAGS` flags.
+`flags_of` lists the flags of an arc; the learner makes a row of numbers of them, the parser adds up weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.compiled.jit import compiled, compiled_floats
+from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
+from dynet_vdgi.universal.encoding import N_TAGS, TAG
+from dynet_vdgi.universal.typology import PAIR_NUMBERS
+
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.int8]
+Floats = NDArray[np.float32]
+
+DISTANCES = 8
+"""Bins of distance: 1, 2, 3, 4, 5-6, 7-9, 10-15, 16 and more."""
+
+PLACE, GAPS, BETWEEN, SAME, AGREE, FROM_ROOT, N_FLAGS = 0, 16, 19, 26, 30, 38, 41
+"""First flag of each group."""
+N_CHANNELS = PAIR_NUMBERS + N_FLAGS
+MOST_FLAGS = 20
+"""Most flags that one arc has: one place, three gaps, seven between, four of the same tag, four of agreement."""
+
+ROWS_OF_PAIRS = (N_TAGS + 1) * N_TAGS * 2 * DISTANCES
+"""Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of distance."""
+
+_VERB, _NOUN, _PROPN, _PRON = TAG["VERB"], TAG["NOUN"], TAG["PROPN"], TAG["PRON"]
+_ADP, _CCONJ, _SCONJ, _AUX, _PART = TAG["ADP"], TAG["CCONJ"], TAG["SCONJ"], TAG["AUX"], TAG["PART"]
+
+
+@compiled
+def bin_of(distance: int) -> int:
+    """The bin of a distance of 1 or more."""
+    if distance <= 4:
+        return distance - 1
+    return 4 if distance <= 6 else 5 if distance <= 9 else 6 if distance <= 15 else 7
+
+
+@compiled
+def count_words(tags: Bytes, gaps: Bytes, so_far: Ints, gaps_so_far: Ints) -> None:
+    """Running counts: so_far[i, t] words of tag t among the first i; gaps_so_far[i] any and strong gaps."""
+    n = len(tags)
+    for tag in range(N_TAGS):
+        so_far[0, tag] = 0
+    gaps_so_far[0, 0] = gaps_so_far[0, 1] = 0
+    for i in range(n):
+        for tag in range(N_TAGS):
+            so_far[i + 1, tag] = so_far[i, tag]
+        so_far[i + 1, tags[i]] += 1
+    for i in range(n + 1):
+        gaps_so_far[i + 1, 0] = gaps_so_far[i, 0] + (gaps[i] > 0)
+        gaps_so_far[i + 1, 1] = gaps_so_far[i, 1] + (gaps[i] > 1)
+
+
+@compiled
+def flags_of(
+    head: int,
+    dependent: int,
+    tags: Bytes,
+    agreeing: Ints,
+    bundle: Ints,
+    so_far: Ints,
+    gaps_so_far: Ints,
+    flags: Ints,
+) -> int:
+    """Writes the flags of an arc (head 0 is ROOT, dependent from 1); how many there are, the place first."""
+    if head == 0:
+        flags[0] = FROM_ROOT
+        size = 1
+        if dependent == 1:
+            flags[size] = FROM_ROOT + 1
+            size += 1
+        if dependent == len(tags):
+            flags[size] = FROM_ROOT + 2
+            size += 1
+        return size
+    low, high = min(head, dependent), max(head, dependent)
+    flags[0] = PLACE + DISTANCES * (dependent > head) + bin_of(high - low)
+    size = 1
+    n_gaps = gaps_so_far[high, 0] - gaps_so_far[low, 0]
+    if n_gaps > 0:
+        flags[size] = GAPS
+        size += 1
+        if n_gaps > 1:
+            flags[size] = GAPS + 1
+            size += 1
+        if gaps_so_far[high, 1] > gaps_so_far[low, 1]:
+            flags[size] = GAPS + 2
+            size += 1
+    if high - low > 1:
+        after, before = so_far[high - 1], so_far[low]
+        nominals = after[_NOUN] + after[_PROPN] + after[_PRON] - before[_NOUN] - before[_PROPN] - before[_PRON]
+        if after[_VERB] > before[_VERB]:
+            flags[size] = BETWEEN
+            size += 1
+        if nominals > 0:
+            flags[size] = BETWEEN + 1
+            size += 1
+        if after[_ADP] > before[_ADP]:
+            flags[size] = BETWEEN + 2
+            size += 1
+        if after[_CCONJ] > before[_CCONJ]:
+            flags[size] = BETWEEN + 3
+            size += 1
+        if after[_SCONJ] > before[_SCONJ]:
+            flags[size] = BETWEEN + 4
+            size += 1
+        if after[_AUX] > before[_AUX]:
+            flags[size] = BETWEEN + 5
+            size += 1
+        if after[_PART] > before[_PART]:
+            flags[size] = BETWEEN + 6
+            size += 1
+        for k in range(2):
+            tag = tags[head - 1] if k == 0 else tags[dependent - 1]
+            same = after[tag] - before[tag]
+            if same > 0:
+                flags[size] = SAME + 2 * k
+                size += 1
+            if same > 1:
+                flags[size] = SAME + 2 * k + 1
+                size += 1
+    x, y = bundle[head - 1], bundle[dependent - 1]
+    for k in range(4):
+        a, b = agreeing[x, k], agreeing[y, k]
+        if a and b:
+            flags[size] = AGREE + 2 * k + (a != b)
+            size += 1
+    return size
+
+
+@compiled
+def code_arcs(
+    tags: Bytes,
+    gaps: Bytes,
+    bundle: Ints,
+    agreeing: Ints,
+    so_far: Ints,
+    gaps_so_far: Ints,
+    flags: Ints,
+    codes: Ints,
+    rows: Ints,
+) -> None:
+    """Flags, a bit each, and rows of the table of pairs of all arcs (n, n + 1), by dependent and head.
+
+    Both must be zero at first; they stay so where a word would be its own head.
+    """
+    n = len(tags)
+    count_words(tags, gaps, so_far, gaps_so_far)
+    for dependent in range(1, n + 1):
+        tag = int(tags[dependent - 1])
+        for head in range(n + 1):
+            if head == dependent:
+                continue
+            of_head = int(tags[head - 1]) if head else N_TAGS
+            code = 0
+            for k in range(flags_of(head, dependent, tags, agreeing, bundle, so_far, gaps_so_far, flags)):
+                code |= 1 << flags[k]
+            codes[dependent - 1, head] = code
+            place = flags[0] if head else DISTANCES
+            rows[dependent - 1, head] = (of_head * N_TAGS + tag) * 2 * DISTANCES + place
+
+
+CODE_ARCS = Kernel(code_arcs, "the universal parser", ENOUGH)
+
+
+@compiled
+def flag_trees(
+    tags: Bytes,
+    gaps: Bytes,
+    bundle: Ints,
+    agreeing: Ints,
+    so_far: Ints,
+    gaps_so_far: Ints,
+    flags: Ints,
+    start: Ints,
+    heads: Ints,
+    result: Floats,
+) -> None:
+    """Marks in `result` (N, F), zero at first, the flags of the arcs from `heads` (N,) of sentences in a row."""
+    for s in range(len(start) - 1):
+        low, high = start[s], start[s + 1]
+        its_tags, its_bundle = tags[low:high], bundle[low:high]
+        count_words(its_tags, gaps[low + s : high + s + 1], so_far, gaps_so_far)
+        for word in range(low, high):
+            size = flags_of(
+                heads[word], word - low + 1, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags
+            )
+            for k in range(size):
+                result[word, flags[k]] = 1.0
+
+
+FLAG_TREES = Kernel(flag_trees, "the universal parser")
+
+
+@compiled_floats
+def score_arcs(
+    head_part: Floats,
+    dependent_part: Floats,
+    root_part: Floats,
+    pair_part: Floats,
+    flag_part: Floats,
+    out: Floats,
+    straight: Floats,
+    tags: Bytes,
+    gaps: Bytes,
+    bundle: Ints,
+    agreeing: Ints,
+    so_far: Ints,
+    gaps_so_far: Ints,
+    flags: Ints,
+    hidden: Floats,
+    start: Ints,
+    scores: Floats,
+) -> None:
+    """Log-probabilities log p(h | d) of all arcs of sentences in a row, each (n + 1, n) by head.
+
+    head_part, dependent_part (N, A), root_part (A,) are what the words add to the hidden layer; pair_part
+    (17, 16, 2, A + 1 + 8) what their tags and the side add to it, to the score, and with the distance to the
+    score; flag_part (F, A) what flags add; `straight` (F,) what they add to the score. Workspace: running
+    counts, flags, and a hidden layer (A,).
+    """
+    width = len(out)
+    at = 0
+    for s in range(len(start) - 1):
+        low, n = start[s], start[s + 1] - start[s]
+        its_tags = tags[low : low + n]
+        its_bundle = bundle[low : low + n]
+        count_words(its_tags, gaps[low + s : low + s + n + 1], so_far, gaps_so_far)
+        for dependent in range(1, n + 1):
+            tag = int(its_tags[dependent - 1])
+            word = dependent_part[low + dependent - 1]
+            best = np.float32(-1e30)
+            for head in range(n + 1):
+                place = at + head * n + dependent - 1
+                if head == dependent:
+                    scores[place] = -1e30
+                    continue
+                of_head = int(its_tags[head - 1]) if head else N_TAGS
+                pair = pair_part[of_head, tag, int(dependent > head)]
+                other = head_part[low + head - 1] if head else root_part
+                for k in range(width):
+                    hidden[k] = word[k] + other[k] + pair[k]
+                size = flags_of(head, dependent, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags)
+                score = pair[width] + pair[width + 1 + flags[0] % DISTANCES] if head else pair[width] + pair[width + 1]
+                for f in range(size):
+                    flag = flag_part[flags[f]]
+                    score += straight[flags[f]]
+                    for k in range(width):
+                        hidden[k] += flag[k]
+                for k in range(width):
+                    score += max(hidden[k], np.float32(0)) * out[k]
+                scores[place] = score
+                best = max(best, score)
+            total = np.float32(0)
+            for head in range(n + 1):
+                total += np.exp(scores[at + head * n + dependent - 1] - best)
+            log_total = best + np.log(total)
+            for head in range(n + 1):
+                scores[at + head * n + dependent - 1] -= log_total
+        at += n * (n + 1)
+
+
+SCORE_ARCS = Kernel(score_arcs, "the universal parser")

@@ -1,0 +1,174 @@
+"""Sentences as the universal parser sees them: arrays of tags, features, punctuation and how common a word is.
+
+Letters: N words in S sentences; n words in one of them; F known features (`Name=Value`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.int8]
+
+TAGS = (
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X".split()  # fmt: skip
+)
+TAG = {tag: number for number, tag in enumerate(TAGS)}
+_OTHER_NAMES = {"CONJ": "CCONJ", "PUNCT": "X", "_": "X"}
+N_TAGS = len(TAGS)
+ROOT = N_TAGS
+"""The tag of the root, in tables of pairs of tags."""
+
+RELATIONS = (
+    "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "
+    "fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis reparandum root vocative xcomp"
+).split()
+RELATION = {relation: number for number, relation in enumerate(RELATIONS)}
+
+AGREEING = ("Case", "Gender", "Number", "Person")
+"""Features whose agreement between head and dependent is seen."""
+
+NO_GAP, WEAK, STRONG, MIXED = range(4)
+"""Kinds of gap between two words: no punctuation, commas or dashes, ends of clauses, any other."""
+_WEAK, _STRONG = frozenset(",、،-"), frozenset(".!?;:。؟।")
+
+BANDS = 8
+"""Bands of frequency of a word form: 0 unknown, else 1 + how many times the frequency halves from a tenth."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences in a row.
+
+    `start` (S + 1,) counts words; sentence s has the words start[s] to start[s + 1] and the gaps
+    start[s] + s to start[s + 1] + s + 1. `bundle` (N,) numbers the rows of `features` (B, F) and `agreeing`
+    (B, 4), which hold the distinct values of FEATS; a value of `agreeing` is 0 where a feature is missing.
+    """
+
+    start: Ints
+    tags: Bytes
+    bundle: Ints
+    features: NDArray[np.float32]
+    agreeing: Ints
+    gaps: Bytes
+    band: Bytes
+    heads: Ints | None = None
+    relations: Ints | None = None  # -1: none of RELATIONS
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.start)
+
+    def gaps_of(self, s: int) -> Bytes:
+        """The kinds (n + 1,) of the gaps around the words of a sentence."""
+        return self.gaps[self.start[s] + s : self.start[s + 1] + s + 1]
+
+
+def tag_number(tag: str) -> int:
+    """The number of a universal tag; of X for tags that Universal Dependencies do not have."""
+    return TAG.get(_OTHER_NAMES.get(tag, tag), TAG["X"])
+
+
+def features_of(feats: str) -> list[str]:
+    """The features of a value of FEATS.
+
+    >>> features_of("Case=Nom|Number=Sing"), features_of("_")
+    (['Case=Nom', 'Number=Sing'], [])
+    """
+    return [feature for feature in feats.split("|") if "=" in feature]
+
+
+def known_features(treebanks: Iterable[Sequence[Sentence]], least: int = 4) -> tuple[str, ...]:
+    """The features, sorted, that at least so many treebanks show."""
+    seen = Counter[str]()
+    for treebank in treebanks:
+        bundles = {feats for sentence in treebank for feats in sentence.feats}
+        seen.update({feature for feats in bundles for feature in features_of(feats)})
+    return tuple(sorted(feature for feature, n in seen.items() if n >= least))
+
+
+def _gap(forms: str) -> int:
+    if not forms:
+        return NO_GAP
+    marks = set(forms.split())
+    return WEAK if marks <= _WEAK else STRONG if marks & _STRONG else MIXED
+
+
+def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
+    """The band of frequency of each form of a text."""
+    counts = Counter(form for sentence in sentences for form in sentence.forms)
+    counts.pop("_", None)
+    total = sum(counts.values())
+    return {form: _band(n / total) for form, n in counts.items()}
+
+
+def _band(frequency: float) -> int:
+    return 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / frequency) / 1.5)))
+
+
+def encode(
+    sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None
+) -> Encoded:
+    """The sentences as arrays; `bands` are those of the text that they are from."""
+    place = {feature: number for number, feature in enumerate(features)}
+    number_of_tag: dict[str, int] = {}
+    number_of_gap: dict[str, int] = {}
+    number_of_bundle = {"_": 0}
+    values: dict[str, int] = {}
+    tags, bundle, gaps, band = [], [], [], []
+    for sentence in sentences:
+        upos = sentence.upos or sentence.tags
+        for tag in upos:
+            if tag not in number_of_tag:
+                number_of_tag[tag] = tag_number(tag)
+            tags.append(number_of_tag[tag])
+        for feats in sentence.feats or ("_",) * len(sentence):
+            bundle.append(number_of_bundle.setdefault(feats, len(number_of_bundle)))
+        for gap in sentence.gaps or ("",) * (len(sentence) + 1):
+            if gap not in number_of_gap:
+                number_of_gap[gap] = _gap(gap)
+            gaps.append(number_of_gap[gap])
+        band += [bands.get(form, BANDS - 1 if form != "_" else 0) for form in sentence.forms] if bands else ()
+    of_bundle = np.zeros((max(1, len(number_of_bundle)), len(features)), np.float32)
+    agreeing = np.zeros((len(of_bundle), len(AGREEING)), np.int64)
+    for feats, row in number_of_bundle.items():
+        for feature in features_of(feats):
+            if feature in place:
+                of_bundle[row, place[feature]] = 1.0
+            name, _, value = feature.partition("=")
+            if name in AGREEING:
+                agreeing[row, AGREEING.index(name)] = values.setdefault(value, len(values) + 1)
+    start = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
+    has_trees = bool(sentences) and all(sentence.heads is not None for sentence in sentences)
+    heads = np.array([h for s in sentences for h in s.heads or ()], np.int64) if has_trees else None
+    relations = None
+    if has_trees:
+        relations = np.array(
+            [
+                RELATION.get(relation.partition(":")[0], -1)
+                for sentence in sentences
+                for relation in (sentence.deprels or ("_",) * len(sentence))
+            ],
+            np.int64,
+        )
+    return Encoded(
+        start,
+        np.array(tags, np.int8),
+        np.array(bundle, np.int64),
+        of_bundle,
+        agreeing,
+        np.array(gaps, np.int8),
+        np.array(band, np.int8) if bands else np.zeros(len(tags), np.int8),
+        heads,
+        relations,
+    )

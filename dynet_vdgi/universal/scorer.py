@@ -1,0 +1,215 @@
+"""The universal parser at work: probabilities of arcs and relations from learnt weights, with NumPy and a kernel.
+
+It computes what `network` does, without DyNet. Whatever depends on the text alone, or on a distinct word's tag,
+features, gaps and frequency, is computed once.
+
+Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs' layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, MOST_FLAGS, N_FLAGS, SCORE_ARCS
+from dynet_vdgi.universal.encoding import N_TAGS, ROOT, Encoded, encode
+from dynet_vdgi.universal.typology import Profile
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+CLIP = 3.0
+"""Standardised numbers of a text lie within this of zero."""
+
+WORDS = 3_000
+"""Words that are scored together."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Learnt weights, see `network.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
+
+    features: tuple[str, ...]
+    mean: Floats
+    scale: Floats
+    weights: Mapping[str, Floats]
+
+    def profile(self, sentences: Sequence[Sentence]) -> Profile:
+        """The standardised profile of a text."""
+        return self.standardised(Profile.of(encode(sentences, self.features), self.features))
+
+    def standardised(self, profile: Profile) -> Profile:
+        """The profile with each number as its deviation from the mean of the treebanks learnt from."""
+        numbers = np.clip((profile.numbers - self.mean) / self.scale, -CLIP, CLIP)
+        return Profile(numbers.astype(np.float32), profile.pairs)
+
+
+class TextScorer:
+    """A scorer for the sentences of one text."""
+
+    def __init__(self, scorer: Scorer, profile: Profile, bands: Mapping[str, int] | None = None) -> None:
+        self.scorer, self.profile, self.bands = scorer, profile, bands
+        w = scorer.weights
+        language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
+        parts = [w["tag"], w["features"].T, w["gaps"], w["band"]]
+        self._places = np.cumsum([0, *(part.shape[1] for part in parts), len(language)])
+        self._language = language
+        self._layers = [_Layer(w, 0), _Layer(w, 1)]
+        width = 2 * self._layers[0].hidden
+        self._width = width
+        tables = np.zeros((N_TAGS + 1, N_TAGS, 2, len(w["arc.bias"]) + 1 + DISTANCES), np.float32)
+        n = len(w["arc.bias"])
+        tables[..., :n] = profile.pairs @ w["arc.numbers"].T
+        tables[..., n] = profile.pairs @ w["straight.numbers"][0]
+        tables[..., n + 1 :] = w["straight.pairs"].reshape(N_TAGS + 1, N_TAGS, 2, DISTANCES)
+        self._tables = tables
+        self._flags = np.ascontiguousarray(w["arc.flags"].T)
+        self._root = w["arc.head"] @ w["root"]
+
+    def encode(self, sentences: Sequence[Sentence]) -> Encoded:
+        return encode(sentences, self.scorer.features, self.bands)
+
+    def log_probabilities(self, text: Encoded) -> Floats:
+        """log p(h | d) of all sentences in a row, each (n + 1, n) by head."""
+        z = self._words(text)
+        w = self.scorer.weights
+        heads = np.ascontiguousarray(z @ w["arc.head"].T)
+        dependents = np.ascontiguousarray(z @ w["arc.dependent"].T + w["arc.bias"])
+        lengths = text.lengths
+        longest = int(lengths.max(initial=0))
+        scores = np.empty(int((lengths * (lengths + 1)).sum()), np.float32)
+        room = (
+            np.zeros((longest + 1, N_TAGS), np.int64),
+            np.zeros((longest + 2, 2), np.int64),
+            np.zeros(MOST_FLAGS, np.int64),
+            np.zeros(len(w["arc.bias"]), np.float32),
+        )
+        words = text.tags, text.gaps, text.bundle, text.agreeing
+        out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
+        SCORE_ARCS(
+            heads, dependents, self._root, self._tables, self._flags, *out, *words, *room, text.start, scores,
+            work=len(scores),
+        )
+        return scores
+
+    def relations(self, text: Encoded, heads: Ints) -> Floats:
+        """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
+        w = self.scorer.weights
+        z = self._words(text)
+        n_words = len(text.tags)
+        first = np.repeat(text.start[:-1], text.lengths)
+        of_head = np.where(heads == 0, n_words, first + heads - 1)
+        tags = text.tags.astype(np.int64)
+        side = (heads > np.arange(n_words) - first).astype(np.int64)
+        pairs = self.profile.pairs[np.append(tags, ROOT)[of_head], tags, 1 - side]
+        hidden = np.concatenate([z @ w["relation.head"].T, (w["relation.head"] @ w["root"])[None]])[of_head]
+        hidden += z @ w["relation.dependent"].T + w["relation.bias"]
+        hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
+        return np.maximum(hidden, 0) @ w["relation.out"].T
+
+    def _words(self, text: Encoded) -> Floats:
+        """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
+        w = self.scorer.weights
+        starts = text.start
+        sentence = np.repeat(np.arange(len(text)), text.lengths)
+        at = np.arange(len(text.tags)) + sentence
+        gaps = text.gaps[at].astype(np.int64) * 4 + text.gaps[at + 1]
+        key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
+        known, of_word = np.unique(key, return_inverse=True)
+        rest, bundle = np.divmod(known, len(text.features))
+        rest, band = np.divmod(rest, 8)
+        tag, gap = np.divmod(rest, 16)
+        x = np.concatenate(
+            [
+                w["tag"][tag],
+                (text.features @ w["features"].T)[bundle],
+                w["gaps"][gap],
+                w["band"][band],
+                np.broadcast_to(self._language, (len(known), len(self._language))),
+            ],
+            1,
+        )
+        order = _Packing(starts)
+        y = self._layers[0](order, self._layers[0].inputs(x)[of_word])
+        y = self._layers[1](order, self._layers[1].inputs(y))
+        return np.concatenate([y, x[of_word]], 1)
+
+
+class _Packing:
+    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) are the words in this order."""
+
+    def __init__(self, start: Ints) -> None:
+        lengths = np.diff(start)
+        order = np.argsort(-lengths, kind="stable")
+        by_length = lengths[order]
+        longest = int(by_length[0]) if len(by_length) else 0
+        self.active = np.searchsorted(-by_length, -np.arange(longest), "left")  # sentences longer than t
+        first, last = start[:-1][order], start[1:][order] - 1
+        self.forward = np.concatenate([first[:k] + t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)])
+        self.backward = np.concatenate([last[:k] - t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)])
+
+
+class _Layer:
+    """One layer of the LSTM in both directions, its sigmoids as tanh (x / 2): see `arena_numpy`."""
+
+    def __init__(self, weights: Mapping[str, Floats], layer: int) -> None:
+        directions = ("forward", "backward")
+        x, h, bias = (
+            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions]
+            for part in ("x", "h", "bias")
+        )
+        self.hidden = hidden = x[0].shape[0] // 4
+        half = np.ones((4 * hidden, 1), np.float32)
+        half[: 3 * hidden] = 0.5
+        self._x = np.ascontiguousarray(np.concatenate([a * half for a in x]).T)
+        self._h = np.stack([np.ascontiguousarray((a * half).T) for a in h])
+        forget = np.zeros(4 * hidden, np.float32)
+        forget[hidden : 2 * hidden] = 1.0
+        self._bias = np.concatenate([(b + forget) * half[:, 0] for b in bias])
+
+    def inputs(self, x: Floats) -> Floats:
+        """What the inputs (N, width) add to the gates (N, 2 * 4 * H)."""
+        return x @ self._x + self._bias
+
+    def __call__(self, order: _Packing, inputs: Floats) -> Floats:
+        """Outputs (N, 2 * H)."""
+        hidden, wide = self.hidden, 4 * self.hidden
+        n = len(inputs)
+        gates = np.empty((2, n, wide), np.float32)
+        gates[0], gates[1] = inputs[order.forward, :wide], inputs[order.backward, wide:]
+        outputs = np.empty((2, n, hidden), np.float32)
+        h = c = np.zeros((2, int(order.active[0]) if n else 0, hidden), np.float32)
+        at = 0
+        for size in order.active.tolist():
+            now = gates[:, at : at + size]
+            if at:
+                now += np.matmul(h[:, :size], self._h)
+            np.tanh(now, out=now)
+            three = now[:, :, : 3 * hidden]
+            three *= 0.5
+            three += 0.5
+            c = now[:, :, hidden : 2 * hidden] * c[:, :size]
+            c += now[:, :, :hidden] * now[:, :, 3 * hidden :]
+            h = outputs[:, at : at + size]
+            np.multiply(np.tanh(c), now[:, :, 2 * hidden : 3 * hidden], out=h)
+            at += size
+        result = np.empty((n, 2 * hidden), np.float32)
+        result[order.forward, :hidden], result[order.backward, hidden:] = outputs
+        return result
+
+
+def flags_of_arcs(text: Encoded, heads: Ints) -> Floats:
+    """The flags (N, F) of the arcs from `heads` (N,)."""
+    flags = np.zeros((len(heads), N_FLAGS), np.float32)
+    longest = int(text.lengths.max(initial=0))
+    room = (
+        np.zeros((longest + 1, N_TAGS), np.int64),
+        np.zeros((longest + 2, 2), np.int64),
+        np.zeros(MOST_FLAGS, np.int64),
+    )
+    FLAG_TREES(text.tags, text.gaps, text.bundle, text.agreeing, *room, text.start, heads, flags, work=len(heads) // 10)
+    return flags

@@ -1,0 +1,162 @@
+"""What kind of language a text is in: numbers counted in its tags, features and punctuation.
+
+`Profile.numbers` describes the text as a whole. `Profile.pairs` (17, 16, 2, K) has K numbers for each tag of
+a head (the last is ROOT), tag of a dependent, and side of the dependent (0 left, 1 right). All are logarithms
+of smoothed ratios, so they lie within a few units of zero. No tree is needed, and no teacher.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, Encoded, Ints
+
+Floats = NDArray[np.float64]
+
+LEFT, RIGHT = 0, 1
+PAIR_NUMBERS = 12
+WINDOW = 8
+"""Words at most this far apart count as in one another's reach."""
+
+_NEIGHBOURS = """NOUN-ADJ NOUN-DET NOUN-NUM NOUN-ADP PROPN-ADP PRON-ADP VERB-AUX VERB-NOUN VERB-PRON VERB-PROPN VERB-ADV
+NOUN-PROPN VERB-SCONJ VERB-PART NOUN-PART VERB-ADP ADJ-ADV NOUN-PRON NOUN-CCONJ VERB-CCONJ ADJ-AUX NOUN-AUX""".split()
+_CONTENT = """VERB-NOUN VERB-PRON VERB-PROPN VERB-ADP NOUN-ADP PROPN-ADP VERB-AUX NOUN-AUX VERB-SCONJ NOUN-PRON
+NOUN-PROPN NOUN-CCONJ VERB-CCONJ PRON-ADP""".split()
+_AROUND_VERB = "NOUN PROPN PRON ADV ADP AUX SCONJ PART ADJ NUM DET CCONJ".split()
+_MODIFIERS = np.array([TAG[tag] for tag in "DET ADJ NUM ADV PART INTJ SYM".split()])
+
+
+def _numbers_of(pairs: list[str]) -> tuple[Ints, Ints]:
+    return tuple(np.array([TAG[pair.split("-")[k]] for pair in pairs]) for k in (0, 1))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of a text, all from tags: [tag, tag of the other word, its side]."""
+
+    neighbours: Floats
+    content: Floats  # neighbours once modifiers are left out
+    reach: Floats  # all words within WINDOW
+
+    @classmethod
+    def of(cls, text: Encoded) -> Counts:
+        tags, sentence = text.tags.astype(np.int64), np.repeat(np.arange(len(text)), text.lengths)
+        is_content = ~np.isin(tags, _MODIFIERS)
+        reach = sum(_ordered(tags, sentence, distance) for distance in range(1, WINDOW + 1))
+        return cls(
+            _ordered(tags, sentence, 1),
+            _ordered(tags[is_content], sentence[is_content], 1),
+            np.asarray(reach),
+        )
+
+
+def _ordered(tags: Ints, sentence: Ints, distance: int) -> Floats:
+    """Counts (16, 16, 2) of words `distance` apart in a sentence."""
+    counts = np.zeros((N_TAGS, N_TAGS, 2))
+    together = sentence[distance:] == sentence[:-distance]
+    first, second = tags[:-distance][together], tags[distance:][together]
+    pairs = np.bincount(first * N_TAGS + second, minlength=N_TAGS**2).reshape(N_TAGS, N_TAGS)
+    counts[:, :, RIGHT], counts[:, :, LEFT] = pairs, pairs.T
+    return counts
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The numbers of a text."""
+
+    numbers: NDArray[np.float32]
+    pairs: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, text: Encoded, names: tuple[str, ...]) -> Profile:
+        """Measures a text; `names` are those of its features."""
+        counts = Counts.of(text)
+        return cls(np.array(list(_numbers(text, counts, names).values()), np.float32), _pair_numbers(counts))
+
+
+def _pair_numbers(counts: Counts) -> NDArray[np.float32]:
+    numbers = np.zeros((N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS), np.float32)
+    numbers[:N_TAGS, :, :, :5] = _five(counts.neighbours)
+    numbers[:N_TAGS, :, :, 5:10] = _five(counts.content)
+    for k, table in enumerate((counts.reach, counts.reach - counts.neighbours)):
+        numbers[:N_TAGS, :, :, 10 + k] = np.log((table + 4) / (table[:, :, ::-1] + 4)) / 2
+    return numbers
+
+
+def _five(table: Floats) -> Floats:
+    """Five numbers of each pair of tags and side, from counts of neighbours (16, 16, 2)."""
+    both = table.sum(2, keepdims=True)
+    of_dependent, of_head = both.sum(0, keepdims=True), both.sum(1, keepdims=True)
+    expected = of_head * of_dependent / (both.sum() + 1) / 2
+    return np.concatenate(
+        [x[..., None] for x in (
+            np.log((table + 2) / (table[:, :, ::-1] + 2)) / 2,
+            np.broadcast_to(np.log((both + 0.5) / (of_dependent + 8)) / 3, table.shape),
+            np.log((table + 0.5) / (of_dependent + 8)) / 3,
+            np.clip(np.log((table + 1) / (expected + 1)), -2, 2) / 2,
+            np.log((table + 0.5) / (of_head + 8)) / 3,
+        )],
+        -1,
+    )
+
+
+def _ratio(before: Floats, after: Floats, smooth: float = 3.0) -> Floats:
+    return np.log((before + smooth) / (after + smooth)) / 3
+
+
+def _numbers(text: Encoded, counts: Counts, names: tuple[str, ...]) -> dict[str, float]:
+    tags, lengths, start = text.tags.astype(np.int64), text.lengths, text.start
+    n_words, sentence = len(tags), np.repeat(np.arange(len(text)), text.lengths)
+    share = np.bincount(tags, minlength=N_TAGS) / max(1, n_words)
+    result = {f"share {tag}": x for tag, x in zip(TAGS, np.log(share + 1e-3) / 3 + 1.2)}
+    long = np.flatnonzero(lengths > 1)
+    first = np.bincount(tags[start[:-1][long]], minlength=N_TAGS)
+    last = np.bincount(tags[start[1:][long] - 1], minlength=N_TAGS)
+    result |= {f"edge {tag}": x for tag, x in zip(TAGS, _ratio(first, last, 2.0))}
+    verb, auxiliary = TAG["VERB"], TAG["AUX"]
+    n_verbs = np.bincount(sentence[tags == verb], minlength=len(text))
+    with_verb = 1 + (n_verbs > 0).sum()
+    result["verb last"], result["verb first"] = last[verb] / with_verb, first[verb] / with_verb
+    result["verb or aux last"] = (last[verb] + last[auxiliary]) / with_verb
+    for what, pairs, table in (("next", _NEIGHBOURS, counts.neighbours), ("content", _CONTENT, counts.content)):
+        a, b = _numbers_of(pairs)
+        result |= {f"{what} {pair}": x for pair, x in zip(pairs, _ratio(table[a, b, LEFT], table[a, b, RIGHT]))}
+    verb_at = np.zeros(len(text), np.int64)
+    verb_at[sentence[tags == verb]] = np.flatnonzero(tags == verb)
+    in_simple = (n_verbs == 1)[sentence] & (tags != verb)
+    before = in_simple & (np.arange(n_words) < verb_at[sentence])
+    n_before = np.bincount(tags[before], minlength=N_TAGS)
+    n_after = np.bincount(tags[in_simple & ~before], minlength=N_TAGS)
+    for tag in _AROUND_VERB:
+        result[f"around verb {tag}"] = _ratio(n_before[TAG[tag]], n_after[TAG[tag]])
+    result |= _morphology(text, names)
+    result["length"] = np.log(max(1.0, lengths.mean())) / 2 - 1.2 if len(text) else 0.0
+    inner = text.gaps > 0
+    inner[start[:-1] + np.arange(len(text))] = inner[start[1:] + np.arange(len(text))] = False
+    has_inner = np.bincount(np.repeat(np.arange(len(text)), lengths + 1), inner, len(text)) > 0
+    result["inner punctuation"] = has_inner[long].mean() if len(long) else 0.0
+    result["verbs a sentence"] = n_verbs.mean() / 3 if len(text) else 0.0
+    return {name: float(x) for name, x in result.items()}
+
+
+_SHARES = (
+    *(("NOUN", name) for name in ("Case", "Gender", "Number", "Case=Nom", "Person[psor]", "Number[psor]", "Definite")),
+    *(("ADJ", name) for name in ("Case", "Gender")),
+    *(("VERB", name) for name in ("VerbForm", "VerbForm=Fin", "VerbForm=Part", "VerbForm=Conv", "VerbForm=Inf",
+                                  "Person", "Tense", "Aspect", "Number")),
+)
+
+
+def _morphology(text: Encoded, names: tuple[str, ...]) -> dict[str, float]:
+    """Shares of the words of a tag that have a feature, or a value of it."""
+    result = {}
+    for tag, wanted in _SHARES:
+        columns = [k for k, name in enumerate(names) if name == wanted or name.partition("=")[0] == wanted]
+        has = text.features[:, columns].max(1) if columns else np.zeros(len(text.features))
+        of_tag = text.bundle[text.tags == TAG[tag]]
+        result[f"{tag} {wanted}"] = float(has[of_tag].mean()) if len(of_tag) else 0.0
+    return result
+
