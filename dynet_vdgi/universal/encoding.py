@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,24 @@ class Encoded:
     @property
     def lengths(self) -> Ints:
         return np.diff(self.start)
+
+    def part(self, sentences: Ints) -> Encoded:
+        """Some of the sentences, perhaps with repetitions."""
+        ends = self.start[1:]
+        words = np.concatenate([np.arange(self.start[s], ends[s]) for s in sentences] or [self.start[:0]])
+        gaps = np.concatenate(
+            [np.arange(self.start[s] + s, ends[s] + s + 1) for s in sentences] or [self.start[:0]]
+        )
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(self.lengths[sentences])]),
+            tags=self.tags[words],
+            bundle=self.bundle[words],
+            gaps=self.gaps[gaps],
+            band=self.band[words],
+            heads=None if self.heads is None else self.heads[words],
+            relations=None if self.relations is None else self.relations[words],
+        )
 
     def gaps_of(self, s: int) -> Bytes:
         """The kinds (n + 1,) of the gaps around the words of a sentence."""

@@ -12,7 +12,6 @@ arcs are columns of a few large matrices: word t of sentence b is column t * B +
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,87 +20,13 @@ from numpy.typing import NDArray
 import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
 import dynet as dy  # isort: skip
 
-from dynet_vdgi.universal.channels import N_FLAGS, PAIR_NUMBERS, ROWS_OF_PAIRS
-from dynet_vdgi.universal.encoding import BANDS, N_TAGS, RELATIONS
+from dynet_vdgi.universal.batches import Batch
+from dynet_vdgi.universal.channels import N_FLAGS
+from dynet_vdgi.universal.sizes import Sizes, shapes
 
 Expression = Any
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Units of the network's layers."""
-
-    n_features: int
-    n_numbers: int
-    tag: int = 32
-    features: int = 32
-    gaps: int = 8
-    band: int = 8
-    typology: int = 24
-    hidden: int = 64
-    arc: int = 96
-    relation: int = 64
-
-    @property
-    def word(self) -> int:
-        return self.tag + self.features + self.gaps + self.band + self.typology
-
-    @property
-    def joint(self) -> int:
-        return 2 * self.hidden + self.word
-
-
-@dataclass(frozen=True)
-class Arcs:
-    """What is seen of the arcs of a batch, in order of sentence, dependent, head: each distinct value once."""
-
-    flags: Ints  # (X,) distinct sets of flags, a bit each
-    flags_of: Ints  # (B * n * (n + 1),)
-    numbers: Floats  # (K, Y) distinct columns of numbers of pairs of tags
-    numbers_of: Ints  # (B * n * (n + 1),)
-    rows: Ints  # (B * n * (n + 1),)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """B sentences of n words; words in columns t * B + b, arcs in order of sentence, dependent, head."""
-
-    tags: Ints  # (n, B)
-    features: Floats  # (F, n * B)
-    gaps: Ints  # (n, B)
-    band: Ints  # (n, B)
-    numbers: Floats  # (U, B)
-    arcs: Arcs
-    heads: Ints  # (B, n)
-    relations: Ints  # (B, n)
-
-
-def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
-    """The shape of every array of weights."""
-    hidden, joint = sizes.hidden, sizes.joint
-    result: dict[str, tuple[int, ...]] = {
-        "tag": (N_TAGS, sizes.tag),
-        "features": (sizes.features, sizes.n_features),
-        "gaps": (16, sizes.gaps),
-        "band": (BANDS, sizes.band),
-        "typology": (sizes.typology, sizes.n_numbers),
-        "typology.bias": (sizes.typology,),
-        "root": (joint,),
-    }
-    for layer, width in enumerate((sizes.word, 2 * hidden)):
-        for direction in ("forward", "backward"):
-            result[f"lstm{layer}.{direction}.x"] = (4 * hidden, width)
-            result[f"lstm{layer}.{direction}.h"] = (4 * hidden, hidden)
-            result[f"lstm{layer}.{direction}.bias"] = (4 * hidden,)
-    for name, width, out in (("arc", sizes.arc, 1), ("relation", sizes.relation, len(RELATIONS))):
-        result[f"{name}.head"], result[f"{name}.dependent"] = (width, joint), (width, joint)
-        result[f"{name}.flags"], result[f"{name}.numbers"] = (width, N_FLAGS), (width, PAIR_NUMBERS)
-        result[f"{name}.bias"] = (width,)
-        result[f"{name}.out"] = (out, width)
-    straight = {"straight.flags": (1, N_FLAGS), "straight.numbers": (1, PAIR_NUMBERS)}
-    return result | straight | {"straight.pairs": (ROWS_OF_PAIRS, 1)}
 
 
 LOOKUPS = ("tag", "gaps", "band", "straight.pairs")
@@ -197,6 +122,16 @@ class Network:
         itself[np.arange(1, n + 1), np.arange(n)] = -30.0
         scores = scores + batched(np.tile(itself, (1, size)))
         return scores, self._relations(batch, heads, z, of_head, heads_of)
+
+    def loss(self, batch: Batch, weight: float, drop: bool = True) -> Expression:
+        """The mean over words of - log p(head) - weight * log p(relation), of known relations."""
+        scores, relations = self.scores(batch, drop)
+        gold = batch.relations.ravel()
+        is_known = (gold >= 0).astype(np.float32)
+        of_heads = dy.sum_batches(dy.pickneglogsoftmax_batch(scores, batch.heads.ravel().tolist()))
+        of_relations = dy.pickneglogsoftmax_batch(relations, np.maximum(gold, 0).tolist())
+        of_known = dy.sum_batches(dy.cmult(of_relations, batched(is_known[None])))
+        return (of_heads + of_known * weight) * (1.0 / batch.heads.size)
 
     def _lstm(self, layer: int, x: Expression, n: int, size: int) -> Expression:
         """Outputs (2 * hidden,)x(n * B) of a layer in both directions."""
