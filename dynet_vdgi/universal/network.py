@@ -119,7 +119,7 @@ class Network:
         )
         scores = dy.reshape(scores, (n + 1,), batch_size=size * n)
         itself = np.zeros((n + 1, n), np.float32)
-        itself[np.arange(1, n + 1), np.arange(n)] = -30.0
+        itself[np.arange(1, n + 1), np.arange(n)] = -1e9
         scores = scores + batched(np.tile(itself, (1, size)))
         return scores, self._relations(batch, heads, z, of_head, heads_of)
 
