@@ -1,9 +1,7 @@
 """Learns universal parsers with some branches of languages left out, and scores them on treebanks kept aside.
 
-    python benchmarks/universal.py learn --data DIR [--without BRANCH ...] [--without-code CODE ...] [--free] \
-        [--seed N] --out FILE.npz
-    python benchmarks/universal.py score FILE.npz [FILE.npz ...] --data DIR --set choose|check [--codes CODE ...] \
-        [--out rows.csv]
+    python benchmarks/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free] [--seed N]
+    python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
 licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
@@ -34,8 +32,8 @@ from dynet_vdgi.universal.scorer import Scorer, TextScorer
 
 LISTS = Path(__file__).parent / "lists" / "ud2.csv"
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
-"""Branches of the eleven. The other four have no treebank of their family among the sources; the Germanic ones,
-from which the creole Naija has its words, stay."""
+"""Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
+although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
 
 
@@ -47,8 +45,10 @@ def read(paths: list[Path], heads: str = "required") -> list:
 
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
-    return [next(data / folder / name for folder in ("ud2", "ud2_sources") if (data / folder / name).exists())
-            for name in names.split()]
+    return [
+        next(data / folder / name for folder in ("ud2", "ud2_sources") if (data / folder / name).exists())
+        for name in names.split()
+    ]
 
 
 def sources(arguments: argparse.Namespace) -> list[Treebank]:
@@ -67,7 +67,9 @@ def sources(arguments: argparse.Namespace) -> list[Treebank]:
 
 
 def save(path: Path, scorer: Scorer) -> None:
-    np.savez(path, features=json.dumps(scorer.features), mean=scorer.mean, scale=scorer.scale, **scorer.weights)
+    np.savez(
+        path, features=json.dumps(scorer.features), mean=scorer.mean, scale=scorer.scale, **scorer.weights
+    )
 
 
 def load(path: Path) -> Scorer:
@@ -108,10 +110,14 @@ def parsed(scorers: list[Scorer], text: list, test: list) -> list:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     learning = verbs.add_parser("learn")
-    learning.add_argument("--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven")
+    learning.add_argument(
+        "--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven"
+    )
     learning.add_argument("--without-code", nargs="*", default=[])
     learning.add_argument("--free", action="store_true")
     learning.add_argument("--seed", type=int, default=1)
@@ -146,8 +152,8 @@ def main() -> None:
         text = read(files_of(arguments.data, row["text"]), "ignored")
         test = [s for s in read(files_of(arguments.data, row["test"])) if len(s) <= 40]
         rows.append((row["language"], *dda(parsed(scorers, text, test), test)))
-        print("%s %.1f/%.1f" % rows[-1], flush=True)
-    print("mean of %d: %.2f/%.2f" % (len(rows), *np.mean([row[1:] for row in rows], 0)))
+        print("{} {:.1f}/{:.1f}".format(*rows[-1]), flush=True)
+    print("mean of {}: {:.2f}/{:.2f}".format(len(rows), *np.mean([row[1:] for row in rows], 0)))
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([("language", "dda15", "dda40"), *rows])

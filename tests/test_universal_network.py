@@ -57,7 +57,9 @@ def gradients(network: Network) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])
-def test_batches_have_the_scores_and_gradients_of_single_arcs(source: Source, network: Network, n: int) -> None:
+def test_batches_have_the_scores_and_gradients_of_single_arcs(
+    source: Source, network: Network, n: int
+) -> None:
     members = of_length(source, n)
     assert len(members) > 1
     batch = batch_of([source], members, NO_FAULTS, np.random.default_rng(0))
@@ -116,7 +118,9 @@ def test_the_parser_has_the_probabilities_of_the_network(
         np.testing.assert_allclose(parser.relations(text, text.heads), of_arcs, atol=2e-5)
 
 
-def test_sentences_of_any_length_are_scored_together_as_alone(source: Source, network: Network, sentences: Any) -> None:
+def test_sentences_of_any_length_are_scored_together_as_alone(
+    source: Source, network: Network, sentences: Any
+) -> None:
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
     parser = TextScorer(Scorer(features, zeros, zeros + 1, network.arrays()), source.profiles[0])
@@ -141,7 +145,7 @@ def test_a_treebank_has_its_share_of_words_only(source: Source) -> None:
 def test_faults_change_what_they_say(source: Source) -> None:
     rng = np.random.default_rng(0)
     sure = with_faults(source, 3, FaultSettings(0.0, 1.0, 1.0, 1.0), rng)
-    assert not sure.bundle.any() and not sure.gaps.any() and not sure.band.any()
+    assert not (sure.bundle.any() or sure.gaps.any() or sure.band.any())
     plain = with_faults(source, 3, NO_FAULTS, rng)
     low, high = source.text.start[3], source.text.start[4]
     assert (plain.tags == source.text.tags[low:high]).all()
@@ -150,5 +154,7 @@ def test_faults_change_what_they_say(source: Source) -> None:
         for _ in range(20):
             found = with_faults(source, s, FaultSettings(0.25, 0.0, 0.0, 0.0), rng)
             n_words += len(found.tags)
-            n_wrong += int((found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum())
+            n_wrong += int(
+                (found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum()
+            )
     assert 0.12 < n_wrong / n_words < 0.25  # some are drawn right

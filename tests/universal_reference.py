@@ -1,6 +1,6 @@
 """The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet itself.
 
-It shares no code with `universal.network` but the parameters; flags and numbers of arcs are found in plain Python.
+It shares nothing with `universal.network` but the parameters; flags of arcs are found in plain Python.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def scores(network: Any, text: Encoded, example: Example) -> list[Any]:
             place = int(np.flatnonzero(bits)[0]) % 8 if head else 0
             straight = p["straight.flags"] * seen + p["straight.numbers"] * values
             row.append(
-                p["arc.out"] * units + straight + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
+                p["arc.out"] * units
+                + straight
+                + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
             )
         result.append(dy.concatenate(row))
     return result

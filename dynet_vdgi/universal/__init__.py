@@ -1,1 +1,1 @@
-"""A parser learnt from the trees of many languages, for a language without trees: tags, features, punctuation."""
+"""A parser for languages without trees, learnt from the trees of many others by tags and features."""

@@ -50,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Arcs:
-    """What is seen of the arcs of a batch, in order of sentence, dependent, head: each distinct value once."""
+    """The arcs of a batch in order of sentence, dependent, head; each distinct value is kept once."""
 
     flags: Ints  # (X,) distinct sets of flags, a bit each
     flags_of: Ints  # (B * n * (n + 1),)
@@ -114,7 +114,12 @@ def with_faults(source: Source, s: int, faults: FaultSettings, rng: np.random.Ge
     """A sentence of a source, with a profile of it, and faults at random."""
     text = source.text
     low, high = text.start[s], text.start[s + 1]
-    tags, bundle, gaps, band = text.tags[low:high], text.bundle[low:high], text.gaps_of(s), text.band[low:high]
+    tags, bundle, gaps, band = (
+        text.tags[low:high],
+        text.bundle[low:high],
+        text.gaps_of(s),
+        text.band[low:high],
+    )
     profile = source.profiles[rng.integers(len(source.profiles))]
     if rng.random() < 0.5:
         wrong = np.flatnonzero(rng.random(len(tags)) < 2 * faults.wrong_tags)
@@ -163,7 +168,7 @@ def gap_pairs(before: Ints, after: Ints) -> Ints:
 
 
 def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[Ints, Ints]:
-    """Flags, a bit each, and rows of the table of pairs, of a sentence's arcs by dependent and head (n, n + 1)."""
+    """A sentence's arcs (n, n + 1) by dependent and head: flags, a bit each; rows of the table of pairs."""
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
     counts = np.zeros((n + 1, N_TAGS), np.int64), np.zeros((n + 2, 2), np.int64)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.jit import compiled, compiled_floats
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.universal.encoding import N_TAGS, TAG
-from dynet_vdgi.universal.typology import PAIR_NUMBERS
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.int8]
@@ -23,9 +22,8 @@ DISTANCES = 8
 
 PLACE, GAPS, BETWEEN, SAME, AGREE, FROM_ROOT, N_FLAGS = 0, 16, 19, 26, 30, 38, 41
 """First flag of each group."""
-N_CHANNELS = PAIR_NUMBERS + N_FLAGS
 MOST_FLAGS = 20
-"""Most flags that one arc has: one place, three gaps, seven between, four of the same tag, four of agreement."""
+"""Most flags of an arc: one place, three gaps, seven between, four of the same tag, four of agreement."""
 
 ROWS_OF_PAIRS = (N_TAGS + 1) * N_TAGS * 2 * DISTANCES
 """Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of distance."""
@@ -95,7 +93,9 @@ def flags_of(
             size += 1
     if high - low > 1:
         after, before = so_far[high - 1], so_far[low]
-        nominals = after[_NOUN] + after[_PROPN] + after[_PRON] - before[_NOUN] - before[_PROPN] - before[_PRON]
+        nominals = (
+            after[_NOUN] + after[_PROPN] + after[_PRON] - before[_NOUN] - before[_PROPN] - before[_PRON]
+        )
         if after[_VERB] > before[_VERB]:
             flags[size] = BETWEEN
             size += 1
@@ -183,7 +183,7 @@ def flag_trees(
     heads: Ints,
     result: Floats,
 ) -> None:
-    """Marks in `result` (N, F), zero at first, the flags of the arcs from `heads` (N,) of sentences in a row."""
+    """Marks the flags of the arcs from `heads` (N,) in `result` (N, F), which must be zero at first."""
     for s in range(len(start) - 1):
         low, high = start[s], start[s + 1]
         its_tags, its_bundle = tags[low:high], bundle[low:high]
@@ -248,7 +248,11 @@ def score_arcs(
                 for k in range(width):
                     hidden[k] = word[k] + other[k] + pair[k]
                 size = flags_of(head, dependent, its_tags, agreeing, its_bundle, so_far, gaps_so_far, flags)
-                score = pair[width] + pair[width + 1 + flags[0] % DISTANCES] if head else pair[width] + pair[width + 1]
+                score = (
+                    pair[width] + pair[width + 1 + flags[0] % DISTANCES]
+                    if head
+                    else pair[width] + pair[width + 1]
+                )
                 for f in range(size):
                     flag = flag_part[flags[f]]
                     score += straight[flags[f]]

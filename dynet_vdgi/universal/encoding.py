@@ -1,4 +1,4 @@
-"""Sentences as the universal parser sees them: arrays of tags, features, punctuation and how common a word is.
+"""Sentences as the universal parser sees them: arrays of tags, features, punctuation, frequencies.
 
 Letters: N words in S sentences; n words in one of them; F known features (`Name=Value`).
 """
@@ -17,19 +17,19 @@ from dynet_vdgi.data.sentence import Sentence
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.int8]
 
-TAGS = (
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X".split()  # fmt: skip
-)
+_TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN SCONJ SYM VERB X"
+TAGS = tuple(_TAGS.split())
 TAG = {tag: number for number, tag in enumerate(TAGS)}
 _OTHER_NAMES = {"CONJ": "CCONJ", "PUNCT": "X", "_": "X"}
 N_TAGS = len(TAGS)
 ROOT = N_TAGS
 """The tag of the root, in tables of pairs of tags."""
 
-RELATIONS = (
-    "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl "
-    "fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis reparandum root vocative xcomp"
-).split()
+_RELATIONS = """
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl
+fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis reparandum root vocative xcomp
+"""
+RELATIONS = tuple(_RELATIONS.split())
 RELATION = {relation: number for number, relation in enumerate(RELATIONS)}
 
 AGREEING = ("Case", "Gender", "Number", "Person")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,13 +33,16 @@ TEXT = 1_500
 """Sentences of a treebank that are measured and learnt from."""
 
 SAMPLES, SAMPLE = 5, 250
-"""Samples of a text, and their sentences, that are measured besides the whole: what a small text would show."""
+"""Samples of a text that are measured besides the whole, and their sentences: texts may be small."""
 
 LEAST_SCALE = 0.05
 """Added to the standard deviation of each number of a text."""
 
 INVENTED, INVENTED_LONGEST, LENDERS = 200, 25, 80
-"""Sentences of an invented treebank, their most words, and the least sentences of treebanks it is made from."""
+"""Sentences of an invented treebank, their most words, and the fewest sentences of what it is made from."""
+
+HIDDEN = 128
+"""Units of an LSTM in one direction."""
 
 WARMING = 100
 """Updates in which the rate rises to its height."""
@@ -80,8 +83,8 @@ class _Measured:
 
 def learn(
     treebanks: Sequence[Treebank],
-    settings: LearningSettings = LearningSettings(),
-    hidden: int = 128,
+    settings: LearningSettings,
+    hidden: int = HIDDEN,
     seed: int = 1,
 ) -> Scorer:
     """The scorer that these treebanks teach. Equal arguments give equal weights, bit for bit.
@@ -96,13 +99,18 @@ def learn(
     real = [measured(treebank.sentences, features, rng) for treebank in treebanks]
     invented = [each for _ in range(settings.invented) for each in _invented(treebanks, real, features, rng)]
     logger.info(
-        "%s and %s, %s", count(len(real), "treebank"), count(len(invented), "invented one"), count(len(features), "feature")
+        "%s and %s, %s",
+        count(len(real), "treebank"),
+        count(len(invented), "invented one"),
+        count(len(features), "feature"),
     )
     numbers = np.array([each.profiles[0].numbers for each in real])
     mean, scale = numbers.mean(0), numbers.std(0) + np.float32(LEAST_SCALE)
     start = Scorer(features, mean, scale, {})
     sources = [
-        Source(each.text, [start.standardised(p) for p in each.profiles], start.standardised(each.featureless))
+        Source(
+            each.text, [start.standardised(p) for p in each.profiles], start.standardised(each.featureless)
+        )
         for each in real + invented
     ]
     network = trained(sources, Sizes(len(features), len(mean), hidden=hidden), settings, seed)
@@ -134,7 +142,11 @@ def _invented(
     lent = {k: orders(real[k].text) for k in large}
     result = []
     for k in large:
-        others = [o for o in large if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)]
+        others = [
+            o
+            for o in large
+            if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)
+        ]
         if not others:
             continue
         of_verbs = others[rng.integers(len(others))]
@@ -144,7 +156,9 @@ def _invented(
         if not short:
             continue
         new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
-        result.append(_Measured(new, [Profile.of(new, features)], Profile.of(_without_features(new), features)))
+        result.append(
+            _Measured(new, [Profile.of(new, features)], Profile.of(_without_features(new), features))
+        )
     return result
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
+
 import dynet as dy  # isort: skip
 
 from dynet_vdgi.universal.batches import Batch
@@ -103,7 +104,9 @@ class Network:
             dy.esum(
                 [
                     dy.pick_batch_elems(p["arc.head"] * heads, head),
-                    dy.pick_batch_elems(dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent),
+                    dy.pick_batch_elems(
+                        dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent
+                    ),
                     dy.pick_batch_elems(p["arc.flags"] * flags, flags_of),
                     dy.pick_batch_elems(p["arc.numbers"] * numbers, numbers_of),
                 ]
@@ -163,11 +166,14 @@ class Network:
         hidden = dy.rectify(
             p["relation.head"] * dy.pick_batch_elems(heads, head)
             + dy.affine_transform(
-                [p["relation.bias"], p["relation.dependent"], dy.pick_batch_elems(z, columns.T.ravel().tolist())]
+                [
+                    p["relation.bias"],
+                    p["relation.dependent"],
+                    dy.pick_batch_elems(z, columns.T.ravel().tolist()),
+                ]
             )
             + p["relation.flags"] * bits(batch.arcs.flags[batch.arcs.flags_of[gold]])
-            + p["relation.numbers"]
-            * batched(batch.arcs.numbers[:, batch.arcs.numbers_of[gold]])
+            + p["relation.numbers"] * batched(batch.arcs.numbers[:, batch.arcs.numbers_of[gold]])
         )
         return p["relation.out"] * hidden
 

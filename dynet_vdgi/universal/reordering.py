@@ -1,8 +1,8 @@
 """Treebanks of invented languages: real trees whose words stand in the order of other languages.
 
 There are more orders of words than there are treebanks, and few treebanks have the verb at the end. So the
-dependents of verbs, and those of nouns, are put to the left as often as in other treebanks; their distance from
-the head keeps its order. The counts of a text are then taken from the new order, as if it were a language.
+dependents of verbs, and those of nouns, are put to the left as often as in other treebanks; of two on the same
+side, the farther one stays farther. The counts of a text are then taken from the new order, as if it were a language.
 """
 
 from __future__ import annotations
@@ -18,13 +18,27 @@ Floats = NDArray[np.float64]
 
 _FIXED = [
     RELATION[relation]
-    for relation in (
-        "root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep dislocated vocative appos"
-    ).split()
+    for relation in [
+        "root",
+        "conj",
+        "cc",
+        "fixed",
+        "flat",
+        "goeswith",
+        "parataxis",
+        "discourse",
+        "list",
+        "reparandum",
+        "orphan",
+        "dep",
+        "dislocated",
+        "vocative",
+        "appos",
+    ]
 ]
 """Relations whose side does not depend on the language's order of words, or too little is known of it."""
 
-_BY_TAG = [RELATION[relation] for relation in "advmod obj obl nmod".split()]
+_BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 """Relations whose side depends on the tag of the dependent, such as that of pronouns."""
 
 _VERBAL = (TAG["VERB"], TAG["AUX"])
@@ -34,8 +48,9 @@ LEAST = 5
 
 
 def kinds_of_arcs(text: Encoded) -> tuple[Ints, NDArray[np.bool_]]:
-    """The kind (N,) of the arc of each word, -1 where its order is fixed; whether its head is to the right."""
-    assert text.heads is not None and text.relations is not None
+    """The kind (N,) of each word's arc, -1 where its order is fixed; whether the head is to the right."""
+    assert text.heads is not None
+    assert text.relations is not None
     first = np.repeat(text.start[:-1], text.lengths)
     head = first + text.heads - 1
     of_head = text.tags[np.maximum(head, 0)]
@@ -60,7 +75,8 @@ def reordered(text: Encoded, of_verbs: Floats, of_nouns: Floats, rng: np.random.
 
     A word changes its side no more often than is needed for the share of the other treebank.
     """
-    assert text.heads is not None and text.relations is not None
+    assert text.heads is not None
+    assert text.relations is not None
     kind, is_left = kinds_of_arcs(text)
     half = len(RELATIONS) * (N_TAGS + 1)
     other = np.concatenate([of_nouns[:, :half], of_verbs[:, half:]], 1)

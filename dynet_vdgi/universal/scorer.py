@@ -1,7 +1,7 @@
-"""The universal parser at work: probabilities of arcs and relations from learnt weights, with NumPy and a kernel.
+"""Probabilities of arcs and relations under the universal parser's weights, with NumPy and a kernel.
 
-It computes what `network` does, without DyNet. Whatever depends on the text alone, or on a distinct word's tag,
-features, gaps and frequency, is computed once.
+It computes what `network` does, without DyNet. What depends on the text alone is computed once, and so is what
+depends on a word's tag, features, gaps and frequency.
 
 Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs' layer.
 """
@@ -91,7 +91,16 @@ class TextScorer:
         words = text.tags, text.gaps, text.bundle, text.agreeing
         out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
         SCORE_ARCS(
-            heads, dependents, self._root, self._tables, self._flags, *out, *words, *room, text.start, scores,
+            heads,
+            dependents,
+            self._root,
+            self._tables,
+            self._flags,
+            *out,
+            *words,
+            *room,
+            text.start,
+            scores,
             work=len(scores),
         )
         return scores
@@ -140,7 +149,7 @@ class TextScorer:
 
 
 class _Packing:
-    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) are the words in this order."""
+    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) order the words so."""
 
     def __init__(self, start: Ints) -> None:
         lengths = np.diff(start)
@@ -149,8 +158,12 @@ class _Packing:
         longest = int(by_length[0]) if len(by_length) else 0
         self.active = np.searchsorted(-by_length, -np.arange(longest), "left")  # sentences longer than t
         first, last = start[:-1][order], start[1:][order] - 1
-        self.forward = np.concatenate([first[:k] + t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)])
-        self.backward = np.concatenate([last[:k] - t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)])
+        self.forward = np.concatenate(
+            [first[:k] + t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)]
+        )
+        self.backward = np.concatenate(
+            [last[:k] - t for t, k in enumerate(self.active)] or [np.zeros(0, np.int64)]
+        )
 
 
 class _Layer:
@@ -211,5 +224,15 @@ def flags_of_arcs(text: Encoded, heads: Ints) -> Floats:
         np.zeros((longest + 2, 2), np.int64),
         np.zeros(MOST_FLAGS, np.int64),
     )
-    FLAG_TREES(text.tags, text.gaps, text.bundle, text.agreeing, *room, text.start, heads, flags, work=len(heads) // 10)
+    FLAG_TREES(
+        text.tags,
+        text.gaps,
+        text.bundle,
+        text.agreeing,
+        *room,
+        text.start,
+        heads,
+        flags,
+        work=len(heads) // 10,
+    )
     return flags

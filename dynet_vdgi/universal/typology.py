@@ -21,12 +21,48 @@ PAIR_NUMBERS = 12
 WINDOW = 8
 """Words at most this far apart count as in one another's reach."""
 
-_NEIGHBOURS = """NOUN-ADJ NOUN-DET NOUN-NUM NOUN-ADP PROPN-ADP PRON-ADP VERB-AUX VERB-NOUN VERB-PRON VERB-PROPN VERB-ADV
-NOUN-PROPN VERB-SCONJ VERB-PART NOUN-PART VERB-ADP ADJ-ADV NOUN-PRON NOUN-CCONJ VERB-CCONJ ADJ-AUX NOUN-AUX""".split()
-_CONTENT = """VERB-NOUN VERB-PRON VERB-PROPN VERB-ADP NOUN-ADP PROPN-ADP VERB-AUX NOUN-AUX VERB-SCONJ NOUN-PRON
-NOUN-PROPN NOUN-CCONJ VERB-CCONJ PRON-ADP""".split()
-_AROUND_VERB = "NOUN PROPN PRON ADV ADP AUX SCONJ PART ADJ NUM DET CCONJ".split()
-_MODIFIERS = np.array([TAG[tag] for tag in "DET ADJ NUM ADV PART INTJ SYM".split()])
+_NEIGHBOURS = [
+    "NOUN-ADJ",
+    "NOUN-DET",
+    "NOUN-NUM",
+    "NOUN-ADP",
+    "PROPN-ADP",
+    "PRON-ADP",
+    "VERB-AUX",
+    "VERB-NOUN",
+    "VERB-PRON",
+    "VERB-PROPN",
+    "VERB-ADV",
+    "NOUN-PROPN",
+    "VERB-SCONJ",
+    "VERB-PART",
+    "NOUN-PART",
+    "VERB-ADP",
+    "ADJ-ADV",
+    "NOUN-PRON",
+    "NOUN-CCONJ",
+    "VERB-CCONJ",
+    "ADJ-AUX",
+    "NOUN-AUX",
+]
+_CONTENT = [
+    "VERB-NOUN",
+    "VERB-PRON",
+    "VERB-PROPN",
+    "VERB-ADP",
+    "NOUN-ADP",
+    "PROPN-ADP",
+    "VERB-AUX",
+    "NOUN-AUX",
+    "VERB-SCONJ",
+    "NOUN-PRON",
+    "NOUN-PROPN",
+    "NOUN-CCONJ",
+    "VERB-CCONJ",
+    "PRON-ADP",
+]
+_AROUND_VERB = ["NOUN", "PROPN", "PRON", "ADV", "ADP", "AUX", "SCONJ", "PART", "ADJ", "NUM", "DET", "CCONJ"]
+_MODIFIERS = np.array([TAG[tag] for tag in ["DET", "ADJ", "NUM", "ADV", "PART", "INTJ", "SYM"]])
 
 
 def _numbers_of(pairs: list[str]) -> tuple[Ints, Ints]:
@@ -92,13 +128,16 @@ def _five(table: Floats) -> Floats:
     of_dependent, of_head = both.sum(0, keepdims=True), both.sum(1, keepdims=True)
     expected = of_head * of_dependent / (both.sum() + 1) / 2
     return np.concatenate(
-        [x[..., None] for x in (
-            np.log((table + 2) / (table[:, :, ::-1] + 2)) / 2,
-            np.broadcast_to(np.log((both + 0.5) / (of_dependent + 8)) / 3, table.shape),
-            np.log((table + 0.5) / (of_dependent + 8)) / 3,
-            np.clip(np.log((table + 1) / (expected + 1)), -2, 2) / 2,
-            np.log((table + 0.5) / (of_head + 8)) / 3,
-        )],
+        [
+            x[..., None]
+            for x in (
+                np.log((table + 2) / (table[:, :, ::-1] + 2)) / 2,
+                np.broadcast_to(np.log((both + 0.5) / (of_dependent + 8)) / 3, table.shape),
+                np.log((table + 0.5) / (of_dependent + 8)) / 3,
+                np.clip(np.log((table + 1) / (expected + 1)), -2, 2) / 2,
+                np.log((table + 0.5) / (of_head + 8)) / 3,
+            )
+        ],
         -1,
     )
 
@@ -121,9 +160,14 @@ def _numbers(text: Encoded, counts: Counts, names: tuple[str, ...]) -> dict[str,
     with_verb = 1 + (n_verbs > 0).sum()
     result["verb last"], result["verb first"] = last[verb] / with_verb, first[verb] / with_verb
     result["verb or aux last"] = (last[verb] + last[auxiliary]) / with_verb
-    for what, pairs, table in (("next", _NEIGHBOURS, counts.neighbours), ("content", _CONTENT, counts.content)):
+    for what, pairs, table in (
+        ("next", _NEIGHBOURS, counts.neighbours),
+        ("content", _CONTENT, counts.content),
+    ):
         a, b = _numbers_of(pairs)
-        result |= {f"{what} {pair}": x for pair, x in zip(pairs, _ratio(table[a, b, LEFT], table[a, b, RIGHT]))}
+        result |= {
+            f"{what} {pair}": x for pair, x in zip(pairs, _ratio(table[a, b, LEFT], table[a, b, RIGHT]))
+        }
     verb_at = np.zeros(len(text), np.int64)
     verb_at[sentence[tags == verb]] = np.flatnonzero(tags == verb)
     in_simple = (n_verbs == 1)[sentence] & (tags != verb)
@@ -143,10 +187,25 @@ def _numbers(text: Encoded, counts: Counts, names: tuple[str, ...]) -> dict[str,
 
 
 _SHARES = (
-    *(("NOUN", name) for name in ("Case", "Gender", "Number", "Case=Nom", "Person[psor]", "Number[psor]", "Definite")),
+    *(
+        ("NOUN", name)
+        for name in ("Case", "Gender", "Number", "Case=Nom", "Person[psor]", "Number[psor]", "Definite")
+    ),
     *(("ADJ", name) for name in ("Case", "Gender")),
-    *(("VERB", name) for name in ("VerbForm", "VerbForm=Fin", "VerbForm=Part", "VerbForm=Conv", "VerbForm=Inf",
-                                  "Person", "Tense", "Aspect", "Number")),
+    *(
+        ("VERB", name)
+        for name in (
+            "VerbForm",
+            "VerbForm=Fin",
+            "VerbForm=Part",
+            "VerbForm=Conv",
+            "VerbForm=Inf",
+            "Person",
+            "Tense",
+            "Aspect",
+            "Number",
+        )
+    ),
 )
 
 
@@ -159,4 +218,3 @@ def _morphology(text: Encoded, names: tuple[str, ...]) -> dict[str, float]:
         of_tag = text.bundle[text.tags == TAG[tag]]
         result[f"{tag} {wanted}"] = float(has[of_tag].mean()) if len(of_tag) else 0.0
     return result
-
