@@ -1,8 +1,8 @@
 """Treebanks of invented languages: real trees whose words stand in the order of other languages.
 
-There are more orders of words than there are treebanks, and few treebanks have the verb at the end. So the
-dependents of verbs, and those of nouns, are put to the left as often as in other treebanks; of two on the same
-side, the farther one stays farther. The counts of a text are then taken from the new order, as if it were a language.
+There are more orders of words than treebanks, and few treebanks have the verb at the end. So the dependents of
+verbs, and those of nouns, are put to the left as often as in other treebanks. Of two on the same side, the
+farther one stays farther; all trees become projective. The text is then measured in its new order.
 """
 
 from __future__ import annotations

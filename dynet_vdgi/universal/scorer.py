@@ -1,7 +1,7 @@
 """Probabilities of arcs and relations under the universal parser's weights, with NumPy and a kernel.
 
-It computes what `network` does, without DyNet. What depends on the text alone is computed once, and so is what
-depends on a word's tag, features, gaps and frequency.
+It computes what `network` does, without DyNet. What depends on the text alone, and what depends on a word's
+tag, features, gaps and frequency, is computed once for each value.
 
 Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs' layer.
 """

@@ -1,0 +1,176 @@
+"""What the universal parser measures in a text, and the languages that are invented to learn it from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.universal import learning
+from dynet_vdgi.universal.encoding import (
+    BANDS,
+    RELATIONS,
+    TAG,
+    band_of_forms,
+    encode,
+    known_features,
+    tag_number,
+)
+from dynet_vdgi.universal.learning import LearningSettings, Treebank, learn
+from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
+from dynet_vdgi.universal.scorer import TextScorer
+from dynet_vdgi.universal.typology import Counts, Profile
+
+LEFT, RIGHT = 0, 1
+
+
+@pytest.fixture(scope="module")
+def demo() -> list[Sentence]:
+    read = conllu.read(resources() / "demo" / "demo-ud-train.conllu", heads="required")
+    return list(treebank.prepare(read, protocols.STANDARD).sentences)
+
+
+def mirrored(sentence: Sentence) -> Sentence:
+    """The sentence from its end to its start."""
+    n = len(sentence)
+    heads = tuple(0 if head == 0 else n + 1 - head for head in (sentence.heads or ())[::-1])
+    back = {name: getattr(sentence, name)[::-1] for name in ("forms", "tags", "upos", "feats", "deprels")}
+    return replace(sentence, **back, heads=heads, gaps=(), lemmas=(), xpos=(), source=None)
+
+
+def test_tags_of_older_treebanks_are_known() -> None:
+    assert tag_number("CONJ") == tag_number("CCONJ") == TAG["CCONJ"]
+    assert tag_number("NN") == TAG["X"]
+
+
+def test_features_are_known_if_enough_treebanks_have_them() -> None:
+    one = [Sentence(("a", "b"), ("NOUN", "VERB"), feats=("Case=Nom", "Tense=Past|Mood=Ind"))]
+    two = [Sentence(("c",), ("NOUN",), feats=("Case=Nom",))]
+    assert known_features([one, two], 2) == ("Case=Nom",)
+    assert known_features([one, two], 1) == ("Case=Nom", "Mood=Ind", "Tense=Past")
+
+
+def test_common_words_are_in_lower_bands() -> None:
+    text = [Sentence(("the",) * 900 + ("dog",) * 20 + ("once",), ("X",) * 921)]
+    bands = band_of_forms(text)
+    assert 1 <= bands["the"] < bands["dog"] < bands["once"] < BANDS
+    assert band_of_forms([Sentence.of_tags(["NOUN"])]) == {}
+
+
+def test_neighbours_and_words_in_reach_are_counted() -> None:
+    text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"]), Sentence.of_tags(["VERB"])], ())
+    counts = Counts.of(text)
+    det, adjective, noun, verb = (TAG[tag] for tag in ["DET", "ADJ", "NOUN", "VERB"])
+    assert counts.neighbours[noun, adjective, LEFT] == 1
+    assert counts.neighbours[noun, det].sum() == 0  # two words apart
+    assert counts.reach[noun, det, LEFT] == 1
+    assert counts.content[verb, noun, LEFT] == 1
+    assert counts.content[noun, det].sum() == 0  # a modifier, left out
+    assert counts.neighbours.sum() == 2 * 3
+    assert counts.reach.sum() == 2 * 6
+
+
+def test_a_text_read_backwards_has_the_opposite_directions(demo: list[Sentence]) -> None:
+    features = known_features([demo], 1)
+    forth = Profile.of(encode([replace(s, gaps=()) for s in demo], features), features)
+    back = Profile.of(encode([mirrored(s) for s in demo], features), features)
+    np.testing.assert_allclose(forth.pairs[:, :, LEFT], back.pairs[:, :, RIGHT], atol=1e-6)
+    np.testing.assert_allclose(forth.pairs[..., 10], -back.pairs[..., 10], atol=1e-6)
+    assert np.abs(forth.pairs[..., 10]).max() > 0.5
+
+
+def test_a_profile_without_features_or_sentences_is_finite() -> None:
+    for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
+        profile = Profile.of(encode(text, ("Case=Nom",)), ("Case=Nom",))
+        assert np.isfinite(profile.numbers).all()
+        assert np.isfinite(profile.pairs).all()
+
+
+def test_a_part_of_a_text_is_encoded_as_those_sentences(demo: list[Sentence]) -> None:
+    features = known_features([demo], 1)
+    text, chosen = encode(demo, features), np.array([4, 1, 4])
+    part, expected = text.part(chosen), encode([demo[k] for k in chosen], features)
+    for name in ("start", "tags", "gaps", "heads", "relations"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
+    np.testing.assert_array_equal(part.features[part.bundle], expected.features[expected.bundle])
+
+
+def relations_and_tags(text, s: int) -> list[tuple]:
+    """The arcs of a sentence by what they link, whatever its order."""
+    low, high = text.start[s], text.start[s + 1]
+    tags, heads = text.tags[low:high], text.heads[low:high]
+    of_heads = [int(tags[h - 1]) if h else -1 for h in heads]
+    return sorted(
+        zip(of_heads, tags.tolist(), text.relations[low:high].tolist(), text.bundle[low:high].tolist())
+    )
+
+
+def test_projective_trees_in_their_own_order_stay_as_they_are(demo: list[Sentence]) -> None:
+    projective = [sentence for sentence in demo if is_projective(sentence.heads)]
+    text = encode(projective, known_features([demo], 1))
+    own = orders(text)
+    same = reordered(text, own, own, np.random.default_rng(0))
+    np.testing.assert_array_equal(same.tags, text.tags)
+    np.testing.assert_array_equal(same.heads, text.heads)
+    np.testing.assert_array_equal(same.gaps, text.gaps)
+
+
+def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -> None:
+    features = known_features([demo], 1)
+    text = encode(demo, features)
+    opposite = orders(encode([mirrored(sentence) for sentence in demo], features))
+    new = reordered(text, opposite, opposite, np.random.default_rng(0))
+    for s in range(len(text)):
+        assert relations_and_tags(new, s) == relations_and_tags(text, s)
+    kind, was_left = kinds_of_arcs(text)
+    new_kind, is_left = kinds_of_arcs(new)
+    for relation in ("det", "nsubj"):
+        ours, theirs = (
+            found % (len(RELATIONS) * 17) // 17 == RELATIONS.index(relation) for found in (kind, new_kind)
+        )
+        ours, theirs = ours & (kind >= 0), theirs & (new_kind >= 0)
+        assert is_left[theirs].mean() == pytest.approx(1 - was_left[ours].mean(), abs=0.1), relation
+
+
+def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sentence]) -> None:
+    half = len(demo) // 2
+    treebanks = [Treebank("one", demo[:half]), Treebank("two", demo[half:])]
+    settings = LearningSettings(updates=60, words=400)
+    scorer = learn(treebanks, settings, hidden=8, seed=2)
+    again = learn(treebanks, settings, hidden=8, seed=2)
+    assert all((scorer.weights[name] == again.weights[name]).all() for name in scorer.weights)
+    other = learn(treebanks, settings, hidden=8, seed=3)
+    assert any((scorer.weights[name] != other.weights[name]).any() for name in scorer.weights)
+    parser = TextScorer(scorer, scorer.profile(demo), band_of_forms(demo))
+    text = parser.encode(demo)
+    assert text.heads is not None
+    at, right, next_word = 0, 0, 0
+    scores = parser.log_probabilities(text)
+    for s, n in enumerate(text.lengths.tolist()):
+        gold = text.heads[text.start[s] : text.start[s + 1]]
+        right += int((scores[at : at + n * (n + 1)].reshape(n + 1, n).argmax(0) == gold).sum())
+        next_word += int((np.arange(2, n + 2) == gold).sum())
+        at += n * (n + 1)
+    assert right > 1.3 * next_word
+
+
+def test_a_treebank_of_single_words_cannot_be_learnt_from() -> None:
+    alone = Treebank("x", [Sentence(("a",), ("NOUN",), (0,))])
+    with pytest.raises(DataError, match="no sentence of 2"):
+        learn([alone], LearningSettings(updates=1))
+
+
+def test_small_treebanks_lend_no_order(demo: list[Sentence], monkeypatch: pytest.MonkeyPatch) -> None:
+    features = known_features([demo], 1)
+    rng = np.random.default_rng(0)
+    banks = [Treebank("one", demo, "a"), Treebank("two", demo, "b"), Treebank("three", demo, "b")]
+    real = [learning.measured(each.sentences, features, rng) for each in banks]
+    assert len(learning._invented(banks, real, features, rng)) == 3
+    monkeypatch.setattr(learning, "LENDERS", 10**6)
+    assert learning._invented(banks, real, features, rng) == []
