@@ -67,15 +67,14 @@ def sources(arguments: argparse.Namespace) -> list[Treebank]:
 
 
 def save(path: Path, scorer: Scorer) -> None:
-    np.savez(
-        path, features=json.dumps(scorer.features), mean=scorer.mean, scale=scorer.scale, **scorer.weights
-    )
+    weights = {f"weights/{name}": array for name, array in scorer.weights.items()}
+    np.savez(path, features=json.dumps(scorer.features), mean=scorer.mean, scale=scorer.scale, **weights)
 
 
 def load(path: Path) -> Scorer:
-    arrays = dict(np.load(path))
-    features = tuple(json.loads(str(arrays.pop("features"))))
-    return Scorer(features, arrays.pop("mean"), arrays.pop("scale"), arrays)
+    arrays = np.load(path)
+    weights = {name.removeprefix("weights/"): arrays[name] for name in arrays.files if "/" in name}
+    return Scorer(tuple(json.loads(str(arrays["features"]))), arrays["mean"], arrays["scale"], weights)
 
 
 def dda(trees: list, gold: list) -> list[float]:

@@ -1,6 +1,6 @@
 """Treebanks of invented languages: real trees whose words stand in the order of other languages.
 
-There are more orders of words than treebanks, and few treebanks have the verb at the end. So the dependents of
+There are more orders of words than treebanks, and few treebanks have the verb at the end. So dependents of
 verbs, and those of nouns, are put to the left as often as in other treebanks. Of two on the same side, the
 farther one stays farther; all trees become projective. The text is then measured in its new order.
 """
