@@ -120,6 +120,7 @@ def main() -> None:
     learning.add_argument("--without-code", nargs="*", default=[])
     learning.add_argument("--free", action="store_true")
     learning.add_argument("--seed", type=int, default=1)
+    learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = verbs.add_parser("score")
     scoring.add_argument("models", nargs="+", type=Path)
@@ -133,7 +134,7 @@ def main() -> None:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
         if "checked" in arguments.without:
             arguments.without = [*arguments.without, *CHECKED]
-        settings = LearningSettings(updates=arguments.updates)
+        settings = LearningSettings(updates=arguments.updates, members=arguments.members)
         start = time.process_time()
         treebanks = sources(arguments)
         logging.info("%d treebanks", len(treebanks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,26 @@ def test_batches_have_the_scores_and_gradients_of_single_arcs(
         scale = np.abs(theirs[name]).max()
         np.testing.assert_allclose(gradient, theirs[name], atol=1e-5 + 1e-4 * scale, err_msg=name)
         assert scale > 0 or name.startswith("relation"), name
+
+
+def test_targets_are_learnt_beside_gold_heads(source: Source, network: Network) -> None:
+    members = of_length(source, 4)
+    batch = batch_of([source], members, NO_FAULTS, np.random.default_rng(0))
+    dy.renew_cg()
+    plain = network.loss(batch, 0.3, drop=False).value()
+    as_gold = np.eye(5, dtype=np.float32)[batch.heads.ravel()].T
+    same = network.loss(replace(batch, targets=as_gold), 0.3, 0.5, drop=False).value()
+    assert same == pytest.approx(plain, rel=1e-5)
+    scores, _ = network.scores(batch)
+    log_p = dy.log_softmax(scores).npvalue().reshape(5, -1)
+    others = np.tile(np.arange(1, 5), len(members))  # the word itself
+    targets = np.full((5, log_p.shape[1]), 0.25, np.float32)
+    targets[others, np.arange(len(others))] = 0.0
+    possible = targets > 0
+    expected = -(targets[possible] * log_p[possible]).sum() / log_p.shape[1]
+    assert network.loss(replace(batch, targets=targets), 0.0, 1.0, drop=False).value() == pytest.approx(
+        expected, rel=1e-4
+    )
 
 
 def test_the_parser_has_the_probabilities_of_the_network(

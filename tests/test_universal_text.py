@@ -141,12 +141,10 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -
 def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sentence]) -> None:
     half = len(demo) // 2
     treebanks = [Treebank("one", demo[:half]), Treebank("two", demo[half:])]
-    settings = LearningSettings(updates=60, words=400)
+    settings = LearningSettings(updates=40, words=300, members=2)
     scorer = learn(treebanks, settings, hidden=8, seed=2)
     again = learn(treebanks, settings, hidden=8, seed=2)
     assert all((scorer.weights[name] == again.weights[name]).all() for name in scorer.weights)
-    other = learn(treebanks, settings, hidden=8, seed=3)
-    assert any((scorer.weights[name] != other.weights[name]).any() for name in scorer.weights)
     parser = TextScorer(scorer, scorer.profile(demo), band_of_forms(demo))
     text = parser.encode(demo)
     assert text.heads is not None

@@ -46,6 +46,7 @@ class Source:
     text: Encoded
     profiles: Sequence[Profile]
     featureless: Profile
+    targets: Sequence[NDArray[np.float16]] = ()  # (n, n + 1) for each sentence: probabilities of heads
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Batch:
     arcs: Arcs
     heads: Ints  # (B, n)
     relations: Ints  # (B, n), -1: unknown
+    targets: Floats | None = None  # (n + 1, B * n): probabilities of heads that are learnt besides
 
 
 def drawn(
@@ -150,6 +152,7 @@ def batch_of(
     gaps = np.stack([e.gaps.astype(np.int64) for e in examples])
     assert all(text.heads is not None and text.relations is not None for text in texts)
     places = [slice(text.start[s], text.start[s + 1]) for text, (_, s) in zip(texts, members)]
+    targets = [sources[k].targets[s] for k, s in members if sources[k].targets]
     return Batch(
         np.stack([e.tags.astype(np.int64) for e in examples], 1),
         features.transpose(2, 1, 0).reshape(features.shape[2], -1),
@@ -159,6 +162,7 @@ def batch_of(
         together(codes, rows, [e.profile.pairs for e in examples]),
         np.stack([text.heads[place] for text, place in zip(texts, places)]),  # type: ignore[index]
         np.stack([text.relations[place] for text, place in zip(texts, places)]),  # type: ignore[index]
+        np.concatenate(targets).T.astype(np.float32) if targets else None,
     )
 
 

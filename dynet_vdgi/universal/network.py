@@ -126,14 +126,20 @@ class Network:
         scores = scores + batched(np.tile(itself, (1, size)))
         return scores, self._relations(batch, heads, z, of_head, heads_of)
 
-    def loss(self, batch: Batch, weight: float, drop: bool = True) -> Expression:
-        """The mean over words of - log p(head) - weight * log p(relation), of known relations."""
+    def loss(self, batch: Batch, weight: float, soft: float = 0.0, drop: bool = True) -> Expression:
+        """The mean over words of - log p(head) - weight * log p(relation), of known relations.
+
+        If the batch has targets, the cross-entropy with them has the share `soft` of the first term.
+        """
         scores, relations = self.scores(batch, drop)
         gold = batch.relations.ravel()
         is_known = (gold >= 0).astype(np.float32)
         of_heads = dy.sum_batches(dy.pickneglogsoftmax_batch(scores, batch.heads.ravel().tolist()))
         of_relations = dy.pickneglogsoftmax_batch(relations, np.maximum(gold, 0).tolist())
         of_known = dy.sum_batches(dy.cmult(of_relations, batched(is_known[None])))
+        if batch.targets is not None:
+            by_target = dy.cmult(batched(batch.targets), dy.log_softmax(scores))
+            of_heads = of_heads * (1 - soft) - dy.sum_batches(dy.sum_elems(by_target)) * soft
         return (of_heads + of_known * weight) * (1.0 / batch.heads.size)
 
     def _lstm(self, layer: int, x: Expression, n: int, size: int) -> Expression:
