@@ -14,6 +14,7 @@ from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.registry import RECIPES
@@ -155,13 +156,13 @@ class Engines:
         return self.linear if isinstance(self.linear, NeuralEngine) else None
 
     @cached_property
-    def exact(self) -> ArcCrf:
+    def exact(self) -> ArcCrf | UniversalEngine:
         """The distribution over trees that the parser learnt from; without gold trees, the rule table's.
 
         Raises:
             UsageError: the model has none.
         """
-        found: ArcCrf = self._recipe.exact(self._model)
+        found: ArcCrf | UniversalEngine = self._recipe.exact(self._model)
         return found
 
     @cached_property
@@ -174,7 +175,7 @@ class Engines:
         if any(name.startswith(CONFIDENCE) for name in self._model.parameters):
             return Calibration.from_arrays(self._model.parameters)
         why = (
-            "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
+            "holds no calibration" if isinstance(self.linear, UniversalEngine) else "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
