@@ -78,7 +78,7 @@ class UniversalEngine:
         return self._scorer_for(self.measures)
 
     def _scorer_for(self, measures: Measures) -> TextScorer:
-        return TextScorer(self.scorer, measures.profile, measures.bands)
+        return _Remembering(self.scorer, measures.profile, measures.bands)
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         """The most probable trees, projective and with one root."""
@@ -91,9 +91,7 @@ class UniversalEngine:
     def scores(self, sentence: Sentence) -> Floats:
         """log p(h | d) (n + 1, n + 1) of a sentence's arcs, as `grammar.chart` has them."""
         scorer = self.text_scorer([sentence])
-        with one_thread():
-            flat = scorer.log_probabilities(scorer.encode([sentence]))
-        return _matrix(flat.astype(np.float64), 0, len(sentence))
+        return _matrix(_scores(scorer, scorer.encode([sentence])), 0, len(sentence))
 
     def _found(
         self, sentences: Sequence[Sentence], *, has_margins: bool, keep_heads: bool
@@ -104,8 +102,7 @@ class UniversalEngine:
         found: list[tuple[Tree, Floats]] = [((), np.zeros(0))] * len(flat)
         for members in batches(list(map(len, flat))):
             encoded = scorer.encode([flat[k] for k in members])
-            with one_thread():
-                scores = scorer.log_probabilities(encoded).astype(np.float64)
+            scores = _scores(scorer, encoded)
             heads, starts = chart.best_in_a_row(scores, encoded.lengths), encoded.start.tolist()
             at = 0
             for k, start, end in zip(members, starts, starts[1:]):
@@ -118,6 +115,18 @@ class UniversalEngine:
                 at += n * (n + 1)
         parts = iter(found)
         return [_joined([next(parts) for _ in each]) for each in pieces]
+
+
+class _Remembering(TextScorer):
+    """Keeps what the layers made of the words of the last sentences, for their relations."""
+
+    _last: tuple[Encoded, NDArray[np.float32]] | None = None
+
+    def _words(self, text: Encoded) -> NDArray[np.float32]:
+        last = self._last
+        if last is None or last[0] is not text:
+            self._last = last = text, super()._words(text)
+        return last[1]
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -133,6 +142,16 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         n_words, n_arcs = n_words + n, n_arcs + n * (n + 1)
     if members:
         yield members
+
+
+def best_heads(scorer: TextScorer, encoded: Encoded) -> Ints:
+    """Heads (N,) of the most probable trees."""
+    return chart.best_in_a_row(_scores(scorer, encoded), encoded.lengths)
+
+
+def _scores(scorer: TextScorer, encoded: Encoded) -> Floats:
+    with one_thread():
+        return scorer.log_probabilities(encoded).astype(np.float64)
 
 
 def relations_of(scorer: TextScorer, encoded: Encoded, heads: Ints) -> Ints:

@@ -92,7 +92,7 @@ class TextScorer:
         out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
         SCORE_ARCS(
             heads, dependents, self._root, self._tables, self._flags, *out, *words, *room, text.start, scores,
-            work=len(scores),
+            work=10 * len(scores),
         )
         return scores
 
@@ -211,5 +211,5 @@ def flags_of_arcs(text: Encoded, heads: Ints) -> Floats:
         np.zeros((longest + 2, 2), np.int64),
         np.zeros(MOST_FLAGS, np.int64),
     )
-    FLAG_TREES(text.tags, text.gaps, text.bundle, text.agreeing, *room, text.start, heads, flags, work=len(heads) // 10)
+    FLAG_TREES(text.tags, text.gaps, text.bundle, text.agreeing, *room, text.start, heads, flags, work=len(heads) // 2)
     return flags
