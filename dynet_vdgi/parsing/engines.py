@@ -175,8 +175,10 @@ class Engines:
         if any(name.startswith(CONFIDENCE) for name in self._model.parameters):
             return Calibration.from_arrays(self._model.parameters)
         why = (
-            "holds no calibration" if isinstance(self.linear, UniversalEngine) else "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
+            "was trained without text and teacher, or by an older version: train it again, with --train TEXT"
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
+        elif isinstance(self.linear, UniversalEngine):
+            why = "was learnt without a calibration"
         raise UsageError(f"this model has no confidence values, because it {why}")

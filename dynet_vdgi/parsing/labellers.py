@@ -43,9 +43,8 @@ class UniversalLabeller:
         """The relations of each sentence under these heads, `punct` for punctuation."""
         bare, trees, places = [], [], []
         for sentence, tree in zip(sentences, heads):
-            treeless = replace(sentence.ignoring(self._ignored), heads=None, deprels=())
-            kept, where = without_punctuation(treeless)
-            bare.append(kept)
+            kept, where = without_punctuation(replace(sentence, heads=None, deprels=()))
+            bare.append(kept.ignoring(self._ignored))
             places.append(where)
             trees.append(heads_without(tree, where))
         scorer = self.engine.text_scorer(bare)
@@ -77,7 +76,7 @@ AnyLabeller = ModelLabeller | UniversalLabeller
 
 
 def labeller_of(model: ModelFile, engine: Engine, table: LabelTable) -> AnyLabeller:
-    """The labeller of a model's trees; a universal parser goes by another table than the default one, if told."""
+    """The labeller of a model's trees: of a universal parser its own, unless the table is not the default."""
     if isinstance(engine, UniversalEngine) and table == load(DEFAULT):
         return UniversalLabeller(model, engine)
     return ModelLabeller(model, table)

@@ -104,9 +104,7 @@ class QuickParser:
             types = self._types.numbers(columns)
             return None if types is None else self._parsed(columns, types, how, verb_order)
 
-    def _parsed(
-        self, columns: Columns, types: Ints, how: How, verb_order: int | None
-    ) -> QuickParsed | None:
+    def _parsed(self, columns: Columns, types: Ints, how: How, verb_order: int | None) -> QuickParsed | None:
         is_removed = self._types.are_tagged(self._parser.protocol.removed_tags)[types]
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])

@@ -1,4 +1,4 @@
-"""The universal parser on columns of bytes: what `UniversalEngine` and its labeller find, for many words at once.
+"""The universal parser on columns of bytes: finds what `UniversalEngine` and its labeller find, but faster.
 
 Letters: N words, K of them kept by the protocol, S sentences, R types (see `quick`).
 """
@@ -22,7 +22,7 @@ Bytes = NDArray[np.int8]
 
 
 class UniversalColumns:
-    """Parses the words of windows whose types are given; keeps what it knows of forms from window to window."""
+    """Parses the words of windows whose types are known, and keeps the bands of their forms."""
 
     def __init__(self, engine: UniversalEngine, types: Types, ignored: Sequence[str]) -> None:
         self._scorer, self._types, self._ignored = engine.text_scorer(()), types, ignored

@@ -1,4 +1,4 @@
-"""The universal parser: weights learnt from the trees of other languages, and measures of the text at hand."""
+"""The universal parser: weights learnt from trees of other languages, and measures of the text at hand."""
 
 from __future__ import annotations
 
@@ -47,20 +47,22 @@ class Universal(Recipe[UniversalSettings, "Material"]):
 
     def check(self, inputs: Inputs, settings: UniversalSettings, jobs: int) -> None:
         if settings.data.protocol != "standard":
-            raise UsageError("the universal parser knows punctuation by its place only: set data.protocol=standard")
+            raise UsageError(
+                "the universal parser knows punctuation by its place: set data.protocol=standard"
+            )
         check_ignored(settings, has_effect=True)
         if inputs.trees:
-            raise UsageError("--trees: the universal parser does not learn from trees of the language: use --preset best")
+            raise UsageError("--trees: the universal parser learns nothing from them: use --preset best")
         if inputs.treebanks:
-            raise UsageError("--treebank: this version cannot learn a universal parser in a run: use --preset transfer")
+            raise UsageError("--treebank: the universal parser has its own treebanks: use --preset transfer")
         if inputs.rules or inputs.facts or inputs.without:
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
             raise UsageError("a universal parser is for one language: train one for each --language")
-        if inputs.init:
-            _weights_of(inputs.init)
 
-    def prepare(self, inputs: Inputs, settings: UniversalSettings) -> Preparation[UniversalSettings, Material]:
+    def prepare(
+        self, inputs: Inputs, settings: UniversalSettings
+    ) -> Preparation[UniversalSettings, Material]:
         from dynet_vdgi.grammar.rules import RuleSet
         from dynet_vdgi.recipes.reading import RunReader
         from dynet_vdgi.runs.material import Material
@@ -68,7 +70,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         reading = RunReader(settings.data)
         texts = reading.texts(inputs, is_lean=True)
         dev = reading.dev(inputs.dev)
-        start = _weights_of(inputs.init or SHIPPED)
+        start = _start(inputs.init)
         material = Material(texts, start.vocabulary, RuleSet(()), [], dev)
         return _Prepared(settings, material, reading, {}, start)
 
@@ -116,14 +118,20 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         return self.engine(model)
 
 
-def _weights_of(name: str) -> ModelFile:
-    """A universal model. Raises: ModelError, there is none of this name; UsageError, it is of another kind."""
-    from dynet_vdgi.runs.model_file import load
-    from dynet_vdgi.runs.run_folder import model_path
+def _start(init: str | None) -> ModelFile:
+    """The universal model whose weights are taken: the one named, or the one that comes with the package.
 
-    model = load(model_path(name))
+    Raises: ModelError, there is none; UsageError, the named one is of another recipe.
+    """
+    from dynet_vdgi.runs.model_file import load
+    from dynet_vdgi.runs.run_folder import model_path, shipped
+
+    model = load(model_path(init) if init else shipped(SHIPPED))
     if not isinstance(model.settings, UniversalSettings):
-        raise UsageError(f"--init {name}: a universal parser starts from a universal one, not {model.settings.recipe}")
+        recipe = model.settings.recipe
+        raise UsageError(
+            f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}"
+        )
     return model
 
 
@@ -152,7 +160,13 @@ def pack(
         gold_trees=(f"training: {n_trees:,} trees of {count(len(sources), 'treebank')} of other languages",),
         treebanks=dict(sources),
     )
-    return ModelFile(provenance, UniversalSettings(seed=seed), Vocabulary(tuple(sorted([*TAGS, "CONJ"]))), RuleSet(()), arrays)
+    return ModelFile(
+        provenance,
+        UniversalSettings(seed=seed),
+        Vocabulary(tuple(sorted([*TAGS, "CONJ"]))),
+        RuleSet(()),
+        arrays,
+    )
 
 
 RECIPE = Universal()

@@ -241,7 +241,7 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         provenance=provenance,
         settings=settings,
         vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
-        rules=_rules(archive.text("rules.txt"), f"{path}: rules.txt"),
+        rules=_rules(archive.text("rules.txt"), f"{path}: rules.txt", settings),
         parameters=archive.arrays("parameters.npz"),
         training=archive.arrays("training.npz") if training else {},
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
@@ -250,9 +250,10 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
     )
 
 
-def _rules(text: str, where: str) -> RuleSet:
-    """The rules of a model, or none, as a universal model has."""
-    return parse_rules(text, where) if text else RuleSet(())
+def _rules(text: str, where: str, settings: Settings) -> RuleSet:
+    """The rules of a model; none if its recipe has no rules."""
+    has_none = not text and "rules" in settings.without_effect()
+    return RuleSet(()) if has_none else parse_rules(text, where)
 
 
 def _provenance(meta: Mapping[str, Any]) -> Provenance:

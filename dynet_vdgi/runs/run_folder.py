@@ -31,6 +31,14 @@ def model_path(path: str | Path) -> Path:
     return model
 
 
+def shipped(name: str) -> Path:
+    """The model file of this name that comes with the package. Raises: ModelError, there is none."""
+    try:
+        return bundled("models")[name]
+    except KeyError:
+        raise ModelError(f"this installation has no model '{name}'; install dynet_vdgi again") from None
+
+
 @dataclass(frozen=True)
 class NamedRules:
     """Rules, their name, and the column of their tags."""

@@ -56,7 +56,9 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
     if len(features) != sizes.n_features or found != wanted:
         odd = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise ModelError(f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}")
+        raise ModelError(
+            f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}"
+        )
     if not (scale > 0).all():
         raise ModelError("no universal parser: a scale of a number of texts is not positive")
     weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
@@ -83,7 +85,9 @@ class Measures:
         """Logs how much text was measured; warns if it was little."""
         amount = f"{count(self.n_sentences, 'sentence')}, {count(self.n_words, 'word')}"
         if self.n_sentences < FEW:
-            message = "only %s to tell what kind of language it is: expect more errors than with a longer text"
+            message = (
+                "only %s to tell what kind of language it is: expect more errors than with a longer text"
+            )
             logger.warning(message, amount)
         else:
             logger.info("measured: %s", amount)
@@ -110,9 +114,9 @@ class Measures:
         except KeyError as error:
             raise ModelError(f"no measures of a text: missing {error.args[0]}") from None
         shape = (N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS)
-        if (numbers.shape, pairs.shape, bands.shape, size.shape) != (
-            scorer.mean.shape, shape, (len(forms),), (2,),
-        ) or ((bands < 0) | (bands >= BANDS)).any():  # fmt: skip
+        expected = scorer.mean.shape, shape, (len(forms),), (2,)
+        found = numbers.shape, pairs.shape, bands.shape, size.shape
+        if found != expected or ((bands < 0) | (bands >= BANDS)).any():
             raise ModelError("no measures of a text: the shapes of their arrays differ")
         profile = Profile(numbers.astype(np.float32), pairs.astype(np.float32))
         return cls(profile, dict(zip(forms, bands.tolist())), *size.tolist())
