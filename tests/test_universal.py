@@ -18,6 +18,7 @@ from dynet_vdgi.data.conllu_blocks import Passage, passages
 from dynet_vdgi.data.punctuation import is_projective
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream, universal_engine
 from dynet_vdgi.parsing.confidence import Calibration
@@ -25,6 +26,7 @@ from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.universal.stored import Measures, arrays_of, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
@@ -368,7 +370,7 @@ def test_other_labels_than_the_default_come_from_their_table(path: Path, text: P
     table = text.with_name("own.txt")
     table.write_text("nmod NOUN NOUN left\n", encoding="utf-8")
     told = vdgi.good("parse", path, text, "--labels", table).out
-    relations = {line.split("\t")[7] for line in told.splitlines() if line[:1].isdigit()}
+    relations = {line.split("\t")[7] for line in told.splitlines() if line.split("\t")[0].isdigit()}
     assert relations <= {"root", "dep", "punct", "nmod"}
 
 
@@ -510,10 +512,10 @@ def test_several_languages_are_refused(shipped: Path, text: Path, tmp_path: Path
 
 
 def test_a_run_starts_from_no_other_recipe(shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
-    linear = tmp_path / "linear"
-    vdgi.good(
-        "train", "--train", text, "--set", "rules=ud", "--set", "parser.log2_buckets=8", "--out", linear
-    )
+    toy, linear = universal.model(), tmp_path / "linear.vdgi"
+    provenance, rules = toy.provenance.with_(recipe="taught"), load_rules(bundled("rules")["ud"])
+    settings = load_settings("best", ["rules=ud"])
+    model_file.save(linear, replace(toy, provenance=provenance, settings=settings, rules=rules))
     options = ["--preset", "universal", "--init", linear, "--out", tmp_path / "run"]
     assert "not from one of taught" in vdgi("train", "--train", text, *options).err
 
