@@ -95,6 +95,7 @@ setup(
             "experiments/*.toml",
             "demo/*",
             "labels/*.txt",
+            "models/*.vdgi",
         ],
     },
     entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},

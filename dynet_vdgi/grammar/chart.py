@@ -431,14 +431,22 @@ def expected_best(arc_marginals: Floats) -> Heads:
 def expected_best_of_all(arc_marginals: Sequence[Floats]) -> list[Heads]:
     """The trees of `expected_best`, for the marginals of many sentences."""
     lengths = np.array([matrix.shape[1] for matrix in arc_marginals], np.int64)
-    n = int(lengths.max(initial=0))
     flat = np.concatenate([*(matrix.ravel() for matrix in arc_marginals), np.zeros(0)])
-    heads, ends = np.zeros(lengths.sum(), np.int64), np.cumsum(lengths).tolist()
+    heads, ends = best_in_a_row(flat, lengths).tolist(), np.cumsum(lengths).tolist()
+    return [tuple(heads[end - size : end]) for end, size in zip(ends, lengths.tolist())]
+
+
+def best_in_a_row(scores: Floats, lengths: Ints) -> Ints:
+    """Heads (N,) of the best trees of sentences in a row, of lengths (S,).
+
+    Each has (n + 1) * n scores, by head, ROOT first, and dependent.
+    """
+    n = int(lengths.max(initial=0))
+    heads = np.zeros(lengths.sum(), np.int64)
     room = np.zeros((n + 1, n + 1)), np.zeros((2, n, n)), np.zeros((2, n, n), np.int64)
     agenda = np.zeros((2 * n + 2, 3), np.int64)
-    _FIND_TREES(flat, lengths, heads, *room, agenda, work=work_of_trees(lengths))
-    found = heads.tolist()
-    return [tuple(found[end - size : end]) for end, size in zip(ends, lengths.tolist())]
+    _FIND_TREES(scores, lengths, heads, *room, agenda, work=work_of_trees(lengths))
+    return heads
 
 
 def constrained(scores: Floats, heads: Sequence[int]) -> Floats:

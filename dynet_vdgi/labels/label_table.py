@@ -250,7 +250,11 @@ def bundled_tables() -> dict[str, Path]:
     return {path.stem: path for path in (resources() / "labels").glob("*.txt")}
 
 
-def load(name: str = "ud2") -> LabelTable:
+DEFAULT = "ud2"
+"""The table that is used unless another one is named."""
+
+
+def load(name: str = DEFAULT) -> LabelTable:
     """The table of this name in resources/labels, or in a file.
 
     Raises:

@@ -39,11 +39,7 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
         elif key == "languages":
             yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
         elif key == "treebanks":
-            told = (
-                (label, f"{count(t['trees'], 'tree')}, mixing weight {t['share']:.2f}")
-                for label, t in value.items()
-            )
-            yield from (("treebank", f"{label}: {text}") for label, text in told)
+            yield from (("treebank", f"{label}: {_treebank(told)}") for label, told in value.items())
         elif isinstance(value, dict):
             yield key, _numbers(value)
         elif isinstance(value, (list, tuple)):
@@ -60,6 +56,11 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
     if model.rules.left_out:
         yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))
+
+
+def _treebank(told: Mapping[str, Any]) -> str:
+    known = [told[name] for name in ("branch", "licence") if told[name]]
+    return ", ".join([count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])])
 
 
 def _numbers(numbers: Mapping[str, int]) -> str:

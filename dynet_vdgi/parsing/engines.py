@@ -14,6 +14,7 @@ from dynet_vdgi.data.vocabulary import UNKNOWN, Encoded
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.parsing.confidence import PREFIX as CONFIDENCE
 from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.settings.neural_settings import NeuralSettings
 from dynet_vdgi.settings.registry import RECIPES
@@ -155,13 +156,13 @@ class Engines:
         return self.linear if isinstance(self.linear, NeuralEngine) else None
 
     @cached_property
-    def exact(self) -> ArcCrf:
+    def exact(self) -> ArcCrf | UniversalEngine:
         """The distribution over trees that the parser learnt from; without gold trees, the rule table's.
 
         Raises:
             UsageError: the model has none.
         """
-        found: ArcCrf = self._recipe.exact(self._model)
+        found: ArcCrf | UniversalEngine = self._recipe.exact(self._model)
         return found
 
     @cached_property
@@ -178,4 +179,6 @@ class Engines:
         )
         if self.neural:
             why = "is neural: use --probs, or train with --preset best"
+        elif isinstance(self.linear, UniversalEngine):
+            why = "was learnt without a calibration"
         raise UsageError(f"this model has no confidence values, because it {why}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +25,19 @@ from dynet_vdgi.data.punctuation import (
 )
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError, UsageError
-from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.description import everything, in_short
 from dynet_vdgi.parsing.engines import Engine, Engines
 from dynet_vdgi.parsing.keep import KeepError
-from dynet_vdgi.parsing.relations import ModelLabeller
+from dynet_vdgi.parsing.labellers import AnyLabeller, default_labeller
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
 from dynet_vdgi.runs.model_file import save as save_model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.system.names import count
+from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.arena import SampledTrees
@@ -141,6 +143,44 @@ class Parser:
         self._engines.linear.make_ready()
         self._labeller.make_ready()
 
+    @property
+    def measures_text(self) -> bool:
+        """If the parser is a universal one without a text of its own: it measures what it is given."""
+        engine = self._engines.linear
+        return isinstance(engine, UniversalEngine) and engine.measures is None
+
+    def measured(self, sentences: Sentences) -> Parser:
+        """This parser for the language of a text, whose beginning, 20,000 words, is measured.
+
+        A universal parser that comes without a text measures those sentences that are given to one call. A
+        few sentences say little of their language, and one sentence next to nothing, so measure a text
+        first, fifty sentences or more:
+
+            parser = vdgi.load("universal").measured("my.conllu")
+
+        Other parsers, and those trained on a text, are returned as they are.
+
+        Raises: UsageError, the argument is neither a file nor sentences.
+        """
+        if not self.measures_text:
+            return self
+        return self.with_measures(self.measures_of(beginning(self._given(sentences))))
+
+    def measures_of(self, sentences: Iterable[Sentence]) -> Measures:
+        """What a universal parser measures on a text."""
+        engine, quiet = self._engines.linear, copy(self)
+        assert isinstance(engine, UniversalEngine)
+        quiet.unknown_tags = Counter()
+        bare = (quiet._bare([sentence], GREEDY)[0][0] for sentence in sentences)
+        return Measures.of(engine.scorer, [sentence for sentence in bare if len(sentence)])
+
+    def with_measures(self, measures: Measures) -> Parser:
+        """This universal parser for a text with these measures; it counts unknown tags with this one."""
+        parameters = {**self.model.parameters, **measures.arrays()}
+        parser = Parser(replace(self.model, parameters=parameters))
+        parser.unknown_tags = self.unknown_tags
+        return parser
+
     def __call__(
         self,
         words: Sequence[str],
@@ -152,6 +192,8 @@ class Parser:
     ) -> Sentence:
         """One sentence with its heads and relations. Arguments and errors: as of `parse`."""
         sentence = self._sentence(words, tags, feats, lemmas, xpos)
+        if self.measures_text:
+            return next(self.pipe([sentence]))
         return self._labeller.labelled([sentence], [self.parse_all([sentence])[0].heads])[0]
 
     def pipe(self, sentences: Sentences) -> Iterator[Sentence]:
@@ -163,7 +205,13 @@ class Parser:
         most one window is held in memory. Sentences without universal tags, which a model of XPOS tags does
         not need, get no relations.
         """
-        return self._piped(iter(self._given(sentences)))
+        if not self.measures_text:
+            return self._piped(iter(self._given(sentences)))
+        return self._piped_as_measured(iter(self._given(sentences)))
+
+    def _piped_as_measured(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
+        first = list(beginning(sentences))
+        yield from self.measured(first)._piped(chain(first, sentences))
 
     def _piped(self, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
         verb_order = None
@@ -174,8 +222,8 @@ class Parser:
             yield from self._labeller.labelled(window, heads, verb_order)
 
     @cached_property
-    def _labeller(self) -> ModelLabeller:
-        return ModelLabeller(self.model, load_labels())
+    def _labeller(self) -> AnyLabeller:
+        return default_labeller(self.model, self._engines.linear)
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
@@ -252,6 +300,8 @@ class Parser:
         """
         _check_kind("how", how, How)
         sentences = list(self._given(sentences))
+        if self.measures_text:
+            return self.measured(sentences).parse_all(sentences, how)
         bare, positions = self._bare(sentences, how)
         if how == GREEDY:
             trees = self._engines.linear.parse(bare)
@@ -328,6 +378,8 @@ class Parser:
         _check_kind("sampling", sampling, Sampling)
         self.check(sampling=sampling)
         sentences = list(self._given(sentences))
+        if self.measures_text:
+            return self.measured(sentences).sample_all(sentences, sampling, stream)
         bare, positions = self._bare(sentences, GREEDY)
         neural = self._engines.neural
         if neural is None:

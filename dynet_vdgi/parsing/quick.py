@@ -33,12 +33,15 @@ from dynet_vdgi.data.columns import (
     with_trees,
 )
 from dynet_vdgi.data.punctuation import FAMILIES
-from dynet_vdgi.labels.inventory import OTHER_LABEL, ROOT_LABEL
+from dynet_vdgi.labels.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import STEPS, Arcs
 from dynet_vdgi.parsing.engines import SymbolEngine, WordEngine
-from dynet_vdgi.parsing.parser import How, Parser
+from dynet_vdgi.parsing.labellers import AnyLabeller, UniversalLabeller
+from dynet_vdgi.parsing.parser import GREEDY, How, Parser
 from dynet_vdgi.parsing.relations import ModelLabeller
+from dynet_vdgi.parsing.universal_columns import UniversalColumns
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.students.joined_codes import JoinedCodes
 
 Flags = NDArray[np.bool_]
@@ -66,9 +69,9 @@ class QuickParsed(NamedTuple):
 class QuickParser:
     """A parser that keeps the values of types from window to window."""
 
-    def __init__(self, parser: Parser, labeller: ModelLabeller | None) -> None:
+    def __init__(self, parser: Parser, labeller: AnyLabeller | None) -> None:
         engine = parser.engine
-        assert isinstance(engine, (SymbolEngine, WordEngine))
+        assert isinstance(engine, (SymbolEngine, WordEngine, UniversalEngine))
         self._parser, self._engine, self._labeller = parser, engine, labeller
         data = parser.model.settings.data
         self._ignored = data.ignore
@@ -76,8 +79,10 @@ class QuickParser:
         self._types, self._words = Types(data.tags == "xpos"), Texts(FORM, FEATS)
         self._marks = Texts(FORM)  # forms of words that the protocol removes
         self._numbers = {tag: k for k, tag in enumerate(parser.model.vocabulary.tags, 1)}
-        self._codes = self._atoms = None
-        if isinstance(engine, WordEngine):
+        self._codes = self._atoms = self._universal = None
+        if isinstance(engine, UniversalEngine):
+            self._universal = UniversalColumns(engine, self._types, data.ignore)
+        elif isinstance(engine, WordEngine):
             self._atoms = ColumnAtoms(data.tags == "xpos", data.ignore)
         elif engine.codes is not None:
             self._codes = JoinedCodes(engine.codes, self._types, data.ignore)
@@ -86,6 +91,8 @@ class QuickParser:
     @staticmethod
     def can(parser: Parser, how: How) -> bool:
         """Whether such trees of this kind of parser can be found here."""
+        if isinstance(parser.engine, UniversalEngine):
+            return how == GREEDY
         return isinstance(parser.engine, (SymbolEngine, WordEngine)) and not (how.exact or how.keep_heads)
 
     def parse(self, text: bytes, how: How, verb_order: int | None) -> QuickParsed | None:
@@ -97,12 +104,20 @@ class QuickParser:
             types = self._types.numbers(columns)
             return None if types is None else self._parsed(columns, types, how, verb_order)
 
-    def _parsed(self, columns: Columns, types: Ints, how: How, verb_order: int | None) -> QuickParsed:
+    def _parsed(self, columns: Columns, types: Ints, how: How, verb_order: int | None) -> QuickParsed | None:
         is_removed = self._types.are_tagged(self._parser.protocol.removed_tags)[types]
         kept = np.flatnonzero(~is_removed)
         before = np.concatenate([[0], np.cumsum(~is_removed)])
         first = before[columns.first]
-        bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
+        labels = np.zeros(0, np.int64)
+        if self._universal is not None:
+            has_own = isinstance(self._labeller, UniversalLabeller)
+            found = self._universal.parse(columns, types, is_removed, first, with_relations=has_own)
+            if found is None:
+                return None
+            (bare, labels), margins = found, np.zeros(0)
+        else:
+            bare, margins = self._trees(columns, types, is_removed, first, how.confidence)
         notes, known = np.zeros(0, np.int64), Names(())
         if how.confidence:
             known, calibration = _notes(), self._parser.calibration
@@ -115,7 +130,9 @@ class QuickParser:
             families[marks] = self._marks.table("family", lambda form: FAMILIES.get(form, 0))[numbers]
         heads = restored(bare, is_removed, families, columns.first)
         relations = np.where(heads == 0, ROOT_LABEL, OTHER_LABEL)
-        if self._labeller is not None:
+        if isinstance(self._labeller, UniversalLabeller):
+            relations[is_removed], relations[kept] = PUNCT_LABEL, labels
+        elif self._labeller is not None:
             relations = self._relations(columns, types, heads, verb_order)
         content = with_trees(columns, heads, relations, self._names, notes, known)
         return QuickParsed(content, len(columns.first) - 1, len(types), self._unknown(types[kept]))
@@ -134,6 +151,7 @@ class QuickParser:
         if isinstance(self._engine, WordEngine):
             assert self._atoms is not None
             return self._engine.model.packed(self._atoms.pack(columns, is_removed, first))
+        assert isinstance(self._engine, SymbolEngine)
         kept = np.flatnonzero(~is_removed)
         if self._codes is not None:
             symbols = self._codes(columns, types, kept, first)
@@ -145,7 +163,7 @@ class QuickParser:
 
     def _relations(self, columns: Columns, types: Ints, heads: Ints, verb_order: int | None) -> Ints:
         """The relations (N,), by number in the labeller's names."""
-        assert self._labeller is not None
+        assert isinstance(self._labeller, ModelLabeller)
         where = heads, columns.first, verb_order
         if self._labeller.sees_forms:
             return self._labeller.labels(self._words, self._word, self._words.numbers(columns), *where)

@@ -117,11 +117,7 @@ class ModelLabeller:
         verb_order: int | None = None,
     ) -> list[Sentence]:
         """The sentences with these heads, and with relations if they have universal tags."""
-        found = self.relations(sentences, heads, verb_order)
-        return [
-            replace(sentence, heads=tree, deprels=relations or ())
-            for sentence, tree, relations in zip(sentences, heads, found)
-        ]
+        return with_relations(sentences, heads, self.relations(sentences, heads, verb_order))
 
     def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
         """The verb order of a text with these tags: the model's, else that of the text's beginning."""
@@ -134,6 +130,18 @@ class ModelLabeller:
         views: Any = [_Tags(len(tags), tags) for tags in bare if tags]
         measures = levels(_measures(), views)
         return Text(order, measures).verb_order
+
+
+def with_relations(
+    sentences: Sequence[Sentence],
+    heads: Sequence[tuple[int, ...]],
+    relations: Sequence[Relations | None],
+) -> list[Sentence]:
+    """The sentences with these heads and relations; None: no relations."""
+    return [
+        replace(sentence, heads=tree, deprels=deprels or ())
+        for sentence, tree, deprels in zip(sentences, heads, relations)
+    ]
 
 
 class _Tags(NamedTuple):

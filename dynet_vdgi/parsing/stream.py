@@ -25,10 +25,12 @@ from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.labels.label_table import LabelTable
+from dynet_vdgi.parsing.labellers import labeller_of
 from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.quick import QuickParser
-from dynet_vdgi.parsing.relations import ModelLabeller, Relations, tags_of
+from dynet_vdgi.parsing.relations import Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
+from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -64,6 +66,7 @@ class Wanted(NamedTuple):
     how: How
     sampling: Sampling | None  # instead of that tree
     verb_order: int | None = None  # of the text, for relations; None: not known
+    measures: Measures | None = None  # of the text, for a universal parser without a text of its own
 
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
@@ -93,12 +96,24 @@ class _LabellingParser:
 
     def __init__(self, parser: Parser, labels: LabelTable | None) -> None:
         self.parser = parser
-        self.labeller = None if labels is None else ModelLabeller(parser.model, labels)
+        self.labels = labels
+        self.labeller = None if labels is None else labeller_of(parser.model, parser.engine, labels)
         self._n_chars = 0  # characters that could have been parsed quickly
+        self._measured: tuple[str, _LabellingParser] | None = None  # for the text parsed last
 
     def __getstate__(self) -> dict[str, object]:
         """The state without the parts that cannot be sent between workers of a cluster."""
-        return {name: value for name, value in vars(self).items() if name != "_quick"}
+        return {name: value for name, value in vars(self).items() if name != "_quick"} | {"_measured": None}
+
+    def for_text(self, measures: Measures | None) -> _LabellingParser:
+        """This parser for a text with these measures; None: it needs none."""
+        if measures is None:
+            return self
+        last = self._measured
+        if last is None or last[0] != measures.key:
+            last = measures.key, _LabellingParser(self.parser.with_measures(measures), self.labels)
+            self._measured = last
+        return last[1]
 
     def quick_for(self, wanted: Wanted, n_chars: int) -> QuickParser | None:
         """The quick parser, if this many characters make it worth compiling, which takes seconds."""
@@ -232,7 +247,7 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
-        self._wanted = self._wanted._replace(verb_order=None)
+        self._wanted = self._wanted._replace(verb_order=None, measures=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
             self.n_unfilled += len(parsed.unfilled)
@@ -272,7 +287,12 @@ class Stream:
             raise fault
 
     def _looked_at(self, stream: Iterable[Window]) -> Iterator[Window]:
-        """The windows; the first one shows the text's verb order for labels, if the model lacks it."""
+        """The windows; the first one shows the text's verb order for labels, if the model lacks it.
+
+        A universal parser without a text of its own measures the first windows.
+        """
+        if self._parser.measures_text:
+            stream = self._measured(iter(stream))
         for window in stream:
             if self._engine.labeller is not None and self._wanted.verb_order is None:
                 found = self._engine.labeller.verb_order_in(
@@ -280,6 +300,31 @@ class Stream:
                 )
                 self._wanted = self._wanted._replace(verb_order=found)
             yield window
+
+    def _measured(self, stream: Iterator[Window]) -> Iterator[Window]:
+        """The windows, once their beginning has been measured."""
+        held: list[Window] = []
+        fault: DataError | None = None
+
+        def sentences() -> Iterator[Sentence]:
+            nonlocal fault
+            try:
+                for window in stream:
+                    held.append(window)
+                    for block in _blocks_of(window):
+                        yield sentence_of(block, "ignored", tags, _ignore, columns={"xpos", "feats"})
+            except DataError as error:
+                fault = error
+
+        tags = self._parser.model.settings.data.tags
+        measures = self._parser.measures_of(beginning(sentences()))
+        self._wanted = self._wanted._replace(measures=measures)
+        if fault is None:
+            measures.tell()
+        yield from held
+        yield from stream
+        if fault is not None:  # of the file, or of a sentence of a window, which then raises it itself
+            raise fault
 
     def _result(self, pending: deque[Underway]) -> list[Parsed]:
         with self._explaining():
@@ -299,11 +344,16 @@ class Stream:
             raise lost_or_failed(error) from error
 
 
+def _ignore(fault: DataError) -> None:
+    """What to do about a repair that is reported later."""
+
+
 def _parse_parcel(engine: _LabellingParser, wanted: Wanted, parcel: list[Numbered]) -> list[Parsed]:
     return [_parse_window(engine, wanted, window, number) for number, window in parcel]
 
 
 def _parse_window(engine: _LabellingParser, wanted: Wanted, window: Window, number: int) -> Parsed:
+    engine = engine.for_text(wanted.measures)
     if isinstance(window, Passage) and (quick := engine.quick_for(wanted, len(window.content))):
         found = quick.parse(window.content, wanted.how, wanted.verb_order)
         if found is not None:
@@ -315,7 +365,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
     """Sentence by sentence."""
     parser = copy(engine.parser)  # threads of a cluster's worker share it
     parser.unknown_tags = Counter()
-    how, sampling, _ = wanted
+    how, sampling = wanted.how, wanted.sampling
     sentences, unfilled, repairs, fault = _read(parser, how, _columns_for(engine, wanted), window)
     if sampling is None:
         trees = [[parse] for parse in parser.parse_all(sentences, how)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alon
     from dynet_vdgi.data.sentence import Sentence
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.parsing.engines import Engine
+    from dynet_vdgi.parsing.universal_engine import UniversalEngine
     from dynet_vdgi.recipes.given import Inputs
     from dynet_vdgi.recipes.reading import RunReader
     from dynet_vdgi.runs.material import Material
@@ -126,7 +127,7 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     def engine(self, model: ModelFile) -> Engine:
         """The engine that parses with the model. Raises: ModelError, its parameters do not fit."""
 
-    def exact(self, model: ModelFile) -> ArcCrf:
+    def exact(self, model: ModelFile) -> ArcCrf | UniversalEngine:
         """The distribution over trees that the parser learnt from. Raises: UsageError, it has none."""
         raise UsageError(NO_DISTRIBUTION)
 

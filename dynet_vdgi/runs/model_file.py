@@ -58,10 +58,12 @@ class Amount(Struct, frozen=True):
 
 
 class OtherTreebank(Struct, frozen=True):
-    """A treebank of another language that a parser was started from."""
+    """A treebank of another language that a parser was started, or learnt, from."""
 
     trees: int  # learnt from
     share: float  # its weight in the start; all sum to 1
+    licence: str = ""
+    branch: str = ""  # of the family of its language
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
@@ -239,13 +241,19 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         provenance=provenance,
         settings=settings,
         vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
-        rules=parse_rules(archive.text("rules.txt"), f"{path}: rules.txt"),
+        rules=_rules(archive.text("rules.txt"), f"{path}: rules.txt", settings),
         parameters=archive.arrays("parameters.npz"),
         training=archive.arrays("training.npz") if training else {},
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
         symbols=archive.content("symbols.json", dict[str, Any]) if "symbols.json" in archive.names else None,
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
     )
+
+
+def _rules(text: str, where: str, settings: Settings) -> RuleSet:
+    """The rules of a model; none if its recipe has no rules."""
+    has_none = not text and "rules" in settings.without_effect()
+    return RuleSet(()) if has_none else parse_rules(text, where)
 
 
 def _provenance(meta: Mapping[str, Any]) -> Provenance:

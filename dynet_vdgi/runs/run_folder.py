@@ -11,24 +11,32 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import RuleSet, load_rules
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings import config
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.bundled import bundled, rules_path
 
 DEFAULT_RULES = "best"
 """The rule table that `vdgi train` uses by default."""
 
 
 def model_path(path: str | Path) -> Path:
-    """The model file at a path: the file itself, or the model of a run folder.
+    """The model file at a path: the file itself, the model of a run folder, or else one of the package's.
 
     Raises: ModelError for a folder without a model.
     """
     path = Path(path)
     if not path.is_dir():
-        return path
+        return path if path.exists() else bundled("models").get(str(path), path)
     model = path / config.MODEL_NAME
     if not model.exists():
         raise ModelError(f"{model}: no such model file (is {str(path)!r} the folder of a run?)")
     return model
+
+
+def shipped(name: str) -> Path:
+    """The model file of this name that comes with the package. Raises: ModelError, there is none."""
+    try:
+        return bundled("models")[name]
+    except KeyError:
+        raise ModelError(f"this installation has no model '{name}'; install dynet_vdgi again") from None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def resources() -> Path:
 
 
 def bundled(what: str) -> dict[str, Path]:
-    """The "rules" or "presets" that come with the package, those of `rivals` included, by name."""
+    """The "rules", "presets" or "models" that come with the package, those of `rivals` included, by name."""
     folders = (resources() / what, Path(__file__).resolve().parents[1] / "rivals" / what)
     return {path.stem: path for folder in folders for path in sorted(folder.glob("*.*"))}
 

@@ -55,6 +55,7 @@ RECIPES: Registry[Any] = Registry(
         "taught": "dynet_vdgi.recipes.taught:RECIPE",
         "few-trees": "dynet_vdgi.recipes.few_trees:RECIPE",
         "neural": "dynet_vdgi.recipes.neural:RECIPE",
+        "universal": "dynet_vdgi.recipes.universal:RECIPE",
     },
 )
 """The values of the setting `recipe`, each a `recipes.base.Recipe`."""

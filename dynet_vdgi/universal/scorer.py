@@ -101,7 +101,7 @@ class TextScorer:
             *room,
             text.start,
             scores,
-            work=len(scores),
+            work=10 * len(scores),
         )
         return scores
 
@@ -233,6 +233,6 @@ def flags_of_arcs(text: Encoded, heads: Ints) -> Floats:
         text.start,
         heads,
         flags,
-        work=len(heads) // 10,
+        work=len(heads) // 2,
     )
     return flags

@@ -1,8 +1,10 @@
-"""Sizes of the universal parser's layers, and the shapes of its arrays of weights."""
+"""The layers of the universal parser's network, and the shapes of its weights; needs no DyNet."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dynet_vdgi.universal.channels import N_FLAGS, ROWS_OF_PAIRS
 from dynet_vdgi.universal.encoding import BANDS, N_TAGS, RELATIONS
@@ -31,6 +33,22 @@ class Sizes:
     @property
     def joint(self) -> int:
         return 2 * self.hidden + self.word
+
+    @classmethod
+    def of(cls, weights: Mapping[str, Any]) -> Sizes:
+        """The sizes of a network with these arrays. Raises: KeyError, IndexError, one is missing or flat."""
+        return cls(
+            n_features=weights["features"].shape[1],
+            n_numbers=weights["typology"].shape[1],
+            tag=weights["tag"].shape[1],
+            features=weights["features"].shape[0],
+            gaps=weights["gaps"].shape[1],
+            band=weights["band"].shape[1],
+            typology=weights["typology"].shape[0],
+            hidden=weights["lstm0.forward.h"].shape[1],
+            arc=weights["arc.head"].shape[0],
+            relation=weights["relation.head"].shape[0],
+        )
 
 
 def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,159 @@
+"""A universal parser's weights, and what was measured on a text, as the arrays of a model file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.system.names import count
+from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
+from dynet_vdgi.universal.scorer import Scorer
+from dynet_vdgi.universal.sizes import Sizes, shapes
+from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile
+
+Arrays = dict[str, NDArray[Any]]
+
+logger = logging.getLogger("dynet_vdgi")
+
+WEIGHTS, TEXT = "universal/", "text/"
+"""How the names of arrays begin: of the weights, and of the measures of a text."""
+
+FEW = 50
+"""Fewer sentences get a warning, because they are a poor measure."""
+
+MEASURED = 20_000
+"""Words at the beginning of a text that are measured."""
+
+
+def arrays_of(scorer: Scorer) -> Arrays:
+    """The arrays that `scorer_of` reads back, weights as float16."""
+    weights = {WEIGHTS + name: np.asarray(array, np.float16) for name, array in scorer.weights.items()}
+    mean, scale = (np.asarray(array, np.float32) for array in (scorer.mean, scorer.scale))
+    standard = {WEIGHTS + "mean": mean, WEIGHTS + "scale": scale}
+    return weights | standard | {WEIGHTS + "known": _packed(scorer.features)}
+
+
+def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
+    """The scorer with these `arrays_of`; others are ignored. Raises: ModelError, they do not fit."""
+    own = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
+    try:
+        mean, scale, features = own.pop("mean"), own.pop("scale"), _unpacked(own.pop("known"))
+        sizes = Sizes.of(own)
+    except (KeyError, IndexError) as error:
+        raise ModelError(f"no universal parser: missing or flat: {error}") from None
+    wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}
+    found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
+    if len(features) != sizes.n_features or found != wanted:
+        odd = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise ModelError(
+            f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}"
+        )
+    if not (scale > 0).all():
+        raise ModelError("no universal parser: a scale of a number of texts is not positive")
+    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
+    return Scorer(features, mean.astype(np.float32), scale.astype(np.float32), weights)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured on a text: its standardised profile, and how common its forms are."""
+
+    profile: Profile
+    bands: Mapping[str, int]
+    n_sentences: int
+    n_words: int
+
+    @classmethod
+    def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
+        """The measures of sentences without punctuation."""
+        n_words = sum(map(len, sentences))
+        profile = mixed_with_mean(scorer.profile(sentences), n_words)
+        return cls(profile, band_of_forms(sentences), len(sentences), n_words)
+
+    def tell(self) -> None:
+        """Logs how much text was measured; warns if it was little."""
+        amount = f"{count(self.n_sentences, 'sentence')}, {count(self.n_words, 'word')}"
+        if self.n_sentences < FEW:
+            message = (
+                "only %s to tell what kind of language it is: expect more errors than with a longer text"
+            )
+            logger.warning(message, amount)
+        else:
+            logger.info("measured: %s", amount)
+
+    def arrays(self) -> Arrays:
+        """The arrays that `from_arrays` reads back."""
+        return {
+            TEXT + "numbers": np.asarray(self.profile.numbers, np.float32),
+            TEXT + "pairs": np.asarray(self.profile.pairs, np.float32),
+            TEXT + "forms": _packed(self.bands),
+            TEXT + "bands": np.array(list(self.bands.values()), np.int8),
+            TEXT + "size": np.array([self.n_sentences, self.n_words]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], scorer: Scorer) -> Measures | None:
+        """The measures in a model's arrays; None: there are none. Raises: ModelError, they are damaged."""
+        own = {name.removeprefix(TEXT): a for name, a in arrays.items() if name.startswith(TEXT)}
+        if not own:
+            return None
+        try:
+            numbers, pairs, bands, size = (own[name] for name in ("numbers", "pairs", "bands", "size"))
+            forms = _unpacked(own["forms"])
+        except KeyError as error:
+            raise ModelError(f"no measures of a text: missing {error.args[0]}") from None
+        shape = (N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS)
+        expected = scorer.mean.shape, shape, (len(forms),), (2,)
+        found = numbers.shape, pairs.shape, bands.shape, size.shape
+        if found != expected or ((bands < 0) | (bands >= BANDS)).any():
+            raise ModelError("no measures of a text: the shapes of their arrays differ")
+        profile = Profile(numbers.astype(np.float32), pairs.astype(np.float32))
+        return cls(profile, dict(zip(forms, bands.tolist())), *size.tolist())
+
+    @cached_property
+    def key(self) -> str:
+        """A digest, equal for equal measures."""
+        digest = hashlib.sha256()
+        for name, array in self.arrays().items():
+            digest.update(f"{name} {array.shape} ".encode() + array.tobytes())
+        return digest.hexdigest()
+
+
+def mixed_with_mean(profile: Profile, n_words: int) -> Profile:
+    """The profile to use for a text of so many words, of which `profile` was measured.
+
+    Numbers are deviations from the mean of the treebanks that the parser has learnt from.
+    """
+    return profile
+
+
+def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterator[Sentence]:
+    """The first sentences, up to the one that reaches this number of words."""
+    for sentence in sentences:
+        if n_words <= 0:
+            return
+        yield sentence
+        n_words -= len(sentence)
+
+
+def _packed(names: Iterable[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(list(names)).encode(), np.uint8)
+
+
+def _unpacked(array: NDArray[Any]) -> tuple[str, ...]:
+    """Raises: ModelError, these are no names."""
+    try:
+        return msgspec.json.decode(array.astype(np.uint8).tobytes(), type=tuple[str, ...])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ModelError(f"no universal parser: its names are damaged: {error}") from None

@@ -1,0 +1,528 @@
+"""The universal parser as a model: its file, its measures of a text, its trees and relations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import universal
+from shell import Vdgi, finished
+
+import dynet_vdgi
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_blocks import Passage, passages
+from dynet_vdgi.data.punctuation import is_projective
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import load as load_labels
+from dynet_vdgi.parsing import stream, universal_engine
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.runs import model_file, run_folder
+from dynet_vdgi.settings.bundled import bundled, resources
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.universal.stored import Measures, arrays_of, beginning, scorer_of
+
+DEMO = resources() / "demo" / "demo-ud-test.conllu"
+N_SENTENCES = 60
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[Sentence]:
+    """Sentences with FEATS, punctuation and relations, the tag CONJ among their tags."""
+    return list(conllu.read(DEMO))[:N_SENTENCES]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """The same sentences in a file."""
+    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:N_SENTENCES]
+    path = tmp_path / "text.conllu"
+    path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return universal.saved(tmp_path / "toy.vdgi")
+
+
+@pytest.fixture
+def parser() -> Parser:
+    return Parser(universal.model())
+
+
+# ------------------------------------------------------------------------------------------- the file
+def test_weights_are_kept_as_two_bytes_each(path: Path) -> None:
+    arrays = model_file.load(path).parameters
+    scorer, found = universal.scorer(), scorer_of(arrays)
+    assert found.features == scorer.features
+    assert {arrays[f"universal/{name}"].dtype for name in scorer.weights} == {np.dtype(np.float16)}
+    for name, weights in scorer.weights.items():
+        assert np.array_equal(found.weights[name], weights), name
+        assert found.weights[name].dtype == np.float32
+    assert np.array_equal(found.mean, scorer.mean)
+    assert np.array_equal(found.scale, scorer.scale)
+
+
+def test_measures_survive_the_file(tmp_path: Path, parser: Parser, sentences: list[Sentence]) -> None:
+    measured = parser.measured(sentences)
+    measured.save(tmp_path / "run.vdgi")
+    again = dynet_vdgi.load(tmp_path / "run.vdgi")
+    assert not again.measures_text
+    first, second = measured.engine, again.engine
+    assert isinstance(first, UniversalEngine)
+    assert isinstance(second, UniversalEngine)
+    assert first.measures is not None
+    assert second.measures is not None
+    assert first.measures.key == second.measures.key
+    assert first.measures.n_sentences == N_SENTENCES
+    assert again.parse_all(sentences) == measured.parse_all(sentences)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("universal/arc.head", lambda a: a[:, :-1], "arc.head"),
+        ("universal/relation.out", lambda a: a[:-1], "relation.out"),
+        ("universal/lstm1.backward.bias", lambda a: a[:-1], "lstm1.backward.bias"),
+        ("universal/straight.pairs", lambda a: a[:-1], "straight.pairs"),
+        ("universal/known", lambda a: a[:-1], "names are damaged"),
+        ("universal/features", lambda a: a[:, :-1], "features"),
+        ("universal/mean", lambda a: a[:-1], "mean"),
+        ("universal/scale", lambda a: 0 * a, "not positive"),
+        ("universal/tag", lambda a: a[0], "missing or flat"),
+        ("universal/root", None, "root"),
+        ("universal/scale", None, "missing or flat: 'scale'"),
+        ("text/numbers", lambda a: a[:-1], "shapes"),
+        ("text/pairs", lambda a: a[:-1], "shapes"),
+        ("text/bands", lambda a: a + 100, "shapes"),
+        ("text/bands", lambda a: a[:-1], "shapes"),
+        ("text/forms", lambda a: a[1:], "names are damaged"),
+        ("text/size", None, "missing size"),
+    ],
+)
+def test_damaged_arrays_are_refused(
+    tmp_path: Path, parser: Parser, sentences: list[Sentence], name: str, change: object, message: str
+) -> None:
+    model = parser.measured(sentences).model
+    arrays = dict(model.parameters)
+    if callable(change):
+        arrays[name] = change(arrays[name])
+    else:
+        del arrays[name]
+    model_file.save(tmp_path / "damaged.vdgi", replace(model, parameters=arrays))
+    with pytest.raises(ModelError, match=message):
+        dynet_vdgi.load(tmp_path / "damaged.vdgi")
+
+
+def test_numbers_of_another_version_are_refused(tmp_path: Path) -> None:
+    scorer = universal.scorer()
+    weights = {**scorer.weights, "typology": scorer.weights["typology"][:, :-1]}
+    shorter = replace(scorer, mean=scorer.mean[:-1], scale=scorer.scale[:-1], weights=weights)
+    model = replace(universal.model(), parameters=arrays_of(shorter))
+    with pytest.raises(ModelError, match="do not fit"):
+        Parser(model)
+
+
+def test_the_shipped_model_is_found_unless_a_file_has_its_name(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
+    monkeypatch.chdir(tmp_path)
+    assert run_folder.model_path("universal") == path
+    assert run_folder.model_path("univresal") == Path("univresal")
+    Path("universal").write_text("mine", encoding="utf-8")
+    assert run_folder.model_path("universal") == Path("universal")
+
+
+@pytest.mark.skipif("universal" not in bundled("models"), reason="no model has been learnt yet")
+def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
+    file = bundled("models")["universal"]
+    assert file.stat().st_size <= 4_000_000
+    model = model_file.load(file)
+    assert len(model.provenance.treebanks) > 50
+    for treebank in model.provenance.treebanks.values():
+        assert treebank.branch
+        assert treebank.licence
+        assert "NC" not in treebank.licence
+    assert model.provenance.gold_trees
+    assert Parser(model).measures_text
+
+
+def test_info_names_treebanks_with_branches_and_licences(path: Path, vdgi: Vdgi) -> None:
+    told = vdgi.good("info", path)
+    assert "xx_toy: 30 trees, Toyic, CC BY-SA 4.0" in told.out
+    assert "40 trees of 2 treebanks of other languages" in told.out
+    as_json = json.loads(vdgi.good("info", path, "--json").out)
+    assert as_json["treebanks"]["yy_toy"] == {
+        "trees": 10, "share": 0.25, "licence": "CC0 1.0", "branch": "Playic",
+    }  # fmt: skip
+    assert as_json["recipe"] == "universal"
+
+
+# ------------------------------------------------------------------------------------------- trees
+def test_trees_are_projective_with_one_root(parser: Parser, sentences: list[Sentence]) -> None:
+    trees = [parse.heads for parse in parser.parse_all(sentences)]
+    assert all(tree.count(0) == 1 and is_projective(tree) for tree in trees)
+    assert len(set(trees)) > N_SENTENCES / 2
+
+
+def test_other_text_gives_other_trees(parser: Parser, sentences: list[Sentence]) -> None:
+    """What is measured matters: the profile as well as the frequency of forms."""
+    first, second = sentences[:30], sentences[30:]
+    assert parser.measured(second).parse_all(first) != parser.measured(first).parse_all(first)
+    engine = parser.engine
+    assert isinstance(engine, UniversalEngine)
+    measures = parser.measures_of(sentences)
+    unlisted = parser.with_measures(replace(measures, bands={}))
+    assert unlisted.parse_all(sentences) != parser.with_measures(measures).parse_all(sentences)
+
+
+def test_a_parser_of_one_text_parses_alone_as_among_others(parser: Parser, sentences: list[Sentence]) -> None:
+    measured = parser.measured(sentences)
+    together = [parse.heads for parse in measured.parse_all(sentences)]
+    assert [measured.parse_all([sentence])[0].heads for sentence in sentences] == together
+
+
+def test_relations_fit_the_tree(parser: Parser, sentences: list[Sentence]) -> None:
+    labelled = list(parser.pipe(sentences))
+    assert [s.heads for s in labelled] == [parse.heads for parse in parser.parse_all(sentences)]
+    relations = set()
+    for sentence in labelled:
+        assert sentence.heads is not None
+        for tag, head, relation in zip(sentence.tags, sentence.heads, sentence.deprels):
+            assert (relation == "root") == (head == 0)
+            assert (relation == "punct") == (tag == "PUNCT")
+        relations |= set(sentence.deprels)
+    assert len(relations) > 5
+
+
+def test_one_sentence_is_parsed_with_its_relations(parser: Parser, sentences: list[Sentence]) -> None:
+    one = sentences[0]
+    alone = parser(one.forms, one.tags, feats=one.feats)
+    assert alone.heads == parser.parse(one.forms, one.tags, feats=one.feats)
+    assert len(alone.deprels) == len(one)
+    measured = parser.measured(sentences)
+    (expected,) = measured.pipe([one])
+    assert measured(one.forms, one.tags, feats=one.feats).deprels == expected.deprels
+
+
+def test_no_features_and_old_tags_are_known(parser: Parser) -> None:
+    sentences = [
+        Sentence.of_tags(tags.split()) for tags in ("NOUN CONJ NOUN VERB", "VERB", "PUNCT", "X CCONJ")
+    ]
+    trees = [parse.heads for parse in parser.parse_all(sentences)]
+    assert [len(tree) for tree in trees] == [4, 1, 1, 2]
+    assert trees[1] == trees[2] == (0,)
+    assert not parser.unknown_tags
+    parser.parse_all([Sentence.of_tags(["VREB", "NOUN"])])
+    assert parser.unknown_tags == {"VREB": 1}
+
+
+def test_nothing_to_parse_is_nothing(parser: Parser) -> None:
+    assert parser.parse_all([]) == []
+    assert list(parser.pipe([])) == []
+
+
+def test_long_sentences_are_parsed_in_parts(
+    parser: Parser, sentences: list[Sentence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(universal_engine, "LONGEST", 7)
+    measured = parser.measured(sentences)
+    trees = [parse.heads for parse in measured.parse_all(sentences)]
+    assert max(map(len, sentences)) > 14
+    assert all(tree.count(0) == 1 and is_projective(tree) for tree in trees)
+    engine = measured.engine
+    bare = [replace(s, gaps=()) for s in measured._bare(sentences, GREEDY)[0]]
+    with_margins = engine.with_margins(bare, keep_heads=False)
+    assert [tree for tree, _ in with_margins] == engine.parse(bare)
+    assert all(len(tree) == len(margins) for tree, margins in with_margins)
+
+
+@pytest.mark.slow
+def test_a_sentence_of_five_thousand_words_is_parsed(parser: Parser) -> None:
+    tree = parser.parse(["x"] * 5000, ["NOUN", "VERB", "ADP", "DET", "ADJ"] * 1000)
+    assert len(tree) == 5000
+    assert tree.count(0) == 1
+    assert is_projective(tree)
+
+
+def test_batches_hold_every_sentence_with_words_once() -> None:
+    lengths = [3, 0, 2999, 40, 40, 900, 1, 2000]
+    found = list(universal_engine.batches(lengths))
+    assert sorted(k for members in found for k in members) == [0, 2, 3, 4, 5, 6, 7]
+    for members in found:
+        assert len(members) == 1 or sum(lengths[k] for k in members) <= universal_engine.WORDS
+        arcs = sum(lengths[k] * (lengths[k] + 1) for k in members)
+        assert len(members) == 1 or arcs <= universal_engine.ARCS
+
+
+# ------------------------------------------------------------------------------------------- other trees
+def test_given_heads_are_kept(parser: Parser, sentences: list[Sentence]) -> None:
+    measured = parser.measured(sentences)
+    kept = measured.parse_all(sentences, How(keep_heads=True))  # whole trees
+    assert [parse.heads for parse in kept] == [sentence.heads for sentence in sentences]
+    partial = [replace(s, heads=(s.heads or ())[:1] + (-1,) * (len(s) - 1)) for s in sentences]
+    for sentence, parse in zip(partial, measured.parse_all(partial, How(keep_heads=True))):
+        assert sentence.heads is not None
+        assert parse.heads[0] == sentence.heads[0]
+
+
+def test_the_first_of_the_best_trees_is_the_tree(parser: Parser, sentences: list[Sentence]) -> None:
+    measured, few = parser.measured(sentences), sentences[:12]
+    best = measured.sample_all(few, Sampling(n_best=3))
+    for parses, tree in zip(best, measured.parse_all(few)):
+        assert parses[0].heads == tree.heads
+        probabilities = [parse.tree_prob or 0 for parse in parses]
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert 0 < sum(probabilities) <= 1 + 1e-9
+
+
+def test_exact_trees_have_the_most_heads_expected_to_be_right(
+    parser: Parser, sentences: list[Sentence]
+) -> None:
+    from dynet_vdgi.grammar import chart
+
+    measured = parser.measured(sentences)
+    engine = measured.engine
+    assert isinstance(engine, UniversalEngine)
+    few = [replace(s, gaps=()) for s in measured._bare(sentences[:20], GREEDY)[0]]
+    exact = [parse.heads for parse in measured.exact(few)]
+    assert exact == [chart.expected_best(chart.marginals(engine.scores(sentence))) for sentence in few]
+    assert exact != engine.parse(few)
+
+
+def test_confidence_grows_with_the_probability_of_the_arc(parser: Parser, sentences: list[Sentence]) -> None:
+    engine = parser.measured(sentences).engine
+    bare = parser._bare(sentences, GREEDY)[0]
+    found = engine.with_margins(bare, keep_heads=False)
+    assert [tree for tree, _ in found] == engine.parse(bare)
+    tags = [sentence.tags for sentence in bare]
+    marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
+    calibration = Calibration.fit(tags, found, marginals)
+    calibrated = Parser(universal.model(further=calibration.arrays())).measured(sentences)
+    parses = calibrated.confidences(sentences)
+    assert [parse.heads for parse in parses] == [parse.heads for parse in calibrated.parse_all(sentences)]
+    for sentence, parse in zip(sentences, parses):
+        assert parse.confidence is not None
+        assert [sure is None for sure in parse.confidence] == [tag == "PUNCT" for tag in sentence.tags]
+
+
+def test_a_model_without_calibration_says_so(path: Path, text: Path, vdgi: Vdgi) -> None:
+    result = vdgi("parse", path, text, "--confidence")
+    assert result.status != 0
+    assert "was learnt without a calibration" in result.err
+
+
+# ------------------------------------------------------------------------------------------- streams
+def parsed(engine: stream._LabellingParser, measures: Measures, passage: Passage) -> bytes:
+    wanted = stream.Wanted(GREEDY, None, None, measures)
+    return stream._parse_blocks(engine.for_text(measures), wanted, passage.blocks(), 0).content
+
+
+@pytest.mark.parametrize("labels", ["ud2", "none"])
+@pytest.mark.parametrize("ignored", [(), ("feats",), ("forms",), ("punctuation",)])
+def test_columns_give_the_bytes_of_objects(
+    sentences: list[Sentence], text: Path, labels: str, ignored: tuple[str, ...]
+) -> None:
+    from dynet_vdgi.parsing.quick import QuickParser
+
+    model = universal.model()
+    data = replace_data(model.settings.data, ignored)
+    parser = Parser(replace(model, settings=type(model.settings)(data=data)))
+    measures = parser.measures_of(sentences)
+    engine = stream._LabellingParser(parser, load_labels() if labels == "ud2" else None)
+    own = engine.for_text(measures)
+    assert QuickParser.can(own.parser, GREEDY)
+    (passage,) = passages(text)
+    assert isinstance(passage, Passage)
+    found = QuickParser(own.parser, own.labeller).parse(passage.content, GREEDY, None)
+    assert found is not None
+    assert found.content == parsed(engine, measures, passage)
+    assert found.n_sentences == N_SENTENCES
+
+
+def replace_data(data: object, ignored: tuple[str, ...]) -> object:
+    import msgspec
+
+    return msgspec.structs.replace(data, ignore=ignored)  # type: ignore[type-var]
+
+
+def test_columns_leave_long_sentences_to_objects(
+    sentences: list[Sentence], text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dynet_vdgi.parsing import universal_columns
+    from dynet_vdgi.parsing.quick import QuickParser
+
+    monkeypatch.setattr(universal_columns, "LONGEST", 5)
+    parser = Parser(universal.model()).measured(sentences)
+    assert QuickParser(parser, None).parse(text.read_bytes(), GREEDY, None) is None
+
+
+def test_other_labels_than_the_default_come_from_their_table(path: Path, text: Path, vdgi: Vdgi) -> None:
+    table = text.with_name("own.txt")
+    table.write_text("nmod NOUN NOUN left\n", encoding="utf-8")
+    told = vdgi.good("parse", path, text, "--labels", table).out
+    relations = {line.split("\t")[7] for line in told.splitlines() if line.split("\t")[0].isdigit()}
+    assert relations <= {"root", "dep", "punct", "nmod"}
+
+
+def test_all_files_of_one_output_are_one_text(path: Path, text: Path, vdgi: Vdgi) -> None:
+    content = text.read_text(encoding="utf-8").split("\n\n")
+    parts = [text.with_name(f"{k}.conllu") for k in range(2)]
+    for part, blocks in zip(parts, (content[:5], content[5:-1])):
+        part.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    whole = vdgi.good("parse", path, text).out
+    assert vdgi.good("parse", path, *parts).out == whole
+    alone = vdgi.good("parse", path, parts[0]).out
+    assert not whole.startswith(alone)
+
+
+def test_parse_equals_pipe(path: Path, text: Path, vdgi: Vdgi) -> None:
+    out = text.with_name("out.conllu")
+    vdgi.good("parse", path, text, "-o", out)
+    piped = list(dynet_vdgi.load(path).pipe(text))
+    found = list(conllu.read(out))
+    assert [(s.heads, s.deprels) for s in found] == [(s.heads, s.deprels) for s in piped]
+
+
+def test_the_text_measured_is_told(path: Path, text: Path, vdgi: Vdgi) -> None:
+    assert f"measured: {N_SENTENCES} sentences" in vdgi.good("parse", path, text).err
+    few = text.with_name("few.conllu")
+    blocks = text.read_text(encoding="utf-8").split("\n\n")[:3]
+    few.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    assert "only 3 sentences" in vdgi.good("parse", path, few).err
+
+
+def test_only_the_beginning_is_measured(sentences: list[Sentence]) -> None:
+    lengths = [len(sentence) for sentence in sentences]
+    assert len(list(beginning(sentences, sum(lengths[:7])))) == 7
+    assert len(list(beginning(sentences, sum(lengths[:7]) + 1))) == 8
+    assert list(beginning(sentences)) == sentences
+
+
+def test_windows_are_held_until_enough_is_measured(
+    path: Path, text: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One odd line makes a window of one sentence, which must not be all that is measured."""
+    whole = vdgi.good("parse", path, text).out
+    monkeypatch.setattr(stream, "WINDOW", 1)
+    blocks = text.read_text(encoding="utf-8").split("\n\n")
+    text.write_bytes("\n\n".join(blocks).replace("\n\n", "\n\n\n").encode())  # two empty lines: odd
+    assert vdgi.good("parse", path, text).out == whole
+
+
+def test_a_fault_in_the_measured_text_is_named_with_its_line(path: Path, text: Path, vdgi: Vdgi) -> None:
+    content = text.read_text(encoding="utf-8")
+    text.write_text(content + "1\tbroken\n\n", encoding="utf-8")
+    result = vdgi("parse", path, text)
+    assert result.status != 0
+    assert f"{text}:{content.count(chr(10)) + 1}" in result.err
+
+
+def test_an_empty_file_is_refused(path: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("", encoding="utf-8")
+    result = vdgi("parse", path, empty)
+    assert result.status != 0
+    assert "no sentences" in result.err
+
+
+def test_processes_give_the_bytes_of_one_and_load_no_dynet(path: Path, text: Path, tmp_path: Path) -> None:
+    (tmp_path / "dynet.py").write_text("raise SystemExit('DyNet was loaded')\n", encoding="utf-8")
+    outputs = []
+    for jobs in ("1", "2"):
+        environment = {"PYTHONPATH": f"{tmp_path}:{':'.join(filter(None, sys.path))}"}
+        status, out, err = finished("parse", path, text, "--jobs", jobs, env=environment)
+        assert status == 0, err
+        outputs.append(out)
+    assert outputs[0] == outputs[1]
+
+
+# ------------------------------------------------------------------------------------------- runs
+@pytest.fixture
+def shipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The toy as the model that comes with the package."""
+    monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
+    return path
+
+
+def test_a_run_keeps_what_was_measured(shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    run = tmp_path / "run"
+    vdgi.good("train", "--train", text, "--preset", "universal", "--out", run)
+    model = model_file.load(run / "model.vdgi")
+    assert model.provenance.treebanks == universal.SOURCES
+    assert "other languages" in model.provenance.gold_trees[0]
+    assert model.provenance.trained_on.sentences == N_SENTENCES
+    assert vdgi.good("parse", run, text).out == vdgi.good("parse", shipped, text).out
+    few = tmp_path / "few.conllu"
+    blocks = text.read_text(encoding="utf-8").split("\n\n")[:3]
+    few.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    begins = vdgi.good("parse", run, few)
+    assert vdgi.good("parse", run, text).out.startswith(begins.out)
+    assert "measured" not in begins.err
+    assert "only 3" not in begins.err
+
+
+def test_a_run_starts_from_another_universal_model(
+    shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    other = universal.saved(tmp_path / "other.vdgi", seed=2)
+    run = tmp_path / "run"
+    vdgi.good("train", "--train", text, "--preset", "universal", "--init", other, "--out", run)
+    found = model_file.load(run / "model.vdgi").parameters
+    for name, array in model_file.load(other).parameters.items():
+        assert np.array_equal(found[name], array)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--trees", "TEXT"], "learns nothing from them"),
+        (["--treebank", "xx", "TEXT"], "has its own treebanks"),
+        (["--set", "rules=ud"], "no rule table"),
+        (["--without", "markers"], "no rule table"),
+        (["--set", "data.protocol=as_released"], "data.protocol=standard"),
+        (["--language-facts", "FACTS"], "no rule table"),
+    ],
+)
+def test_what_has_no_effect_on_a_universal_parser_is_refused(
+    shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi, options: list[str], message: str
+) -> None:
+    facts = tmp_path / "facts.toml"
+    facts.write_text("", encoding="utf-8")
+    given = [{"TEXT": str(text), "FACTS": str(facts)}.get(option, option) for option in options]
+    result = vdgi("train", "--train", text, "--preset", "universal", "--out", tmp_path / "run", *given)
+    assert result.status != 0
+    assert message in result.err
+    assert not (tmp_path / "run" / "model.vdgi").exists()
+
+
+def test_several_languages_are_refused(shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    languages = ["--language", "xx", text, "--language", "yy", text]
+    result = vdgi("train", *languages, "--preset", "universal", "--out", tmp_path / "run")
+    assert "for one language" in result.err
+
+
+def test_a_run_starts_from_no_other_recipe(shipped: Path, text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    toy, linear = universal.model(), tmp_path / "linear.vdgi"
+    provenance, rules = toy.provenance.with_(recipe="taught"), load_rules(bundled("rules")["ud"])
+    settings = load_settings("best", ["rules=ud"])
+    model_file.save(linear, replace(toy, provenance=provenance, settings=settings, rules=rules))
+    options = ["--preset", "universal", "--init", linear, "--out", tmp_path / "run"]
+    assert "not from one of taught" in vdgi("train", "--train", text, *options).err
+
+
+def test_without_a_shipped_model_a_run_says_so(
+    text: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "bundled", lambda what: {})
+    result = vdgi("train", "--train", text, "--preset", "universal", "--out", tmp_path / "run")
+    assert "this installation has no model 'universal'" in result.err
