@@ -1,0 +1,53 @@
+"""The universal parser in the registry of teachers: its settings, and how it is read from a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
+
+if TYPE_CHECKING:
+    from dynet_vdgi.universal.teacher import UniversalTeacher
+
+
+class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
+    """A parser learnt from trees of other languages, see `universal.teacher`."""
+
+    model: Annotated[str, Meta(description="model file with a universal parser")] = ""
+    table: Annotated[
+        float, Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's")
+    ] = 0.0
+
+    @property
+    def needs_text(self) -> bool:
+        return False
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {"universal parser": self.model}
+
+    @property
+    def gold_trees(self) -> tuple[str, ...]:
+        return (f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",)
+
+
+def _make(settings: UniversalSettings, seed: int) -> UniversalTeacher:
+    """Raises: ConfigError, no file is named; ModelError, it is none, or has no universal parser."""
+    from dynet_vdgi.runs.model_file import load
+    from dynet_vdgi.universal.base import scorer_of
+    from dynet_vdgi.universal.teacher import UniversalTeacher
+
+    if not settings.model:
+        raise ConfigError("config: teacher.kind=universal needs a parser: name its file in teacher.model")
+    try:
+        scorer = scorer_of(load(settings.model).parameters)
+    except ModelError as error:
+        raise ModelError(f"teacher.model: {error}") from None
+    return UniversalTeacher(scorer, settings.table)
+
+
+KIND = TeacherKind(UniversalSettings, _make)
