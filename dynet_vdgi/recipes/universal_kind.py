@@ -20,7 +20,7 @@ class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="uni
     model: Annotated[str, Meta(description="model file with a universal parser")] = ""
     table: Annotated[
         float, Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's")
-    ] = 0.0
+    ] = 0.15
 
     @property
     def needs_text(self) -> bool:
