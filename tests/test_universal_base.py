@@ -19,6 +19,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 from dynet_vdgi.universal.base import TextBase, text_base
 from dynet_vdgi.universal.teacher import UniversalTeacher
@@ -74,7 +75,7 @@ def test_the_crf_sums_over_all_trees_weighted_by_the_scorer_and_the_features() -
 
 
 def test_without_trees_the_crf_parses_as_the_scorer_does() -> None:
-    teacher = UniversalTeacher(SCORER).fit(TEXT, TABLE)
+    teacher = UniversalTeacher(SCORER, 0.0).fit(TEXT, TABLE)
     crf = ArcCrf(log2_buckets=10).fit([], teacher.start(TEXT, TABLE))
     assert [tree.heads for tree in crf.predict(TEXT)] == teacher.heads(TEXT)
     for ours, theirs in zip(crf.marginals(TEXT), teacher.marginals(TEXT)):
@@ -111,7 +112,7 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     parser = dynet_vdgi.train(TEXT, trees=GOLD[:6], settings={"recipe": "few-trees", **settings})
     parser.save(tmp_path / "few.vdgi")
     again = dynet_vdgi.load(tmp_path / "few.vdgi")
-    crf = ArcCrf(log2_buckets=10).fit(GOLD[:6], base(0.2))
+    crf = ArcCrf(log2_buckets=10, rate=0.05).fit(GOLD[:6], base(0.2))
     exact = [tree.heads for tree in crf.predict(TEXT)]
     for one in (parser, again):
         assert [parse.heads for parse in one.exact(TEXT)] == exact
@@ -119,6 +120,12 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     lines = again.model.provenance.gold_trees
     assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
     assert ("universal parser", "scorer.vdgi") in [(d.role, d.name) for d in again.model.provenance.data]
+
+
+def test_trees_keep_the_teacher_of_a_preset_without_trees(tmp_path: Path) -> None:
+    settings = {"teacher": {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}}
+    model = dynet_vdgi.train(TEXT, trees=GOLD[:6], settings=settings).model
+    assert model.settings == load_settings("few-trees", changes=settings)
 
 
 def test_trees_alone_are_enough_for_a_universal_parser(tmp_path: Path) -> None:

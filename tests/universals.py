@@ -31,11 +31,11 @@ def random_scorer(seed: int = 1) -> Scorer:
     return Scorer(FEATURES, np.zeros(n_numbers, "f"), np.ones(n_numbers, "f"), weights)
 
 
-def written_scorer(folder: Path, scorer: Scorer) -> str:
+def written_scorer(folder: Path, scorer: Scorer, name: str = "scorer.vdgi") -> str:
     """A model file of the scorer."""
     rules = load_rules(rules_path("best"))
     provenance = Provenance(recipe="few-trees")
     vocabulary = build_vocabulary([], lexicalised=False)
     model = ModelFile(provenance, FewTreesSettings(), vocabulary, rules, scorer_arrays(scorer))
-    save(folder / "scorer.vdgi", model)
-    return str(folder / "scorer.vdgi")
+    save(folder / name, model)
+    return str(folder / name)

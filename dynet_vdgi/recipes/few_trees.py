@@ -57,7 +57,9 @@ class CrfSettings(Section, frozen=True):
 
     max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
     epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
-    rate: Annotated[float, Meta(ge=0, description="learning rate of AdaGrad")] = 0.1
+    rate: Annotated[
+        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
+    ] = 0.1
     ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
@@ -131,7 +133,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
         return FewTrees(
             ArcCrf(
                 epochs=crf.epochs,
-                rate=crf.rate,
+                rate=crf.rate * self.teacher.pace,
                 ridge=crf.ridge,
                 longest=crf.max_len,
                 log2_buckets=crf.log2_buckets,

@@ -78,6 +78,11 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
         return True
 
     @property
+    def pace(self) -> float:
+        """The factor of the learning rate of a CRF that starts from it."""
+        return 1.0
+
+    @property
     def reads_forms(self) -> bool:
         """If the teacher itself reads forms, rather than only the rule table."""
         return False
