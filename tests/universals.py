@@ -11,7 +11,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.runs.model_file import ModelFile, Provenance, save
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.universal.base import scorer_arrays
+from dynet_vdgi.universal.base import arrays_of
 from dynet_vdgi.universal.encoding import encode
 from dynet_vdgi.universal.network import Sizes, shapes
 from dynet_vdgi.universal.scorer import Scorer
@@ -36,6 +36,6 @@ def written_scorer(folder: Path, scorer: Scorer, name: str = "scorer.vdgi") -> s
     rules = load_rules(rules_path("best"))
     provenance = Provenance(recipe="few-trees")
     vocabulary = build_vocabulary([], lexicalised=False)
-    model = ModelFile(provenance, FewTreesSettings(), vocabulary, rules, scorer_arrays(scorer))
+    model = ModelFile(provenance, FewTreesSettings(), vocabulary, rules, arrays_of(scorer))
     save(folder / name, model)
     return str(folder / name)

@@ -147,6 +147,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
                 seeds=tuple(range(self.seed, self.seed + parser.orders)),
             ),
             trust=self.silver.trust,
+            has_seen_trees=bool(self.teacher.gold_trees),
             longest_text=self.data.max_len,
             longest_tree=crf.max_len,
         )

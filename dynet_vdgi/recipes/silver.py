@@ -41,6 +41,7 @@ class FewTrees:
     trust: float = 20.0  # number of gold words that weigh as much as the unsupervised teacher
     longest_text: int = LONGEST_TEXT  # words; longer sentences get no silver trees
     longest_tree: int = LONGEST_TREE
+    has_seen_trees: bool = False  # the unsupervised teacher, of other languages
     share: float = 1.0  # weight of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
 
@@ -84,7 +85,8 @@ class FewTrees:
             [_amount(tree) for tree in gold] + [1.0] * len(silver),
         )
         if sentences:
-            shift = SHIFT_WITH_TREES if gold or start is not None else SHIFT_WITHOUT_TREES
+            seen = bool(gold) or start is not None or self.has_seen_trees
+            shift = SHIFT_WITH_TREES if seen else SHIFT_WITHOUT_TREES
             self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES], shift)
         return self
 

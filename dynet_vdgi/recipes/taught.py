@@ -166,7 +166,7 @@ def _learnt(
         material.rules,
         {
             **student.model.arrays(),
-            **_calibration(lesson, student),
+            **_calibration(lesson, student, bool(settings.teacher.gold_trees)),
             **(lesson.base.arrays() if lesson.base else {}),
             **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
@@ -178,16 +178,16 @@ def _learnt(
     return model
 
 
-def _calibration(lesson: TaughtText, student: Perceptron) -> Arrays:
+def _calibration(lesson: TaughtText, student: Perceptron, has_seen_trees: bool) -> Arrays:
     """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
-    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
+    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 
     if not lesson.votes:
         return {}
     sentences, marginals = zip(*lesson.votes)
-    return Calibration.fit(
-        [s.tags for s in sentences], student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES
-    ).arrays()
+    shift = SHIFT_WITH_TREES if has_seen_trees else SHIFT_WITHOUT_TREES
+    tags = [s.tags for s in sentences]
+    return Calibration.fit(tags, student.with_margins(sentences), marginals, shift).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:

@@ -11,13 +11,15 @@ from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 
 if TYPE_CHECKING:
-    from dynet_vdgi.universal.teacher import UniversalTeacher
+    from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 
 
 class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
-    """A parser learnt from trees of other languages, see `universal.teacher`."""
+    """A parser learnt from trees of other languages, see `recipes.universal_teacher`."""
 
-    model: Annotated[str, Meta(description="model file with a universal parser")] = ""
+    model: Annotated[
+        str, Meta(description="model file with a universal parser, or the folder of its run")
+    ] = ""
     table: Annotated[
         float, Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's")
     ] = 0.15
@@ -32,7 +34,9 @@ class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="uni
 
     @property
     def files(self) -> dict[str, str]:
-        return {"universal parser": self.model}
+        from dynet_vdgi.runs.run_folder import model_path
+
+        return {"universal parser": str(model_path(self.model))}
 
     @property
     def gold_trees(self) -> tuple[str, ...]:
@@ -41,14 +45,15 @@ class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="uni
 
 def _make(settings: UniversalSettings, seed: int) -> UniversalTeacher:
     """Raises: ConfigError, no file is named; ModelError, it is none, or has no universal parser."""
+    from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
     from dynet_vdgi.runs.model_file import load
+    from dynet_vdgi.runs.run_folder import model_path
     from dynet_vdgi.universal.base import scorer_of
-    from dynet_vdgi.universal.teacher import UniversalTeacher
 
     if not settings.model:
         raise ConfigError("config: teacher.kind=universal needs a parser: name its file in teacher.model")
     try:
-        scorer = scorer_of(load(settings.model).parameters)
+        scorer = scorer_of(load(model_path(settings.model)).parameters)
     except ModelError as error:
         raise ModelError(f"teacher.model: {error}") from None
     return UniversalTeacher(scorer, settings.table)

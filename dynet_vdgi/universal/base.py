@@ -25,43 +25,28 @@ from dynet_vdgi.universal.typology import Profile
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-PREFIX = "universal/"
-WEIGHTS, TEXT = PREFIX + "weights/", PREFIX + "text/"
-
-FORMAT = 1
-"""Version of the arrays; raised when encoding, channels or network change."""
+WEIGHTS, TEXT, SHARE = "universal/", "text/", "base/table"
+"""How the names of arrays of weights begin, and of measures of a text; the name of the table's share."""
 
 FLOOR = -20.0
 """The least log-probability of an arc, in nats, so that gold trees can outweigh it."""
 
 
-def scorer_arrays(scorer: Scorer) -> Arrays:
+def arrays_of(scorer: Scorer) -> Arrays:
     """The arrays that `scorer_of` reads back."""
-    return {
-        PREFIX + "format": np.array([FORMAT]),
-        PREFIX + "features": _packed(scorer.features),
-        PREFIX + "mean": scorer.mean,
-        PREFIX + "scale": scorer.scale,
-        **{WEIGHTS + name: weight for name, weight in scorer.weights.items()},
-    }
+    standard = {"mean": scorer.mean, "scale": scorer.scale, "known": _packed(scorer.features)}
+    return {WEIGHTS + name: array for name, array in (*scorer.weights.items(), *standard.items())}
 
 
 def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
-    """The scorer with these `scorer_arrays`; other arrays are ignored.
-
-    Raises:
-        ModelError: an array is missing, or they are of another version.
-    """
-    found = _array(arrays, PREFIX + "format").tolist()
-    if found != [FORMAT]:
-        raise ModelError(f"the universal parser has format {found}, this program reads [{FORMAT}]")
+    """The scorer with these `arrays_of`; other arrays are ignored. Raises: ModelError, one is missing."""
+    own = {name.removeprefix(WEIGHTS): array for name, array in arrays.items() if name.startswith(WEIGHTS)}
+    mean, scale = (_array(own, name).astype(np.float32) for name in ("mean", "scale"))
+    features = _unpacked(own, "known")
     weights = {
-        name.removeprefix(WEIGHTS): array.astype(np.float32)
-        for name, array in arrays.items()
-        if name.startswith(WEIGHTS)
+        name: a.astype(np.float32) for name, a in own.items() if name not in ("mean", "scale", "known")
     }
-    mean, scale = (_array(arrays, PREFIX + name).astype(np.float32) for name in ("mean", "scale"))
-    return Scorer(tuple(_unpacked(arrays, PREFIX + "features")), mean, scale, weights)
+    return Scorer(tuple(features), mean, scale, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +79,12 @@ class TextBase:
         """The arrays that `text_base` reads back; the table is not part of them."""
         bands = {form: band for form, band in (self.scorer.bands or {}).items() if band != BANDS - 1}
         return {
-            **scorer_arrays(self.scorer.scorer),
+            **arrays_of(self.scorer.scorer),
             TEXT + "numbers": self.scorer.profile.numbers,
             TEXT + "pairs": self.scorer.profile.pairs,
             TEXT + "forms": _packed([*bands]),
             TEXT + "bands": np.array([*bands.values()], np.int8),  # (V,); other forms are in the last band
-            TEXT + "share": np.array([self.share]),
+            SHARE: np.array([self.share]),
         }
 
 
@@ -109,14 +94,13 @@ def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Pr
     Raises:
         ModelError: an array is missing, or they do not fit together.
     """
-    if PREFIX + "format" not in arrays:
+    if SHARE not in arrays:
         return table
     scorer = scorer_of(arrays)
     profile = Profile(*(_array(arrays, TEXT + name).astype(np.float32) for name in ("numbers", "pairs")))
     bands = dict(zip(_unpacked(arrays, TEXT + "forms"), _array(arrays, TEXT + "bands").tolist()))
-    share = _array(arrays, TEXT + "share")
     try:
-        return TextBase(TextScorer(scorer, profile, bands), table, share.item())
+        return TextBase(TextScorer(scorer, profile, bands), table, arrays[SHARE].item())
     except (KeyError, IndexError, ValueError) as error:
         raise ModelError(f"no universal parser: its arrays do not fit together ({error})") from None
 
