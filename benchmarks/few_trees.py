@@ -45,7 +45,7 @@ from dynet_vdgi.parsing.confidence import calibration_error, shifted
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind
-from dynet_vdgi.recipes.universal_kind import UniversalSettings
+from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
@@ -100,7 +100,7 @@ class Language:
     def from_universal(self) -> Language:
         """The language with a universal parser as its teacher."""
         other = copy.copy(self)
-        other._teach(UniversalSettings(model=self.universal))
+        other._teach(UniversalTeacherSettings(model=self.universal))
         return other
 
     def learner(self) -> FewTrees:
@@ -169,7 +169,7 @@ def without_trees(language: Language) -> Row:
     test, heads = [pair.bare for pair in language.test], [tree for tree, _ in found]
     labeller = Labeller(load_labels()).fit([], verb_order=language.verb_order)
     row = {}
-    if language.exact and isinstance(teacher, UniversalSettings):
+    if language.exact and isinstance(teacher, UniversalTeacherSettings):
         exact = [replace(pair.whole, heads=None) for pair in language.test]
         trees = [replace(s, heads=parse.heads) for s, parse in zip(exact, parser.exact(exact))]
         row = accuracies("exact ", test, [without_punctuation(tree)[0] for tree in trees])

@@ -90,8 +90,8 @@ def teach(
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
     memory.give_back()
-    prior, base = known[0] if len(known) == 1 else (None, None)
-    return TaughtText(balanced(trees), marginals, prior, base, votes)
+    alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
+    return TaughtText(balanced(trees), marginals, *alone, votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 
 if TYPE_CHECKING:
     from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 
 
-class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
+class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
     """A parser learnt from trees of other languages, see `recipes.universal_teacher`."""
 
     model: Annotated[
         str, Meta(description="model file with a universal parser, or the folder of its run")
-    ] = ""
+    ] = "universal"
     table: Annotated[
         float, Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's")
     ] = 0.15
@@ -43,15 +43,13 @@ class UniversalSettings(TeacherSettings, frozen=True, tag_field="kind", tag="uni
         return (f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",)
 
 
-def _make(settings: UniversalSettings, seed: int) -> UniversalTeacher:
-    """Raises: ConfigError, no file is named; ModelError, it is none, or has no universal parser."""
+def _make(settings: UniversalTeacherSettings, seed: int) -> UniversalTeacher:
+    """Raises: ModelError, there is no such file, or it has no universal parser."""
     from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
     from dynet_vdgi.runs.model_file import load
     from dynet_vdgi.runs.run_folder import model_path
     from dynet_vdgi.universal.base import scorer_of
 
-    if not settings.model:
-        raise ConfigError("config: teacher.kind=universal needs a parser: name its file in teacher.model")
     try:
         scorer = scorer_of(load(model_path(settings.model)).parameters)
     except ModelError as error:
@@ -59,4 +57,4 @@ def _make(settings: UniversalSettings, seed: int) -> UniversalTeacher:
     return UniversalTeacher(scorer, settings.table)
 
 
-KIND = TeacherKind(UniversalSettings, _make)
+KIND = TeacherKind(UniversalTeacherSettings, _make)

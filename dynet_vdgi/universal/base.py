@@ -35,7 +35,8 @@ FLOOR = -20.0
 def arrays_of(scorer: Scorer) -> Arrays:
     """The arrays that `scorer_of` reads back."""
     standard = {"mean": scorer.mean, "scale": scorer.scale, "known": _packed(scorer.features)}
-    return {WEIGHTS + name: array for name, array in (*scorer.weights.items(), *standard.items())}
+    own: Arrays = {**scorer.weights, **standard}
+    return {WEIGHTS + name: array for name, array in own.items()}
 
 
 def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
