@@ -34,8 +34,8 @@ FLOOR = -20.0
 
 def arrays_of(scorer: Scorer) -> Arrays:
     """The arrays that `scorer_of` reads back."""
-    standard = {"mean": scorer.mean, "scale": scorer.scale, "known": _packed(scorer.features)}
-    own: Arrays = {**scorer.weights, **standard}
+    own: Arrays = {**scorer.weights, "mean": scorer.mean, "scale": scorer.scale}
+    own["known"] = _packed(scorer.features)
     return {WEIGHTS + name: array for name, array in own.items()}
 
 
