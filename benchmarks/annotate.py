@@ -57,11 +57,11 @@ Row = dict[str, Any]
 class Text:
     """A treebank to annotate: the program's input, and the gold trees."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, preset: str = "few-trees") -> None:
         self.whole = [s for s in read(path, heads="required") if len(without_punctuation(s)[0]) > 1]
         self.gold = [without_punctuation(s)[0] for s in self.whole]
         self.bare = [replace(s, heads=None, deprels=()) for s in self.gold]
-        knowledge = loop.knowledge_of(self.bare)
+        knowledge = loop.knowledge_of(self.bare, loop.Course.of(preset))
         assert knowledge is not None
         self.knowledge: Knowledge = knowledge
         self.without_trees = loop.learn(knowledge, [])
@@ -146,7 +146,7 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
         for order in ORDERS:
             if (name, order) in known:
                 continue
-            text = text or Text(file)
+            text = text or Text(file, arguments.preset)
             new = annotated(text, order, arguments.sentences, arguments.every)
             if arguments.udpipe and order == "document":
                 add_udpipe(text, new, arguments.udpipe)
@@ -242,6 +242,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "TREES"))
+    parser.add_argument("--preset", default="few-trees", help="settings of few-trees: a name, or a file")
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--every", type=int, default=10, help="sentences between two trainings")
     parser.add_argument(

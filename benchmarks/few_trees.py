@@ -6,11 +6,15 @@ A language's file of gold trees is also its text: the k trees are the first of a
 the text does not use its trees. Rows that are in --rows are not measured again, so the script can be
 interrupted. Without trees this is the default parser, `vdgi train --train TEXT`; its time to learn is the
 total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
+
+The system `universal` starts from a universal parser instead of the rule table. --universal names its model
+file; {} stands for the language, so that each can have a parser that has seen none of its relatives.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
 import statistics
@@ -18,9 +22,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from languages import Listed, file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
@@ -36,15 +42,18 @@ from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.parsing.confidence import calibration_error, shifted
+from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import FewTrees
+from dynet_vdgi.recipes.teaching import teacher_of_kind
+from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.dmv_settings import DmvSettings
 from dynet_vdgi.teachers.transfer import start_weights, trigrams
 
 LIMITS = (15, 40)
-TEACHER_LIMIT = 15
 LONGEST_TREE = 80
 SOURCE_TREES = 400  # trees of each other language, for a start from these treebanks
 
@@ -63,23 +72,45 @@ class Pair:
 class Language:
     """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
 
-    def __init__(self, files: Listed, rules: str, shuffle: int, exact: bool = False) -> None:
+    def __init__(
+        self, files: Listed, rules: str, shuffle: int, exact: bool = False, universal: str = ""
+    ) -> None:
         self.name, self.exact, self.rules = files.name, exact, rules
+        self.universal = universal.format(files.name)
         gold = pairs(files.text)
         self.text = [pair.bare for pair in gold]
         random.Random(shuffle).shuffle(gold)
         self.gold, self.test = gold, pairs(files.scored)
         start = time.process_time()
-        self.base = Prior.of_text(load_rules(rules_path(rules)), self.text)
-        self.teacher = Dmv(max_len=TEACHER_LIMIT).fit([s for s in self.text if len(s) > 1], self.base)
-        self.text = [s for s in self.text if 2 <= len(s) <= 40]
-        self.votes = self.teacher.marginals(self.text)
-        self.teaching_s = time.process_time() - start
+        self.prior = Prior.of_text(load_rules(rules_path(rules)), self.text)
+        self.measuring_s = time.process_time() - start
+        self._teach(DmvSettings())
+
+    def _teach(self, teacher: TeacherSettings) -> None:
+        start = time.process_time()
+        self.settings = FewTreesSettings(teacher=teacher, rules=self.rules)
+        several = [s for s in self.text if len(s) > 1]
+        taught = teacher_of_kind(teacher, 1).fit(several, self.prior)
+        self.base = taught.start(several, self.prior)
+        self.text = [s for s in several if len(s) <= 40]
+        self.votes = taught.marginals(self.text)
+        self.teaching_s = self.measuring_s + time.process_time() - start
+
+    @cached_property
+    def from_universal(self) -> Language:
+        """The language with a universal parser as its teacher."""
+        other = copy.copy(self)
+        other._teach(UniversalTeacherSettings(model=self.universal))
+        return other
+
+    def learner(self) -> FewTrees:
+        """The learner of the recipe few-trees."""
+        return self.settings.learner()
 
     @property
     def verb_order(self) -> int:
         """The position of the text's verbs."""
-        return self.base.text.verb_order
+        return self.prior.text.verb_order
 
 
 def pairs(paths: Iterable[Path]) -> list[Pair]:
@@ -95,7 +126,7 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
         return without_trees(language)
     trees = [pair.bare for pair in gold]
     began = time.process_time()
-    learner = FewTrees().fit(language.text, trees, language.base, language.votes, start)
+    learner = language.learner().fit(language.text, trees, language.base, language.votes, start)
     learnt = time.process_time()
     test = [pair.bare for pair in language.test]
     found = learner.confidences(test)
@@ -117,10 +148,18 @@ def this(language: Language, gold: Sequence[Pair], start: Any = None) -> Row:
     return row
 
 
+def from_universal(language: Language, gold: Sequence[Pair]) -> Row:
+    """The learner that starts from a universal parser."""
+    return this(language.from_universal, gold)
+
+
 def without_trees(language: Language) -> Row:
-    """The parser that `vdgi train` learns from the text alone."""
+    """The parser that `vdgi train` learns from the text alone; a universal parser also parses exactly."""
     began = time.process_time()
-    parser = vdgi.train([replace(pair.whole, heads=None) for pair in language.gold], rules=language.rules)
+    text = [replace(pair.whole, heads=None) for pair in language.gold]
+    teacher = language.settings.teacher
+    said = {"teacher": msgspec.to_builtins(teacher)}
+    parser = vdgi.train(text, rules=language.rules, settings=said)
     learnt = time.process_time()
     found = []
     for pair, parse in zip(language.test, parser.confidences([pair.whole for pair in language.test])):
@@ -129,7 +168,13 @@ def without_trees(language: Language) -> Row:
     parsed = time.process_time()
     test, heads = [pair.bare for pair in language.test], [tree for tree, _ in found]
     labeller = Labeller(load_labels()).fit([], verb_order=language.verb_order)
+    row = {}
+    if language.exact and isinstance(teacher, UniversalTeacherSettings):
+        exact = [replace(pair.whole, heads=None) for pair in language.test]
+        trees = [replace(s, heads=parse.heads) for s, parse in zip(exact, parser.exact(exact))]
+        row = accuracies("exact ", test, [without_punctuation(tree)[0] for tree in trees])
     return {
+        **row,
         **accuracies("", test, heads),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
         **confidence_figures(test, found, parser.calibration.shift),
@@ -145,7 +190,7 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
         replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
         for pair in gold
     ]
-    learner = FewTrees().fit(language.text, partial, language.base, language.votes)
+    learner = language.learner().fit(language.text, partial, language.base, language.votes)
     test = [pair.bare for pair in language.test]
     row = accuracies("", test, learner.predict(test))
     if language.exact:
@@ -155,7 +200,7 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
 
 def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
     """The learner, from half of the trees, which have as many heads as the partial ones."""
-    learner = FewTrees().fit(
+    learner = language.learner().fit(
         language.text, [pair.bare for pair in gold[: len(gold) // 2]], language.base, language.votes
     )
     test = [pair.bare for pair in language.test]
@@ -257,7 +302,7 @@ def shift_of(entries: Any) -> float:
 def source_of(language: Language) -> tuple[dict[Any, float], Any]:
     """Trigrams of a language's text, and the weights that a CRF without forms learns from its trees."""
     trees = [pair.bare for pair in language.gold[:SOURCE_TREES]]
-    crf = ArcCrf(words=False, longest=40).fit(trees, language.base)
+    crf = ArcCrf(words=False, longest=40).fit(trees, language.prior)
     return trigrams(language.text), crf.weights
 
 
@@ -280,12 +325,15 @@ class Sources:
 # ------------------------------------------------------------------------------------------- rows
 SYSTEMS: dict[str, System] = {
     "this": this,
+    "universal": from_universal,
     "partial": half_blanked,
     "half of the trees": half_of_trees,
     "trees only": trees_only,
     "UDPipe": udpipe,
 }
 TRANSFER = "transfer"
+WITHOUT_TREES = ("this", "universal", TRANSFER)
+"""Systems that need no tree of the language."""
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
@@ -301,9 +349,11 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
             for k in arguments.trees:
                 for system in arguments.systems:
                     row = {"language": files.name, "k": k, "shuffle": shuffle, "system": system}
-                    if key_of(row) in known or (k == 0 and system not in ("this", TRANSFER)):
+                    if key_of(row) in known or (k == 0 and system not in WITHOUT_TREES):
                         continue
-                    language = language or Language(files, arguments.rules, shuffle, arguments.exact)
+                    language = language or Language(
+                        files, arguments.rules, shuffle, arguments.exact, arguments.universal
+                    )
                     if k > len(language.gold):
                         continue
                     row.update(run(system, language, k, sources))
@@ -350,7 +400,7 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     for system in arguments.systems:
         lines = [[name, *(cell(rows, system, k, "", name) for k in trees)] for name in languages]
         print_table(f"{system}, by language", header, lines)
-    for system in ("this", TRANSFER):
+    for system in WITHOUT_TREES:
         if system in arguments.systems:
             print_table(
                 f"{system}: labels, confidence, speed; means", header, detail_lines(rows, system, trees)
@@ -411,7 +461,7 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
         "ece": "ECE as said",
         "ece_raw": "ECE without correction",
         "learning_s": "learning, CPU s",
-        "teaching_s": "DMV and table, CPU s",
+        "teaching_s": "teacher and table, CPU s",
         "words_per_s": "words parsed a CPU s",
     }
     lines = [
@@ -528,6 +578,7 @@ def main() -> None:
         "--systems", nargs="+", choices=[*SYSTEMS, TRANSFER], default=["this", "trees only", "UDPipe"]
     )
     parser.add_argument("--rules", default="best")
+    parser.add_argument("--universal", default="", help="model file of a universal parser; {}: the language")
     parser.add_argument("--exact", action="store_true", help="parse with the CRF, too")
     parser.add_argument("--rows", required=True, help="file of measured rows, JSON a line; is added to")
     parser.add_argument("--picture", help="draw learning curves into this file, such as curves.svg")
@@ -535,6 +586,8 @@ def main() -> None:
     if "UDPipe" in arguments.systems and not has_udpipe():
         print("UDPipe is left out: `ufal.udpipe` cannot be imported")
         arguments.systems.remove("UDPipe")
+    if "universal" in arguments.systems and not arguments.universal:
+        parser.error("the system universal needs --universal FILE")
     at_start = conditions()
     rows = measured(arguments)
     print_conditions(at_start)

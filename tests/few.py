@@ -55,3 +55,6 @@ class RandomBase:
     def potentials(self, sentence):
         size = len(sentence) + 1
         return self.scale * np.random.default_rng(size).normal(size=(size, size))
+
+    def all_potentials(self, sentences):
+        return map(self.potentials, sentences)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from universals import random_scorer, written_scorer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -127,15 +128,24 @@ RUNS = {
             "--shuffles",
             "1",
             "--exact",
+            "--universal",
+            "scorer.vdgi",
             "--systems",
             "this",
+            "universal",
             "partial",
             "trees only",
             "transfer",
             "--picture",
             "curves.svg",
         ],
-        ["| this, exact | - |", "| trees only | - |", "| labels on gold heads |", "| ECE, corrected by"],
+        [
+            "| this, exact | - |",
+            "| universal, exact | ",
+            "| trees only | - |",
+            "| labels on gold heads |",
+            "| ECE, corrected by",
+        ],
     ),
     "confidence": (
         [*LISTED, "--learn"],
@@ -184,6 +194,8 @@ def test_every_script_is_tested() -> None:
 def test_benchmark_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script == "validate":
         pytest.importorskip("udtools", reason="the validator of Universal Dependencies is not installed")
+    if script == "few_trees":
+        written_scorer(tmp_path, random_scorer())
     arguments, headers = RUNS[script]
     printed = run(script, arguments, tmp_path)
     assert f"python benchmarks/{script}.py" in printed or script == "engine_agreement"

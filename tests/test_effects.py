@@ -6,6 +6,7 @@ What changes only the log is named here; so is what is refused, with the reason 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import tiny
+from universals import random_scorer, written_scorer
 
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence
@@ -41,6 +43,11 @@ TAUGHT: Values = {
     "train": {"epochs": 1, "batch_size": 20, "evaluate_every": 2},
 }
 FINETUNED: Values = {"finetune": {"updates": 4}}
+
+FILES = tempfile.TemporaryDirectory()
+"""Holds two universal parsers."""
+
+ONE, ANOTHER = (written_scorer(Path(FILES.name), random_scorer(seed), f"{seed}.vdgi") for seed in (1, 2))
 
 CASES: dict[str, tuple[str, Values]] = {
     "best": ("best", {"rules": "ud", "parser": {"log2_buckets": 10}}),
@@ -74,6 +81,15 @@ CASES: dict[str, tuple[str, Values]] = {
             "rules": "ud",
             "teacher": {"kind": "ensemble", "convex_mst": {"iterations": 3}},
             "parser": {"log2_buckets": 10},
+        },
+    ),
+    "universal": (
+        "few-trees",
+        {
+            "rules": "ud",
+            "teacher": {"kind": "universal", "model": ONE},
+            "parser": {"log2_buckets": 10},
+            "crf": {"log2_buckets": 10},
         },
     ),
     "few-trees": (
@@ -144,6 +160,8 @@ OTHER: dict[str, Any] = {
     "teacher.epochs": 0,
     "teacher.lr": 0.1,
     "teacher.share": 0.2,
+    "teacher.model": ANOTHER,
+    "teacher.table": 1.0,
     "teacher.dmv.iterations": 1,
     "teacher.dmv.valence_iterations": 1,
     "teacher.dmv.smoothing": 7.0,
@@ -220,13 +238,15 @@ TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "tra
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
 PERCEPTRONS = ("best", "convex-mst", "lc-dmv", "hdp-dmv", "ndmv", "rf", "ensemble")
-OF_TREES = ("few-trees", "transfer")
+OF_TREES = ("universal", "few-trees", "transfer")
 
 OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "recipe"): TO_NEURAL for case in PERCEPTRONS},
     **{(case, "recipe"): TO_PERCEPTRON for case in CASES if case not in (*PERCEPTRONS, *OF_TREES)},
     **{(case, "teacher.kind"): NO_TEACHER for case in ("best-neural", "best-finetuned")},
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("best-neural", "best-finetuned")},
+    **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
+    ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
     ("best", "teacher.kind"): {"teacher": {"kind": "convex-mst"}},
     ("hdp-dmv", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("released", "posterior.dynamics"): {"posterior": {"dynamics": "fixed"}},
@@ -239,7 +259,7 @@ OTHERWISE: dict[tuple[str, str], Values] = {
 """Changes by case and setting: what `OTHER` has is the usual value, or not legal by itself."""
 
 ALONE = {
-    *((case, name) for case in OF_TREES for name in ("recipe", "teacher.kind")),
+    *((case, "recipe") for case in OF_TREES),
     ("few-trees", "transfer.trees"),
 }
 """Settings of a case that have one value."""
@@ -343,6 +363,7 @@ PAIRS = [
     for case in CASES
     for name in own(case)
     if case != "released" or name.startswith(("posterior.", "finetune."))  # the rest is as in rl-bl
+    if case != "universal" or name.startswith("teacher.")  # the rest is as in few-trees
     if (case, name) not in ALONE
 ]
 

@@ -30,9 +30,10 @@ from dynet_vdgi.parsing.worth import choose
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
 from dynet_vdgi.recipes.taught import TaughtSettings
+from dynet_vdgi.recipes.teaching import teacher_of_kind
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
-from dynet_vdgi.teachers.dmv import Dmv
+from dynet_vdgi.teachers.common import Base
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +81,8 @@ class Knowledge:
 
     course: Course
     text: list[Sentence]  # of 2 to 40 words, unless the settings say otherwise
-    base: Prior
+    prior: Prior
+    base: Base  # from which the parser's CRF starts
     votes: list[Floats]  # (n + 1, n) for each sentence of the text
 
 
@@ -90,15 +92,14 @@ def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) ->
     At most `MOST_TEXT` sentences are used, to bound the time.
     """
     course = course or Course.of()
-    longest, teacher = course.settings.data.max_len, course.settings.teacher
+    longest = course.settings.data.max_len
     usable = [replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= longest]
     text = usable[:: -(-len(usable) // MOST_TEXT)] if usable else []
     if not text:
         return None
-    base = Prior.of_text(course.rules, text, course.facts)
-    short = [s for s in text if not teacher.max_len or len(s) <= teacher.max_len]
-    votes = Dmv(teacher).fit(short, base).marginals(text) if short else []
-    return Knowledge(course, text, base, votes)
+    prior = Prior.of_text(course.rules, text, course.facts)
+    teacher = teacher_of_kind(course.settings.teacher, course.settings.seed).fit(text, prior)
+    return Knowledge(course, text, prior, teacher.start(text, prior), teacher.marginals(text))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,7 @@ def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
     settings = knowledge.course.settings
     parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
     labelled = [s for s in told if len(s) <= settings.crf.max_len]
-    order = knowledge.base.text.verb_order
+    order = knowledge.prior.text.verb_order
     return Learnt(parser, Labeller(load_labels()).fit(labelled, verb_order=order))
 
 

@@ -140,6 +140,14 @@ class Prior:
                 kind.read(view, setting, self.text)
                 yield setting
 
+    def all_potentials(self, sentences: Iterable[Sentence]) -> Iterator[Floats]:
+        """The `potentials` of each sentence."""
+        return map(self.potentials, sentences)
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Nothing: rules and `text` are all there is to keep."""
+        return {}
+
     def potentials(self, sentence: Sentence) -> Floats:
         """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have no
         distance.

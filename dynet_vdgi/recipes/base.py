@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a parse imports the recipe of its model for the engine alon
     from dynet_vdgi.runs.model_file import Amount, ModelFile, Provenance
     from dynet_vdgi.runs.runlog import RunLog
     from dynet_vdgi.teachers.arc_crf import ArcCrf
+    from dynet_vdgi.teachers.common import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
 SomeMaterial = TypeVar("SomeMaterial", bound="Material")
@@ -49,14 +50,17 @@ class Preparation(Generic[SomeSettings, SomeMaterial]):
 
         material, settings = self.material, self.settings
         protocol = protocol_named(settings.data.protocol)
+        sections = settings.sections.values()
+        named = {role: name for section in sections for role, name in section.files.items()}
+        gold_trees = [*self.reading.gold_trees, *(line for each in sections for line in each.gold_trees)]
         return Provenance.now(
             command=tuple(command),
             preset=preset,
             seed=settings.seed,
             recipe=settings.recipe,
             protocol=f"{protocol.name}: {protocol.description}",
-            gold_trees=tuple(dict.fromkeys(self.reading.gold_trees)),
-            data=inputs.files(self.files),
+            gold_trees=tuple(dict.fromkeys(gold_trees)),
+            data=inputs.files({**self.files, **named}),
             trained_on=_amount([*material.sentences, *material.trees]),
             dropped=tuple(self.reading.dropped),
             languages={label: _amount(text) for label, text in material.texts.items() if label},
@@ -145,6 +149,15 @@ def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
 
     rules = inputs.rules or load_rules(rules_path(settings.rules))
     return rules.without(*inputs.without) if inputs.without else rules
+
+
+def base_of(model: ModelFile) -> Base:
+    """What the CRF of a model starts from. Raises: UsageError, the model does not say."""
+    from dynet_vdgi.universal.base import text_base
+
+    if model.base is None:
+        raise UsageError(NO_DISTRIBUTION)
+    return text_base(model.parameters, model.base)
 
 
 def no_start(init: str) -> UsageError:

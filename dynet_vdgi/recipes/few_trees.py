@@ -1,4 +1,4 @@
-"""The recipe for a few trees: a CRF that starts as the rule table, and a word parser with silver trees.
+"""The recipe for a few trees: a CRF that starts as its teacher says, and a word parser with silver trees.
 
 It learns from text and from gold trees (single heads may be missing), other languages' trees, or both.
 """
@@ -22,10 +22,10 @@ from dynet_vdgi.grammar.facts import load_facts
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.parsing.engines import Engine, WordEngine
 from dynet_vdgi.recipes.base import (
-    NO_DISTRIBUTION,
     Preparation,
     Recipe,
     Workplace,
+    base_of,
     check_ignored,
     chosen_rules,
     no_start,
@@ -34,12 +34,12 @@ from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.recipes.reading import RunReader
 from dynet_vdgi.recipes.relations import label_arrays
 from dynet_vdgi.recipes.silver import FewTrees
-from dynet_vdgi.recipes.teaching import TaughtText, teach
+from dynet_vdgi.recipes.teaching import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.recipes.tree_checks import tell_of_tags
 from dynet_vdgi.runs.material import TreesMaterial
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank, Provenance
 from dynet_vdgi.runs.model_file import save as save_model
-from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Section, Settings
+from dynet_vdgi.settings.config import MODEL_NAME, ONLY_TREES, Section, Settings, TeacherSettings
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.system.names import count
 from dynet_vdgi.teachers.arc_crf import ArcCrf
@@ -52,11 +52,14 @@ Floats = NDArray[np.float64]
 
 
 class CrfSettings(Section, frozen=True):
-    """The CRF that starts as the rule table and learns from the trees, see `teachers.arc_crf`."""
+    """The CRF that starts as the rule table, or as a universal parser, and learns from the trees, see
+    `teachers.arc_crf`."""
 
     max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
     epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
-    rate: Annotated[float, Meta(ge=0, description="learning rate of AdaGrad")] = 0.1
+    rate: Annotated[
+        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
+    ] = 0.1
     ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
     log2_buckets: Annotated[
         int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
@@ -104,7 +107,7 @@ class TransferSettings(Section, frozen=True):
 class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees"):
     """A CRF learnt from trees, and a word parser that learns from its trees and the gold ones."""
 
-    teacher: DmvSettings = DmvSettings()
+    teacher: TeacherSettings = DmvSettings()
     crf: CrfSettings = CrfSettings()
     parser: WordParserSettings = WordParserSettings()
     silver: SilverSettings = SilverSettings()
@@ -115,7 +118,9 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
     ) -> dict[str, str]:
         idle = super().without_effect(in_a_run=in_a_run)
         if not has_text:
-            idle |= dict.fromkeys(("teacher", "silver", "data.max_len"), ONLY_TREES)
+            idle |= dict.fromkeys(("silver", "data.max_len"), ONLY_TREES)
+            if self.teacher.needs_text:
+                idle["teacher"] = ONLY_TREES
         if self.transfer.trees:
             idle["crf.trust"] = "a start from other languages halves the table's share at once"
         else:
@@ -128,7 +133,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
         return FewTrees(
             ArcCrf(
                 epochs=crf.epochs,
-                rate=crf.rate,
+                rate=crf.rate * self.teacher.pace,
                 ridge=crf.ridge,
                 longest=crf.max_len,
                 log2_buckets=crf.log2_buckets,
@@ -142,6 +147,7 @@ class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees
                 seeds=tuple(range(self.seed, self.seed + parser.orders)),
             ),
             trust=self.silver.trust,
+            has_seen_trees=bool(self.teacher.gold_trees),
             longest_text=self.data.max_len,
             longest_tree=crf.max_len,
         )
@@ -171,6 +177,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
                 f"transfer.trees={number}, as in the preset transfer, starts from treebanks of other "
                 "languages: name each with --treebank LABEL FILE"
             )
+        teacher_of_kind(settings.teacher, settings.seed)
         if len(inputs.texts) > 1:
             if inputs.treebanks:
                 raise UsageError("--treebank starts a parser of one language: name its text with --train")
@@ -220,7 +227,8 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
                 log=place.log,
             )
         clock = time.process_time()
-        base = lesson.prior or Prior.of_text(material.rules, material.trees)
+        prior = lesson.prior or Prior.of_text(material.rules, material.trees)
+        base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(material.trees, prior)
         start, sources = started(material, settings) if material.treebanks else (None, {})
         learner = settings.learner().fit(material.sentences, material.trees, base, lesson.marginals, start)
         seconds = time.process_time() - clock
@@ -245,9 +253,10 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
                 **learner.student.arrays(),
                 **learner.crf.arrays(),
                 **calibration,
-                **label_arrays(material.trees, base, material.punctuation),
+                **base.arrays(),
+                **label_arrays(material.trees, prior, material.punctuation),
             },
-            text=base.text.to_json(),
+            text=prior.text.to_json(),
         )
         if place.folder:
             save_model(place.folder / MODEL_NAME, model)
@@ -258,9 +267,7 @@ class FewTreesRecipe(Recipe[FewTreesSettings, TreesMaterial]):
 
     def exact(self, model: ModelFile) -> ArcCrf:
         """The CRF that the parser learnt from."""
-        if model.base is None:
-            raise UsageError(NO_DISTRIBUTION)
-        return ArcCrf.from_arrays(model.parameters, model.base)
+        return ArcCrf.from_arrays(model.parameters, base_of(model))
 
 
 def started(material: TreesMaterial, settings: FewTreesSettings) -> tuple[Floats, dict[str, OtherTreebank]]:

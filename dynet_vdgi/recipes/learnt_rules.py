@@ -54,11 +54,12 @@ def learnt_rules(
     from dynet_vdgi.grammar import chart
     from dynet_vdgi.teachers.arc_crf import ArcCrf
 
-    crf = ArcCrf().fit(trees, Prior.of_text(rules, text or trees))
+    prior = Prior.of_text(rules, text or trees)
+    crf = ArcCrf().fit(trees, prior)
     assert crf.base is not None
     sums: dict[tuple[str, str, str], np.ndarray] = {}
     for tree in trees:
-        potentials = crf.base.potentials(tree)
+        potentials = prior.potentials(tree)
         base, expected = crf.share * potentials, chart.marginals(potentials)
         change = crf.scores(tree) - base
         tags = ("ROOT", *tree.tags)

@@ -1,6 +1,6 @@
-"""One learner for any number of trees from none to a thousand: a rule table, the trees, and text.
+"""One learner for any number of trees from none to a thousand: knowledge without trees, the trees, and text.
 
-A CRF starts as the rule table and learns from the trees. The CRF and the unsupervised
+A CRF starts as the rule table or a universal parser and learns from the trees. The CRF and the unsupervised
 teacher, whose weight falls as the number of trees grows, parse the text. A linear-time parser learns from
 these silver trees and the gold ones. One setting works for any number of trees and all languages.
 
@@ -21,7 +21,8 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.parsing import keep
 from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 from dynet_vdgi.students.word_perceptron import GOLD_AMOUNT, WordPerceptron, gold_copies
-from dynet_vdgi.teachers.arc_crf import ArcCrf, Base, mixed, n_known_heads, share_of_unsupervised
+from dynet_vdgi.teachers.arc_crf import ArcCrf, mixed, n_known_heads, share_of_unsupervised
+from dynet_vdgi.teachers.common import Base
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class FewTrees:
     trust: float = 20.0  # number of gold words that weigh as much as the unsupervised teacher
     longest_text: int = LONGEST_TEXT  # words; longer sentences get no silver trees
     longest_tree: int = LONGEST_TREE
+    has_seen_trees: bool = False  # the unsupervised teacher, of other languages
     share: float = 1.0  # weight of the unsupervised teacher in the silver trees; set by fit
     calibration: Calibration | None = field(default=None, repr=False)
 
@@ -54,7 +56,7 @@ class FewTrees:
         """Learns from text, and from trees whose heads may be FREE.
 
         Args:
-            base: the rule table.
+            base: the rule table, or a universal parser.
             unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; without
                 them the CRF alone makes the silver trees.
             start: initial weights of the CRF, see `teachers.transfer`; the unsupervised teacher then
@@ -83,7 +85,8 @@ class FewTrees:
             [_amount(tree) for tree in gold] + [1.0] * len(silver),
         )
         if sentences:
-            shift = SHIFT_WITH_TREES if gold or start is not None else SHIFT_WITHOUT_TREES
+            seen = bool(gold) or start is not None or self.has_seen_trees
+            shift = SHIFT_WITH_TREES if seen else SHIFT_WITHOUT_TREES
             self._calibrate(sentences[:CALIBRATION_SENTENCES], marginals[:CALIBRATION_SENTENCES], shift)
         return self
 

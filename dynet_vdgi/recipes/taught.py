@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.recipes.base import (
     CALIBRATION_SENTENCES,
-    NO_DISTRIBUTION,
     Preparation,
     Recipe,
     Workplace,
+    base_of,
     check_ignored,
     chosen_rules,
     no_start,
@@ -37,6 +37,9 @@ if TYPE_CHECKING:  # see `recipes.base`
 
 logger = logging.getLogger("dynet_vdgi")
 
+CRF_TEACHERS = ("dmv", "universal")
+"""The kinds of teachers that the recipe few-trees has."""
+
 
 class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
     """A teacher, and a perceptron that learns the teacher's trees and parses in linear time."""
@@ -59,9 +62,9 @@ class Taught(Recipe[TaughtSettings, "Material"]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
-        """Gold trees help few-trees, whose teacher is also a DMV, more than they help beside taught trees."""
+        """Gold trees help few-trees, which has the same teachers, more than they help beside taught trees."""
         has_trees = bool(inputs.trees or inputs.treebanks)
-        return "few-trees" if has_trees and isinstance(settings.teacher, DmvSettings) else ""
+        return "few-trees" if has_trees and settings.teacher.kind in CRF_TEACHERS else ""
 
     def check(self, inputs: Inputs, settings: TaughtSettings, jobs: int) -> None:
         inputs.warn_of_trees_that_count_twice()
@@ -120,12 +123,10 @@ class Taught(Recipe[TaughtSettings, "Material"]):
         return SymbolEngine(model)
 
     def exact(self, model: ModelFile) -> ArcCrf:
-        """The rule table's own distribution."""
+        """The distribution of the rule table, or of the universal parser, itself."""
         from dynet_vdgi.teachers.arc_crf import ArcCrf
 
-        if model.base is None:
-            raise UsageError(NO_DISTRIBUTION)
-        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], model.base)
+        return ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model))
 
 
 def _learnt(
@@ -165,7 +166,8 @@ def _learnt(
         material.rules,
         {
             **student.model.arrays(),
-            **_calibration(lesson, student),
+            **_calibration(lesson, student, bool(settings.teacher.gold_trees)),
+            **(lesson.base.arrays() if lesson.base else {}),
             **label_arrays(material.trees, lesson.prior, material.punctuation),
         },
         symbols=student.codes.to_json() if student.codes else None,
@@ -176,16 +178,16 @@ def _learnt(
     return model
 
 
-def _calibration(lesson: TaughtText, student: Perceptron) -> Arrays:
+def _calibration(lesson: TaughtText, student: Perceptron, has_seen_trees: bool) -> Arrays:
     """The calibration of margins to probabilities, for the model file; empty if no teacher voted."""
-    from dynet_vdgi.parsing.confidence import SHIFT_WITHOUT_TREES, Calibration
+    from dynet_vdgi.parsing.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 
     if not lesson.votes:
         return {}
     sentences, marginals = zip(*lesson.votes)
-    return Calibration.fit(
-        [s.tags for s in sentences], student.with_margins(sentences), marginals, SHIFT_WITHOUT_TREES
-    ).arrays()
+    shift = SHIFT_WITH_TREES if has_seen_trees else SHIFT_WITHOUT_TREES
+    tags = [s.tags for s in sentences]
+    return Calibration.fit(tags, student.with_margins(sentences), marginals, shift).arrays()
 
 
 def _agreement(taught: list[Sentence], student: Perceptron) -> float | None:

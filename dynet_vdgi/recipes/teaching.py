@@ -17,7 +17,7 @@ from dynet_vdgi.settings.config import TeacherSettings
 from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.system import memory
 from dynet_vdgi.system.names import count
-from dynet_vdgi.teachers.common import Teacher
+from dynet_vdgi.teachers.common import Base, Teacher
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -33,12 +33,14 @@ class TaughtText:
     """The results of the teachers of all texts.
 
     `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every sentence, and
-    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one.
+    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one, and what a CRF
+    starts from, `base`.
     """
 
     trees: list[Sentence] = field(default_factory=list)
     marginals: list[Floats] = field(default_factory=list)
     prior: Prior | None = None
+    base: Base | None = None
     votes: list[tuple[Sentence, Floats]] = field(default_factory=list)
 
 
@@ -58,7 +60,7 @@ def teach(
     log reports the measurements of each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
-    priors: list[Prior] = []
+    known: list[tuple[Prior, Base]] = []
     marginals: list[Floats] = []
     votes: list[tuple[Sentence, Floats]] = []
     n_texts = sum(map(bool, material.texts.values()))
@@ -76,7 +78,7 @@ def teach(
             heads, said = teacher.heads_and_votes(text, n_votes // n_texts)
             trees.append([replace(s, heads=tree, source=None) for s, tree in zip(text, heads)])
             votes += said
-        priors.append(prior)
+        known.append((prior, teacher.start(text, prior)))
         if with_marginals:
             marginals += teacher.marginals(text)
         seconds = time.process_time() - start
@@ -88,7 +90,8 @@ def teach(
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
     memory.give_back()
-    return TaughtText(balanced(trees), marginals, priors[0] if len(priors) == 1 else None, votes)
+    alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
+    return TaughtText(balanced(trees), marginals, *alone, votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:

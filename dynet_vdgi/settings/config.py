@@ -29,6 +29,16 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Keys without effect, given the other keys and the longest sentence (in words), with reasons."""
         return {}
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that the section names, by their role, for the record of a run."""
+        return {}
+
+    @property
+    def gold_trees(self) -> tuple[str, ...]:
+        """The uses of gold trees that the section implies, a line each."""
+        return ()
+
 
 class DataSettings(Section, frozen=True):
     """Which words and sentences are used."""
@@ -61,6 +71,16 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
     def teaches(self) -> bool:
         """If there is a teacher."""
         return True
+
+    @property
+    def needs_text(self) -> bool:
+        """If it knows nothing without text beside the rule table."""
+        return True
+
+    @property
+    def pace(self) -> float:
+        """The factor of the learning rate of a CRF that starts from it."""
+        return 1.0
 
     @property
     def reads_forms(self) -> bool:
@@ -117,6 +137,12 @@ class Settings(Section, frozen=True, tag_field="recipe"):
     def counts_rules(self) -> bool:
         return False
 
+    @property
+    def sections(self) -> dict[str, Section]:
+        """The sections by their names."""
+        every = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return {name: section for name, section in every if isinstance(section, Section)}
+
     def check_together(self) -> None:
         """Raises: ConfigError, settings contradict each other, though each is valid alone."""
 
@@ -132,8 +158,7 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         longest = self.data.max_len if in_a_run else None
         return {
             f"{name}.{key}": why
-            for name, section in ((name, getattr(self, name)) for name in self.__struct_fields__)
-            if isinstance(section, Section)
+            for name, section in self.sections.items()
             for key, why in section.idle(longest).items()
         }
 

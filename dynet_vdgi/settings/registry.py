@@ -65,6 +65,7 @@ TEACHERS: Registry[Any] = Registry(
     {
         "none": "dynet_vdgi.teachers.none:KIND",
         "dmv": "dynet_vdgi.teachers.dmv_kind:KIND",
+        "universal": "dynet_vdgi.recipes.universal_kind:KIND",
         "convex-mst": "dynet_vdgi.rivals.convex_mst:KIND",
         "lc-dmv": "dynet_vdgi.rivals.lc_dmv:KIND",
         "hdp-dmv": "dynet_vdgi.rivals.hdp_dmv:KIND",

@@ -1,11 +1,11 @@
-"""A rule table that learns from trees: a conditional random field over projective trees with one root.
+"""A rule table or universal parser that learns from trees: a conditional random field over projective trees.
 
     p(tree | sentence) = exp(sum over arcs of share * base(arc) + weights . features(arc)) / Z
 
-The base is a table's log-potentials. Weights start at 0 and the share at 1, so without trees the model is the
-table; a few trees change the weights where they contradict the table, and with many trees the share sinks to
-a half. Features are binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, and the
-weights are averaged over the ends of the later epochs.
+Trees have one root. The base is the log-potentials of a table or a universal parser. Weights start at 0 and
+the share at 1, so without trees the model is the base; a few trees change the weights where they contradict
+it, and with many trees the share sinks to a half. Features are binary and hashed, see `arc_features`;
+learning is AdaGrad on the log-likelihood, and the weights are averaged over the ends of the later epochs.
 
 A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
 heads it can have given the known ones.
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from dynet_vdgi.data.templates import Templates
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.teachers import arc_features
+from dynet_vdgi.teachers.common import Base
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
@@ -42,13 +43,6 @@ PREFIX = "crf/"
 
 LEAST_SHARE = 0.5
 """Share of the base with many trees, or with starting weights from other treebanks."""
-
-
-class Base(Protocol):
-    """The model before learning from trees, for instance a `Prior`."""
-
-    def potentials(self, sentence: Sentence, /) -> Floats:
-        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0, in nats."""
 
 
 @dataclass(eq=False)
@@ -95,7 +89,7 @@ class ArcCrf:
         self.weights = np.zeros(n_buckets) if start is None else np.array(start, np.float64)
         learnt_from = [tree for tree in trees if 1 < len(tree) <= self.longest]
         self.share = share_of_base(n_known_heads(learnt_from), self.trust) if start is None else LEAST_SHARE
-        examples = [self._example(tree) for tree in learnt_from]
+        examples = self._examples(learnt_from)
         if not examples:
             return self
         squares, total = np.ones(n_buckets), np.zeros(n_buckets)
@@ -118,15 +112,15 @@ class ArcCrf:
     def _scores_of(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         base, weights = self._fitted()
         packed = self._atoms.pack(sentences)
-        for k, sentence in enumerate(sentences):
-            scores = self._based(base.potentials(sentence))
+        for k, potentials in enumerate(base.all_potentials(sentences)):
+            scores = self._based(potentials)
             arc_features.add_scores(packed.of(k), self._table, weights, scores)
             yield scores
 
     def scores_after(self, tree: Sentence, rate: float) -> Floats:
         """The `scores` after one step of learning from this partial tree alone, which is not kept."""
         _, weights = self._fitted()
-        example, learnt = self._example(tree), weights.copy()
+        (example,), learnt = self._examples([tree]), weights.copy()
         scores = example.base.copy()
         arc_features.add_scores(example.rows, self._table, learnt, scores)
         gradients = gradients_of(scores, example.heads)
@@ -167,10 +161,12 @@ class ArcCrf:
         crf.share = float(share[0])
         return crf
 
-    def _example(self, tree: Sentence) -> _Example:
+    def _examples(self, trees: Sequence[Sentence]) -> list[_Example]:
         base, _ = self._fitted()
-        rows = self._atoms.pack([tree]).rows
-        return _Example(rows, self._based(base.potentials(tree)), _heads_of(tree))
+        return [
+            _Example(self._atoms.pack([tree]).rows, self._based(potentials), _heads_of(tree))
+            for tree, potentials in zip(trees, base.all_potentials(trees))
+        ]
 
     def _based(self, potentials: Floats) -> Floats:
         """The base's part of the scores, in an array that kernels can change."""

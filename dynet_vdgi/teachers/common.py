@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,16 @@ Self = TypeVar("Self", bound="Teacher")
 TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
+class Base(Protocol):
+    """The model of a text before learning from its trees, for instance a `Prior`."""
+
+    def all_potentials(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
+        """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """What a model file keeps of it beside the rule table and the table's measurements of the text."""
+
+
 class Teacher(ABC):
     """A learner that parses a text under a prior, without gold trees, and makes trees for students."""
 
@@ -46,6 +56,10 @@ class Teacher(ABC):
     @abstractmethod
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Probabilities (n + 1, n) of each sentence's arcs, by head, ROOT first, and dependent."""
+
+    def start(self, text: Iterable[Sentence], prior: Prior) -> Base:
+        """What a CRF of the text that it was fit to starts from; of this text, if it was fit to none."""
+        return prior
 
     @abstractmethod
     def log_rows(self) -> list[dict[str, float]]:

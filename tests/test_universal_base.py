@@ -1,0 +1,170 @@
+"""A CRF that starts as a universal parser: probabilities, learning, model files, annotation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from brute_force import projective_trees
+from few import trees
+from universals import random_scorer, written_scorer
+
+import dynet_vdgi
+from dynet_vdgi.annotation import loop
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.teachers.arc_crf import ArcCrf
+from dynet_vdgi.universal.base import TextBase, text_base
+
+GOLD = [replace(one, gaps=()) for one in trees(24)]
+TEXT = [replace(one, heads=None, deprels=()) for one in GOLD]
+SCORER = random_scorer()
+TABLE = Prior.of_text(load_rules(rules_path("best")), TEXT)
+
+
+def base(share: float = 0.0) -> TextBase:
+    return TextBase.of_text(SCORER, TEXT, TABLE, share)
+
+
+def test_potentials_are_the_scorers_log_probabilities_and_a_share_of_the_tables() -> None:
+    plain = list(base().all_potentials(TEXT))
+    mixed = list(base(0.5).all_potentials(TEXT))
+    for sentence, ours, both in zip(TEXT, plain, mixed):
+        n = len(sentence)
+        assert np.exp(ours[:, 1:]).sum(axis=0) == pytest.approx(np.ones(n), abs=1e-5)
+        table = np.exp(2 * (both - ours)[:, 1:])
+        others = ~np.eye(n + 1, dtype=bool)[:, 1:]
+        assert np.where(others, table, 0).sum(axis=0) == pytest.approx(np.ones(n), abs=1e-5)
+        of_table = TABLE.potentials(sentence)
+        for d in range(1, n + 1):
+            heads = [h for h in range(n + 1) if h != d]
+            assert np.ptp(np.log(table[heads, d - 1]) - of_table[heads, d]) == pytest.approx(0, abs=1e-5)
+
+
+def test_a_sentence_has_the_same_potentials_alone_and_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = list(base().all_potentials(TEXT))
+    monkeypatch.setattr("dynet_vdgi.universal.base.WORDS", 10)
+    for sentence, ours, theirs in zip(TEXT, together, base().all_potentials(TEXT)):
+        (alone,) = base().all_potentials([sentence])
+        assert alone == pytest.approx(ours, abs=1e-5)
+        assert theirs == pytest.approx(ours, abs=1e-5)
+    assert list(base().all_potentials([])) == []
+
+
+def test_the_crf_sums_over_all_trees_weighted_by_the_scorer_and_the_features() -> None:
+    sentence = TEXT[0]
+    crf = ArcCrf(log2_buckets=10).fit(GOLD[1:6], base())
+    assert crf.share < 1
+    scores = crf.scores(sentence)
+    weight = {
+        heads: math.exp(sum(scores[h, d] for d, h in enumerate(heads, 1)))
+        for heads in projective_trees(len(sentence))
+    }
+    expected = np.zeros((len(sentence) + 1, len(sentence)))
+    for heads, w in weight.items():
+        expected[list(heads), range(len(sentence))] += w / sum(weight.values())
+    assert crf.marginals([sentence])[0] == pytest.approx(expected)
+
+
+def test_without_trees_the_crf_parses_as_the_scorer_does() -> None:
+    teacher = UniversalTeacher(SCORER, 0.0).fit(TEXT, TABLE)
+    crf = ArcCrf(log2_buckets=10).fit([], teacher.start(TEXT, TABLE))
+    assert [tree.heads for tree in crf.predict(TEXT)] == teacher.heads(TEXT)
+    for ours, theirs in zip(crf.marginals(TEXT), teacher.marginals(TEXT)):
+        assert ours == pytest.approx(theirs)
+
+
+def test_a_base_from_its_arrays_has_the_same_potentials() -> None:
+    for share in (0.0, 0.25):
+        again = text_base({**base(share).arrays(), "crf/share": np.zeros(1)}, TABLE)
+        for ours, theirs in zip(base(share).all_potentials(TEXT), again.all_potentials(TEXT)):
+            assert np.array_equal(ours, theirs)
+    assert text_base({"crf/share": np.zeros(1)}, TABLE) is TABLE
+
+
+@pytest.mark.parametrize(
+    "name", ["universal/known", "universal/mean", "universal/tag", "text/pairs", "text/forms"]
+)
+def test_a_base_with_a_missing_array_is_refused(name: str) -> None:
+    arrays = base().arrays()
+    del arrays[name]
+    with pytest.raises(ModelError, match="no universal parser"):
+        text_base(arrays, TABLE)
+
+
+def test_a_base_whose_forms_are_damaged_is_refused() -> None:
+    with pytest.raises(ModelError, match="forms is no list of texts"):
+        text_base({**base().arrays(), "text/forms": np.zeros(3, np.uint8)}, TABLE)
+
+
+# ------------------------------------------------------------------------------------------- runs
+def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_path: Path) -> None:
+    teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER), "table": 0.2}
+    settings = {"teacher": teacher, "crf": {"log2_buckets": 10}, "parser": {"log2_buckets": 10}}
+    parser = dynet_vdgi.train(TEXT, trees=GOLD[:6], settings={"recipe": "few-trees", **settings})
+    parser.save(tmp_path / "few.vdgi")
+    again = dynet_vdgi.load(tmp_path / "few.vdgi")
+    crf = ArcCrf(log2_buckets=10, rate=0.05).fit(GOLD[:6], base(0.2))
+    exact = [tree.heads for tree in crf.predict(TEXT)]
+    for one in (parser, again):
+        assert [parse.heads for parse in one.exact(TEXT)] == exact
+    assert [again(s.forms, s.tags).heads for s in TEXT] == [parser(s.forms, s.tags).heads for s in TEXT]
+    lines = again.model.provenance.gold_trees
+    assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
+    assert ("universal parser", "scorer.vdgi") in [(d.role, d.name) for d in again.model.provenance.data]
+
+
+def test_trees_keep_the_teacher_of_a_preset_without_trees(tmp_path: Path) -> None:
+    settings = {"teacher": {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}}
+    model = dynet_vdgi.train(TEXT, trees=GOLD[:6], settings=settings).model
+    assert model.settings == load_settings("few-trees", changes=settings)
+
+
+def test_trees_alone_are_enough_for_a_universal_parser(tmp_path: Path) -> None:
+    teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
+    settings = {"recipe": "few-trees", "teacher": teacher, "parser": {"log2_buckets": 10}}
+    parser = dynet_vdgi.train(trees=GOLD[:6], settings=settings)
+    assert parser.model.provenance.recipe == "few-trees"
+    assert "text/pairs" in parser.model.parameters
+
+
+def test_a_parser_taught_by_a_universal_parser_finds_its_trees_exactly(tmp_path: Path) -> None:
+    teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
+    parser = dynet_vdgi.train(TEXT, settings={"teacher": teacher, "parser": {"log2_buckets": 10}})
+    expected = UniversalTeacher(SCORER).fit(TEXT, TABLE).heads(TEXT)
+    assert [parse.heads for parse in parser.exact(TEXT)] == expected
+
+
+def test_a_file_without_a_universal_parser_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
+    def few(model: str) -> None:
+        settings = {"recipe": "few-trees", "teacher": {"kind": "universal", "model": model}}
+        dynet_vdgi.train(TEXT, trees=GOLD[:6], settings=settings)
+
+    with pytest.raises(ModelError, match=r"teacher\.model: .*no such model file"):
+        few(str(tmp_path / "none.vdgi"))
+    table = dynet_vdgi.train(TEXT, settings={"parser": {"epochs": 1, "log2_buckets": 10}})
+    table.save(tmp_path / "table.vdgi")
+    with pytest.raises(ModelError, match="no universal parser: missing mean"):
+        few(str(tmp_path / "table.vdgi"))
+
+
+def test_annotation_begins_with_the_universal_parser(tmp_path: Path) -> None:
+    settings = tmp_path / "mine.toml"
+    model = written_scorer(tmp_path, SCORER)
+    settings.write_text(f'base = "few-trees"\n[teacher]\nkind = "universal"\nmodel = "{model}"\n')
+    knowledge = loop.knowledge_of(TEXT, loop.Course.of(str(settings)))
+    assert knowledge is not None
+    assert isinstance(knowledge.base, TextBase)
+    (votes,) = UniversalTeacher(SCORER).fit(TEXT, TABLE).marginals(TEXT[:1])
+    assert knowledge.votes[0] == pytest.approx(votes)
+    guess = loop.learn(knowledge, []).guess(TEXT[0])
+    assert len(guess.heads) == len(TEXT[0])
+    assert chart.expected_best(votes)
