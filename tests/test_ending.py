@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import signal
 import subprocess
@@ -171,20 +170,3 @@ def test_a_file_system_without_locks_is_warned_of(
     with locked_folder(tmp_path):
         pass
     assert caplog.messages == [f"{tmp_path}: this file system has no locks: start no other process in there"]
-
-
-def test_damaged_code_on_disk_is_compiled_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level("INFO", "dynet_vdgi")
-    monkeypatch.setattr("dynet_vdgi.compiled.code_cache.folders", lambda: [tmp_path])
-    code = "from dynet_vdgi.compiled.jit import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
-    (tmp_path / "kernel_to_damage.py").write_text(code, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    for damaged in ("", "*.nbi", "*.nbc", ""):
-        for path in tmp_path.rglob(damaged or "none"):
-            path.write_bytes(path.read_bytes()[:-9])
-        sys.modules.pop("kernel_to_damage", None)
-        caplog.clear()
-        assert importlib.import_module("kernel_to_damage").twice(4) == 8
-        assert ["compiling in memory" in message for message in caplog.messages] == [True] * bool(damaged)
