@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -81,7 +82,8 @@ def _kinds(hint: type[Section]) -> list[type[Section]]:
     return [TEACHERS.named(name).settings for name in TEACHERS.names()] if hint is TeacherSettings else [hint]
 
 
-def hints_of(kind: type[Section]) -> dict[str, Any]:
+@cache
+def hints_of(kind: type[Section]) -> Mapping[str, Any]:
     """The types of a section's keys, with their bounds."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hints[name] for name in kind.__struct_fields__}
