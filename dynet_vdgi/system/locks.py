@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +33,8 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
         if not take(handle.fileno(), wait=wait):
             handle.seek(0)
             raise TakenError(handle.read().strip() or "another process")
+        import socket  # slow, and `data.leftovers`, which every command needs, uses `take` only
+
         handle.truncate(0)
         handle.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         handle.flush()
