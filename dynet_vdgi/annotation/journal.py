@@ -176,11 +176,9 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """True if the journal is empty."""
         return self._size == 0
 
     def close(self) -> None:
-        """Releases the journal."""
         os.close(self._file)
 
 

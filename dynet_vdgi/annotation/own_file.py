@@ -86,7 +86,6 @@ class OwnFile:
         return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
     def close(self) -> None:
-        """Releases the file."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

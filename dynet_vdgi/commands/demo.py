@@ -49,7 +49,6 @@ class TreebankFiles:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi demo`."""
     parser.add_argument(
         "language", nargs="?", metavar="LANG", help="language code of the treebank, such as eu"
     )
@@ -62,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi demo`."""
     treebank = treebank_files(arguments.language, arguments.folders)
     out = Path(arguments.out or f"runs/{treebank.language}")
     names = arguments.preset or list(PRESETS)

@@ -41,7 +41,6 @@ _NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi draw`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
     parser.add_argument("--gold", metavar="GOLD", help="CoNLL-U file with gold trees of the same sentences")
     parser.add_argument(
@@ -119,7 +118,6 @@ def _last_number(one: str) -> int | None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi draw`."""
     names = files.expand(arguments.files)
     gold = files.expand([arguments.gold]) if arguments.gold else [None]
     if len(gold) > 1:

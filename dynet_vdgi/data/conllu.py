@@ -343,7 +343,6 @@ def _tree(
 
 @lru_cache(maxsize=4096)
 def is_feats(column: str) -> bool:
-    """Whether a FEATS column is well-formed."""
     return column == "_" or _FEATS.fullmatch(column) is not None
 
 

@@ -180,7 +180,6 @@ def _letter_width(character: str) -> float:
 
 
 def _levels(arcs: Sequence[Arc]) -> list[int]:
-    """The level of each arc."""
     spans = [_span(arc) for arc in arcs if arc.head]
     found = iter(_arcs.levels(spans, may_touch=True))
     return [next(found) if arc.head else _ROOT_LEVEL for arc in arcs]

@@ -71,7 +71,6 @@ class Summary:
         self._keep = Filter(self.protocol, self.max_len)
 
     def add(self, sentence: Sentence) -> None:
-        """Adds one sentence."""
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
@@ -167,7 +166,6 @@ class Summary:
                 self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
 
     def lines(self) -> list[str]:
-        """The summary for people."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
         facts = [

@@ -40,7 +40,6 @@ class LearntRule:
 
     @property
     def weight(self) -> float:
-        """The importance of the change."""
         return abs(self.change) * (self.in_trees + self.in_table)
 
 
