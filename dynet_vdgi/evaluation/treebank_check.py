@@ -10,17 +10,9 @@ import numpy as np
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.column_kernels import Flags, Ints
-from dynet_vdgi.data.columns import (
-    Columns,
-    Types,
-    columns_of,
-    is_worth_it,
-    projective,
-    shortened,
-)
+from dynet_vdgi.data.columns import Columns, Types, columns_of, is_worth_it, projective, shortened
 from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.normal_form import is_normalized
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
@@ -267,7 +259,7 @@ def check(
         n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
-        if not is_normalized(passage.content):
+        if not unicodedata.is_normalized("NFC", passage.text):
             return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)
