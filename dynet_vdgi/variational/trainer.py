@@ -138,7 +138,7 @@ class Trainer:
         self.best_score: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
-        self._per_epoch = {source: len(self._batches(source, 0)) for source in self.numbers}
+        self._per_epoch = {source: len(self._epoch(0, source)) for source in self.numbers}
         self.stages = stages(settings, self._per_epoch)
         self.supervised = Supervised()
         self._enter(self.stages[0])
@@ -240,13 +240,10 @@ class Trainer:
         self.log.restart(self.updates)
 
     # ------------------------------------------------------------------------------------- training
-    def _epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch of the present stage's source, in their order; as many in every epoch."""
-        return self._batches(self.stage.source, epoch)
-
-    def _batches(self, source: str, epoch: int) -> list[list[int]]:
+    def _epoch(self, epoch: int, source: str = "") -> list[list[int]]:
+        """The batches of one epoch of a source, by default the present stage's; as many in every epoch."""
         rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
-        numbers = self.numbers[source]
+        numbers = self.numbers[source or self.stage.source]
         kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
         batches = minibatches(kinds, self.settings.train.batch_size, rng)
         return [[numbers[place] for place in batch] for batch in batches]
@@ -257,11 +254,8 @@ class Trainer:
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
-        if batch[0] in self.gold:
-            derivations = [self.gold[k] for k in batch]
-            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
-        else:
-            engine.accumulate(self.network, sentences, self.phase, rng, train)
+        gold = [self.gold[k] for k in batch] if batch[0] in self.gold else None
+        engine.accumulate(self.network, sentences, self.supervised if gold else self.phase, rng, train, gold)
         norm = self.optimiser.update(
             word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
         )
