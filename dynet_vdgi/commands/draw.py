@@ -126,18 +126,14 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_read_once(inputs)
     if "{}" not in arguments.output:
         file_checks.check_output(arguments.output, inputs)
-    form = arguments.format or _format_by_name(arguments.output)
+    ending = Path(arguments.output).suffix.lower()
+    form = arguments.format or (ending[1:] if ending in (".svg", ".png") else "text")
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     else:
         _write_pictures(drawn, arguments.output, form, arguments.width)
-
-
-def _format_by_name(output: str) -> str:
-    ending = Path(output).suffix.lower()
-    return ending[1:] if ending in (".svg", ".png") else "text"
 
 
 # ------------------------------------------------------------------------------------------- reading

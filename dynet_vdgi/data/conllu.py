@@ -120,7 +120,8 @@ def sentence_of(
     if "_" in universal:
         hint = f"{_BY_XPOS}, here and below"
         on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
-        universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
+        told = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
+        universal = tuple([known if known != "_" else said for known, said in zip(universal, told)])
     return Sentence(
         tuple(forms),
         tuple(map(sys.intern, xpos)) if by_xpos else universal,
@@ -208,10 +209,6 @@ def _columns(block: BlockCheck, lines: Sequence[str], by_xpos: bool) -> tuple[Co
         next_id = str(len(rows) + 1)
         block.empty_nodes = 0
     return list(zip(*words)) or [()] * 10, rows
-
-
-def _punctuation_or_none(xpos: str) -> str:
-    return "PUNCT" if is_punctuation(xpos) else "_"
 
 
 def _known(column: Sequence[str]) -> tuple[str, ...]:
