@@ -147,7 +147,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         optimiser = self.optimiser
         note["after"] = {name: np.array(value) for name, value in optimiser.values.items()}
         note["averages"] = {name: np.array(value) for name, value in optimiser.averages.items()}
-        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.squares.values())
+        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.read("square").values())
         note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
         note["updates"], note["phase"] = self.updates, self.phase
         note["new lambda"], note["velocity"] = self.phase.lam.value.copy(), self.phase.lam.velocity.copy()
