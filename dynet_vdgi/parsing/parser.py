@@ -118,6 +118,7 @@ class Parser:
 
     @property
     def draws_trees(self) -> bool:
+        """If trees are drawn from a neural model."""
         return self._engines.neural is not None
 
     @property
