@@ -254,8 +254,11 @@ class Trainer:
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
         engine = lockstep if train.engine == "lockstep" else per_sentence
-        gold = [self.gold[k] for k in batch] if batch[0] in self.gold else None
-        engine.accumulate(self.network, sentences, self.supervised if gold else self.phase, rng, train, gold)
+        if batch[0] in self.gold:
+            derivations = [self.gold[k] for k in batch]
+            engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
+        else:
+            engine.accumulate(self.network, sentences, self.phase, rng, train)
         norm = self.optimiser.update(
             word_rows(self.network, sentences), self.phase.joint_gradients(len(sentences))
         )
