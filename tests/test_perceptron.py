@@ -321,7 +321,7 @@ def test_features_and_scores_are_those_of_plain_python():
     rng, parser = np.random.default_rng(1), random_parser()
     atoms, buckets = np.zeros(2 * len(arc_hybrid.ATOMS), np.uint64), np.zeros(23, np.uint64)
     scores = np.zeros(3)
-    shift = arc_hybrid.shift_of(parser.weights)
+    shift = arc_hybrid.shift_of(len(parser.weights))
     for _ in range(60):
         tags = random_tags(rng, int(rng.integers(1, 15)))
         n = len(tags)

@@ -84,7 +84,6 @@ class Parsed:
 
     @property
     def text(self) -> str:
-        """The content."""
         return self.content.decode()
 
 
@@ -210,7 +209,6 @@ class Stream:
 
     @property
     def draws_trees(self) -> bool:
-        """If the model draws trees."""
         return self._parser.draws_trees
 
     @property

@@ -72,14 +72,10 @@ def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Sectio
         if not _is_section(hint):
             yield "", name, recipe if name not in Settings.__struct_fields__ else Settings
             continue
-        for kind in _kinds(hint):
+        teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
+        for kind in teachers if hint is TeacherSettings else [hint]:
             for key in kind.__struct_fields__:
                 yield name, key, kind
-
-
-def _kinds(hint: type[Section]) -> list[type[Section]]:
-    """The types that a section can have."""
-    return [TEACHERS.named(name).settings for name in TEACHERS.names()] if hint is TeacherSettings else [hint]
 
 
 @cache

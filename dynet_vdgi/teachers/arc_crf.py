@@ -169,8 +169,10 @@ class ArcCrf:
 
     def _example(self, tree: Sentence) -> _Example:
         base, _ = self._fitted()
+        if tree.heads is None:
+            raise ValueError("a sentence to learn from has no heads")
         rows = self._atoms.pack([tree]).rows
-        return _Example(rows, self._based(base.potentials(tree)), _heads_of(tree))
+        return _Example(rows, self._based(base.potentials(tree)), tree.heads)
 
     def _based(self, potentials: Floats) -> Floats:
         """The base's part of the scores, in an array that kernels can change."""
@@ -237,9 +239,3 @@ def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -
 def n_known_heads(trees: Iterable[Sentence]) -> int:
     """The number of words that have a head."""
     return sum(head != FREE for tree in trees for head in tree.heads or ())
-
-
-def _heads_of(tree: Sentence) -> tuple[int, ...]:
-    if tree.heads is None:
-        raise ValueError("a sentence to learn from has no heads")
-    return tree.heads
