@@ -20,22 +20,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from few_trees import pairs
+from few_trees import calibration_error, pairs
 from languages import Listed, file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.parsing.confidence import (
+    CLIP,
     STEPS,
     Calibration,
     Weights,
     arc_probabilities,
-    best_shift,
-    calibration_error,
     logistic,
+    shifted,
 )
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.teachers.dmv import Dmv
@@ -87,6 +87,19 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
         of_scored.append(tables.odds(tables.arcs(*inputs)))
         of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
     return Measured(said, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities))
+
+
+def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> float:
+    """The shift that maximises the likelihood of `right` (words,), found by Newton's method."""
+    p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
+    truth, shift = np.asarray(right, np.float64), 0.0
+    for _ in range(steps):
+        q = shifted(p, shift)
+        change = (truth - q).sum() / max(float((q * (1 - q)).sum()), 1e-9)
+        shift += float(np.clip(change, -1, 1))
+        if abs(change) < 1e-9:
+            break
+    return shift
 
 
 def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:

@@ -30,6 +30,7 @@ import msgspec
 import numpy as np
 from languages import Listed, file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
+from numpy.typing import ArrayLike
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu import read
@@ -41,7 +42,7 @@ from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.labels.label_table import relation_of
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.parsing.confidence import calibration_error, shifted
+from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import FewTrees
 from dynet_vdgi.recipes.teaching import teacher_of_kind
@@ -252,6 +253,18 @@ def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gol
             both += parsed.heads[d] == sentence.heads[d] and parsed.deprels[d] == relation
             labels += gold.deprels[d] == relation
     return {"las": round(100 * both / n_words, 2), "labels": round(100 * labels / n_words, 2)}
+
+
+def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
+    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
+
+    >>> calibration_error([0.95, 0.95], [True, False])
+    0.45
+    """
+    p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    off = np.bincount(bins, p - truth, n_bins)
+    return round(float(np.abs(off).sum() / max(1, len(p))), 12)
 
 
 def confidence_figures(test: Sequence[Sentence], found: Sequence[tuple[Sentence, Any]], shift: float) -> Row:

@@ -18,7 +18,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -128,22 +127,15 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
             module = importlib.import_module(f"dynet_vdgi.commands.{name}")
             add_parser(verbs, name, module).set_defaults(run=module.run)
         else:
-            verbs.add_parser(name, help=_summary(name))
+            module_file = Path(__file__).parent / "commands" / f"{name}.py"
+            first_line = module_file.read_text(encoding="utf-8").partition("\n")[0]  # imports take long
+            verbs.add_parser(name, help=first_line.strip('"'))
     summary = "Explain a verb."
     sub = verbs.add_parser("help", help=summary, description=f"{summary} The same as `vdgi VERB --help`.")
     sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
-    sub.set_defaults(run=partial(_print_help, {"": parser, **verbs.choices}))
+    parsers = {"": parser, **verbs.choices}
+    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].print_help())
     return parser
-
-
-def _summary(verb: str) -> str:
-    """The first line of a verb's help, read from its module's first line because imports would take long."""
-    line = (Path(__file__).parent / "commands" / f"{verb}.py").read_text(encoding="utf-8").partition("\n")[0]
-    return line.strip('"')
-
-
-def _print_help(parsers: dict[str, argparse.ArgumentParser], arguments: argparse.Namespace) -> None:
-    parsers[arguments.topic or ""].print_help()
 
 
 def _verb_of(argv: Sequence[str]) -> str:

@@ -7,11 +7,9 @@ import re
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dynet_vdgi.compiled import code_cache, jit
-from dynet_vdgi.compiled.jit import Compiled
 
 NAME, CODE = "module.function-0123.object", b"\x7fELF and so on"
 NOBODY = 65534
@@ -120,33 +118,15 @@ def test_a_link_in_the_folder_for_all_is_not_followed(tmp_path, monkeypatch):
     assert own not in list(code_cache.folders())
 
 
-def test_numba_keeps_its_code_in_a_folder_of_the_users_too(tmp_path, monkeypatch):
-    shared, own = tmp_path / "shared", tmp_path / "own"
-    shared.mkdir()
-    shared.chmod(0o1777)
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(shared))
-    monkeypatch.setattr(code_cache, "folders", lambda: iter([shared, own]))
-    assert Compiled(total)(np.arange(3)) == 3
-    assert not list(shared.iterdir())
-    assert list(own.rglob("*.nbi"))
-    monkeypatch.setattr(code_cache, "folders", lambda: iter([shared]))
-    monkeypatch.setattr(jit, "_without_cache", [])
-    assert Compiled(total)(np.arange(4)) == 6
-    assert not list(shared.iterdir())
-    assert jit._without_cache == ["total"]
-
-
 def test_the_user_is_told_that_nothing_can_be_kept(monkeypatch, caplog):
     monkeypatch.setattr(code_cache, "folders", lambda: iter(()))
+    monkeypatch.setattr(jit, "_waited", jit.PATIENCE)
+    monkeypatch.setattr(jit, "_said", set())
     told = threading.Event()
-    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example", waited=jit.PATIENCE):
+    with caplog.at_level("INFO", "dynet_vdgi"), jit.announced("an example"):
         while not caplog.messages:
             told.wait(0.01)
     assert "compiling an example (at every start, since no cache can be written" in caplog.text
-
-
-def total(numbers):
-    return numbers.sum()
 
 
 def test_setup_names_the_numba_that_messages_name():

@@ -13,16 +13,15 @@ import tiny
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.parsing.confidence import (
     Calibration,
-    Interpolation,
     arc_probabilities,
-    best_shift,
-    calibration_error,
     log_odds,
     logistic,
     shifted,
 )
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import resources
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
 TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]
@@ -121,25 +120,16 @@ def test_learnt_numbers_have_few_decimals():
         assert not np.signbit(array[array == 0]).any()
 
 
-@pytest.mark.parametrize(
-    "knots",
-    [[0.5], [2.0, 2.0], [-1.0, 0.0, 1e-7, 3.0], [-1e308, 1e308], [0.0, 5e-324], np.arange(51) ** 1.5 + 0.3],
-)
-def test_interpolation_is_that_of_numpy(knots):
-    knots = np.array(knots, np.float64)
-    values = np.random.default_rng(1).normal(size=len(knots))
-    x = np.concatenate([np.linspace(-2, 400, 5001), knots, np.nextafter(knots, np.inf), [np.inf, -np.inf]])
-    with np.errstate(over="ignore"):
-        assert Interpolation(knots, values)(x) == pytest.approx(np.interp(x, knots, values), abs=1e-12)
-
-
 def test_the_scale_is_found():
     scores = np.random.default_rng(1).normal(size=5000)
     assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx((0.3, 2), abs=0.01)
     assert logistic(scores, 1 / (1 + np.exp(scores)))[1] == 0  # never less sure with a higher score
 
 
-def test_the_best_shift_is_found():
+def test_the_best_shift_is_found(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from confidence import best_shift, calibration_error
+
     rng = np.random.default_rng(1)
     said = rng.uniform(0.2, 0.95, 20_000)
     right = rng.random(20_000) < shifted(said, -1.0)
@@ -148,7 +138,10 @@ def test_the_best_shift_is_found():
     assert calibration_error(shifted(said, best_shift(said, right)), right) < 0.02
 
 
-def test_what_was_said_and_what_was_right():
+def test_what_was_said_and_what_was_right(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from few_trees import calibration_error
+
     said, right = np.repeat([0.1, 0.9], 50), np.repeat([0, 1], 50)
     assert calibration_error(said, right) == pytest.approx(0.1)
 

@@ -26,7 +26,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.drawing import arcs, layout, pictures
 from dynet_vdgi.drawing.pictures import DrawnTree, png_document, svg_document
 from dynet_vdgi.drawing.sentences import draw
-from dynet_vdgi.drawing.text import text
+from dynet_vdgi.drawing.text import text as text_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system import text_tables
 from dynet_vdgi.system.extras import how_to_install
@@ -44,6 +44,19 @@ def svg(
     width: float = pictures.WIDTH,
 ) -> str:
     return svg_document([DrawnTree(forms, tags, heads, gold)], width=width)
+
+
+def text(
+    forms: Sequence[str],
+    tags: Sequence[str],
+    heads: Sequence[int],
+    gold: Sequence[int] | None = None,
+    width: int = 80,
+    *,
+    colour: bool = False,
+    note: str | None = None,
+) -> str:
+    return text_of(DrawnTree(forms, tags, heads, gold, note=note), width, colour=colour)
 
 
 # ------------------------------------------------------------------------------------------- reading back

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.system import locks
 from dynet_vdgi.system.ending import ended_by_signals
-from dynet_vdgi.system.locks import locked_folder
+from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import plain
 from dynet_vdgi.variational.trainer import Trainer
 
@@ -153,7 +152,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
     arguments = training_arguments("run")
     Path("run").mkdir()
-    with locked_folder(Path("run")):
+    with at_work(Path("run")):
         status, _, err = vdgi(*arguments)
     assert status == 2
     assert err.endswith("run: another process is at work in it; wait for it, or choose another --out\n")
@@ -168,23 +167,6 @@ def test_a_file_system_without_locks_is_warned_of(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(locks.fcntl, "flock", flock)
-    with locked_folder(tmp_path):
+    with at_work(tmp_path):
         pass
     assert caplog.messages == [f"{tmp_path}: this file system has no locks: start no other process in there"]
-
-
-def test_damaged_code_on_disk_is_compiled_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caplog.set_level("INFO", "dynet_vdgi")
-    monkeypatch.setattr("dynet_vdgi.compiled.code_cache.folders", lambda: [tmp_path])
-    code = "from dynet_vdgi.compiled.jit import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
-    (tmp_path / "kernel_to_damage.py").write_text(code, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    for damaged in ("", "*.nbi", "*.nbc", ""):
-        for path in tmp_path.rglob(damaged or "none"):
-            path.write_bytes(path.read_bytes()[:-9])
-        sys.modules.pop("kernel_to_damage", None)
-        caplog.clear()
-        assert importlib.import_module("kernel_to_damage").twice(4) == 8
-        assert ["compiling in memory" in message for message in caplog.messages] == [True] * bool(damaged)

@@ -106,6 +106,14 @@ def test_long_sentences_leave_the_range_of_floats_and_come_back():
     assert np.allclose(more.arcs, expected.arcs)
 
 
+def test_sums_that_are_zero_are_refused():
+    weights = random_weights(np.random.default_rng(1))._replace(root=np.zeros((N_TAGS, N_SUBS)))
+    tags = np.array([0, 1])
+    text = HiddenText(Packed.of([tags], [np.zeros((3, 3))], N_TAGS), tags, np.ones(6, dtype=np.bool_))
+    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
+        text.expected(weights, 0.0)
+
+
 # ---------------------------------------------------------------------------------------------- learning
 def sentences(rng, n_sentences):
     tags = [rng.integers(0, N_TAGS, rng.integers(2, 5)).tolist() for _ in range(n_sentences)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -12,9 +13,15 @@ from dynet_vdgi.compiled.machine_code import ALWAYS, Kernel
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.punctuation import without_punctuation
 from dynet_vdgi.grammar import chart
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels import label_table
 from dynet_vdgi.labels.labeller import Labeller
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.rivals.hdp_dmv import HdpDmv
+from dynet_vdgi.rivals.lc_dmv import LcDmv
+from dynet_vdgi.rivals.neural_dmv import NeuralDmv
+from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
+from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 
@@ -44,7 +51,27 @@ def of_the_labeller(trees):
     return [labeller.buckets, labeller.weights, *labeller.predict(trees)]
 
 
-@pytest.mark.parametrize("work", [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller])
+def of_a_rival(teacher, rules):
+    """What a rival that learnt from short sentences says of them and of a longer one."""
+
+    def found(trees):
+        short, long = [tree for tree in trees if len(tree) <= 10], max(trees, key=len)
+        prior = Prior.of_text(load_rules(rules_path(rules)), short)
+        return teacher().fit(short, prior).marginals([*short, long])
+
+    found.__name__ = teacher.func.__name__
+    return found
+
+
+RIVALS = (
+    of_a_rival(partial(HdpDmv, iterations=1, subsymbols=2), "hdp-dmv"),
+    of_a_rival(partial(LcDmv, iterations=1, depth=2, chunk=1), "lc-dmv"),
+    of_a_rival(partial(NeuralDmv, epochs=1), "strict-tags"),
+    of_a_rival(partial(RasooliFaili, iterations=2), "rasooli-faili"),
+)
+
+
+@pytest.mark.parametrize("work", [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller, *RIVALS])
 def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
     path = resources() / "demo" / "demo-ud-dev.conllu"
     trees = [without_punctuation(tree)[0] for tree in islice(read(path), 6)]

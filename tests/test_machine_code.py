@@ -6,7 +6,6 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -241,6 +240,7 @@ def test_numba_compiles_in_its_own_way_where_it_is_other_inside(breakage, folder
             assert kernel.is_ready(*given)
     assert caplog.text.count("numba compiles in its own way") == 1
     assert not list(folder.glob("*.object")) or breakage is no_mcjit
+    assert not list(folder.rglob("*.nbi"))  # numba keeps nothing on disk
 
 
 def test_a_numba_that_cannot_compile_is_told_with_the_remedy(folder, monkeypatch):
@@ -278,7 +278,7 @@ def test_the_known_answer_is_compared(function, folder, monkeypatch):
     known_answer.check()
     assert len([*folder.iterdir()]) == 2
     other = Compiled(lambda *arguments: None)
-    monkeypatch.setattr(known_answer, function.__name__, other)
+    monkeypatch.setattr(known_answer, function.py_func.__name__, other)
     with pytest.raises(ValueError, match=r" instead of \["):
         known_answer.check()
 
@@ -391,19 +391,13 @@ def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
         jit.imported_numba()
 
 
-@pytest.mark.parametrize("is_refused", [True, False])
-def test_functions_are_compiled_where_nothing_can_be_kept(is_refused, monkeypatch):
-    class Numba:
-        config = SimpleNamespace()
+def test_functions_are_compiled_where_nothing_can_be_kept(folder, monkeypatch):
+    monkeypatch.setattr(code_cache, "folders", lambda: iter(()))
+    given, out = arguments()
+    Kernel(fill, "an example")(*given, work=PLENTY + 1)
+    assert (out == np.arange(6).reshape(2, 3) * 7 - 5.0).all()
 
-        @staticmethod
-        def njit(function=None, *, cache=False):
-            if cache:
-                raise RuntimeError("cannot cache function: no locator available")
-            return function
 
-    monkeypatch.setattr(jit, "imported_numba", Numba)
-    if is_refused:
-        monkeypatch.setattr(code_cache, "folders", lambda: iter(()))
-    assert compiled(arguments)() is not None
-    assert jit._without_cache.pop() == "arguments"
+def test_python_calls_compiled_functions_by_way_of_kernels_only():
+    with pytest.raises(TypeError, match="not callable"):
+        times(2, 3)

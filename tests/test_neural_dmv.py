@@ -186,6 +186,12 @@ def test_the_rules_may_count_in_the_start_only(demo, monkeypatch):
         assert not all(map(np.allclose, found["start"], other))
 
 
+def test_sums_that_are_zero_are_refused():
+    tables = random_tables(np.random.default_rng(1))
+    with pytest.raises(ArithmeticError, match="^potentials are too far apart to sum over trees$"):
+        expected(Packed.of([[0, 1]], [np.zeros((3, 3))], N_TAGS), tables._replace(root=np.zeros(N_TAGS)))
+
+
 def test_faults():
     with pytest.raises(ConfigError, match="ndmv: 'start' must be one of harmonic, dmv, not 'k&m'"):
         NeuralDmv(start="k&m")

@@ -113,7 +113,7 @@ def test_updates_follow_the_formula(settings: TrainSettings) -> None:
             for got, expected, absolute in (
                 (made.get(name), reference.values, 2e-7),
                 (optimiser.current()[name], reference.values, 2e-7),
-                (optimiser.squares[name], reference.squares, 0.0),
+                (optimiser.read("square")[name], reference.squares, 0.0),
                 (optimiser.averaged()[name], reference.averages, 2e-7),
             ):
                 np.testing.assert_allclose(got.ravel(), expected[name], rtol=3e-6, atol=absolute)

@@ -330,9 +330,9 @@ def test_extra_parameters_are_clipped_and_updated_with_the_networks(clip: float)
         dy.esum([dy.sum_elems(term) for term in terms]).backward()
         norm = optimiser.update(extra={name: wanted[name] for name in start})
         assert norm == pytest.approx(reference.update(wanted), rel=1e-5)
-        np.maximum(optimiser.values["lambda"], 0.0, out=optimiser.values["lambda"])
+        np.maximum(optimiser.read("value")["lambda"], 0.0, out=optimiser.read("value")["lambda"])
         for name, value in reference.values.items():
-            np.testing.assert_allclose(optimiser.values[name], value, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(optimiser.read("value")[name], value, rtol=1e-4, atol=1e-6)
         assert set(optimiser.norms) == {"encoder", "decoder", "lambda", "baseline"}
         assert optimiser.norms["lambda"] == pytest.approx(np.linalg.norm(wanted["lambda"]), rel=1e-5)
         assert optimiser.norms["encoder"] == pytest.approx(np.linalg.norm(wanted["encoder/w"]), rel=1e-5)
@@ -389,7 +389,7 @@ def test_training_updates_lambda_and_baseline_jointly(
         clipped += bool(clip) and norm > clip
         np.testing.assert_allclose(phase.lam.value, reference.values["lambda"], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(phase.baseline.value, reference.values["baseline"], rtol=1e-4, atol=1e-5)
-        assert phase.lam.value.tolist() == trainer.optimiser.values["lambda"].tolist()
+        assert phase.lam.value.tolist() == trainer.optimiser.read("value")["lambda"].tolist()
         projected += int((phase.lam.value == 0).sum())
         assert not phase.lam.gradient.any()
         assert not phase.baseline.gradient.any()

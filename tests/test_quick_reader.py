@@ -22,7 +22,6 @@ def found(path: Path) -> list[str]:
 def found_slowly(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with monkeypatch.context() as slow:
         slow.setattr(conllu_blocks, "_plain_lines", lambda text: None)
-        slow.setattr(conllu, "_columns_at_once", lambda *arguments: None)
         return found(path)
 
 

@@ -8,14 +8,15 @@ import brute_force
 import numpy as np
 import pytest
 
+from dynet_vdgi.compiled.jit import as_python
 from dynet_vdgi.data import conllu, treebank
 from dynet_vdgi.data.protocols import STANDARD
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules, parse_rules
-from dynet_vdgi.rivals.beam_search import Tables, count_all, expect, search
-from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, no_counts, random_start, smoothed
+from dynet_vdgi.rivals.beam_search import Tables, room_for, search
+from dynet_vdgi.rivals.rasooli_faili import RasooliFaili, count, no_counts, random_start, smoothed
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.teachers.dmv_model import Packed
 
@@ -74,11 +75,12 @@ def test_a_beam_that_loses_nothing_sums_over_all_derivations(tags):
     n, tables = len(tags), random_tables(4)
     potentials = rng.normal(size=(n + 1, n))
     log_z, counts, arcs = enumerated(tags, potentials, tables)
-    found, marginals = no_counts(N_TAGS), np.zeros((n + 1, n))
-    beam = search(np.array(tags), potentials, tables, 200)
+    found, text = no_counts(N_TAGS), (np.array(tags), potentials.ravel())
+    beam = as_python(search)(*text, tables, room_for(200, n))
     assert beam.size[0] == len(brute_force.derivations(n))
-    assert expect(beam, np.array(tags), found, marginals) == pytest.approx(log_z)
-    assert marginals == pytest.approx(arcs)
+    total, marginals = count(text[0], np.array([0, n]), text[1], tables, 200, found)
+    assert total == pytest.approx(log_z)
+    assert marginals.reshape(n + 1, n) == pytest.approx(arcs)
     for mine, expected in zip(found, counts):
         assert mine == pytest.approx(expected)
 
@@ -88,9 +90,10 @@ def test_a_narrow_beam_keeps_good_derivations_and_knows_of_roots_in_time():
     tags, tables = np.array([0, 1, 2, 1, 0, 2, 1]), random_tables(1)
     potentials = np.zeros((8, 7))
     potentials[0, 1:] = -100.0
-    beam, arcs = search(tags, potentials, tables, 2), np.zeros((8, 7))
+    beam = as_python(search)(tags, potentials.ravel(), tables, room_for(2, 7))
     assert (beam.size[0], beam.length.tolist()) == (2, [13, 13])
-    expect(beam, tags, no_counts(N_TAGS), arcs)
+    _, marginals = count(tags, np.array([0, 7]), potentials.ravel(), tables, 2, no_counts(N_TAGS))
+    arcs = marginals.reshape(8, 7)
     assert arcs[0] == pytest.approx([1, 0, 0, 0, 0, 0, 0])
     assert arcs.sum(axis=0) == pytest.approx(np.ones(7))
 
@@ -100,7 +103,7 @@ def test_sentences_are_counted_one_after_the_other():
     rng = np.random.default_rng(0)
     matrices = [rng.normal(size=(len(tags) + 1, len(tags) + 1)) for tags in sentences]
     packed, counts = Packed.of(sentences, matrices, N_TAGS), no_counts(N_TAGS)
-    total = count_all(packed.tags, packed.first, np.log(packed.potentials), tables, 100, counts)
+    total, _ = count(packed.tags, packed.first, np.log(packed.potentials), tables, 100, counts)
     expected = [enumerated(tags, matrix[:, 1:], tables) for tags, matrix in zip(sentences, matrices)]
     assert total - packed.log_scale == pytest.approx(sum(log_z for log_z, _, _ in expected))
     for kind in Tables._fields:

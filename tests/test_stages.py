@@ -145,9 +145,9 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             note["lambda"] = self.phase.lam.value.copy()
         original(self, stage)
         optimiser = self.optimiser
-        note["after"] = {name: np.array(value) for name, value in optimiser.values.items()}
-        note["averages"] = {name: np.array(value) for name, value in optimiser.averages.items()}
-        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.squares.values())
+        note["after"] = {name: np.array(value) for name, value in optimiser.read("value").items()}
+        note["averages"] = {name: np.array(value) for name, value in optimiser.read("average").items()}
+        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.read("square").values())
         note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
         note["updates"], note["phase"] = self.updates, self.phase
         note["new lambda"], note["velocity"] = self.phase.lam.value.copy(), self.phase.lam.velocity.copy()
@@ -452,8 +452,8 @@ def test_init_starts_from_the_weights_and_the_vocabulary(
     assert same_arrays(ours, {name: loaded.parameters[name] for name in ours})
     assert set(ours) == set(loaded.parameters)
     for name in trainer.optimiser.names:
-        assert trainer.optimiser.values[name].tobytes() == ours[name].tobytes()
-        assert trainer.optimiser.averages[name].tobytes() == ours[name].tobytes()
+        assert trainer.optimiser.read("value")[name].tobytes() == ours[name].tobytes()
+        assert trainer.optimiser.read("average")[name].tobytes() == ours[name].tobytes()
     assert trainer.data.vocabulary == loaded.vocabulary
     assert len(loaded.vocabulary.tags) == 7
     tags = [loaded.vocabulary.tags.index(tag) + 1 for tag in ("DET", "NOUN", "VERB")]

@@ -57,7 +57,6 @@ class Guard:
         self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return

@@ -75,7 +75,6 @@ class _Helper:
         return answer
 
     def stop(self) -> None:
-        """Ends the process."""
         self._process.terminate()
         self._process.join(5)
         self._mine.close()
@@ -111,7 +110,6 @@ class Helpers:
         return guess
 
     def stop(self) -> None:
-        """Ends both processes."""
         self._learner.stop()
         self._parser.stop()
 

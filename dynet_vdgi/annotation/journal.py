@@ -10,18 +10,16 @@ import json
 import os
 import re
 import stat
-import sys
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
-
-if sys.platform != "win32":
-    import fcntl
+from dynet_vdgi.system.locks import take
 
 ENDING = ".journal"
 FORMAT = 2
@@ -89,21 +87,13 @@ class Journal:
         self._has_sums = True
         self._file, self.is_new = _opened(path)
         try:
-            self._lock()
+            if not take(self._file, wait=False):
+                message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
+                raise UsageError(f"{message} (close its page's program first)")
             self.records = self._read()
         except BaseException:
             self.close()
             raise
-
-    def _lock(self) -> None:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
-                raise UsageError(f"{message} (close its page's program first)") from None
-            except OSError:  # a file system without locks
-                pass
 
     def _read(self) -> list[Record]:
         with open(self._file, "rb", closefd=False) as handle:
@@ -161,26 +151,18 @@ class Journal:
                 raise OSError(28, "the disk is full")
             os.fsync(self._file)
         except OSError as error:
-            self._take_back()
+            with suppress(OSError):  # a partly written record goes
+                if os.fstat(self._file).st_size > self._size:
+                    os.ftruncate(self._file, self._size)
             raise JournalError(f"{self.path.name} cannot be written: {error.strerror}") from None
         self._size += len(line)
         self._sum = total
 
-    def _take_back(self) -> None:
-        """Removes a partly written record."""
-        try:
-            if os.fstat(self._file).st_size > self._size:
-                os.ftruncate(self._file, self._size)
-        except OSError:
-            pass
-
     @property
     def is_empty(self) -> bool:
-        """True if the journal is empty."""
         return self._size == 0
 
     def close(self) -> None:
-        """Releases the journal."""
         os.close(self._file)
 
 

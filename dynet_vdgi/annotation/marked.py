@@ -67,7 +67,6 @@ class MarkedSentence:
 
     @property
     def heads(self) -> tuple[int, ...]:
-        """The heads of all words."""
         return tuple([arc.head for arc in self.arcs])
 
     @property

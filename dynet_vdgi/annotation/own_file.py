@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
+from contextlib import suppress
 from pathlib import Path
 
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import UsageError, VdgiError
-
-if sys.platform != "win32":
-    import fcntl
+from dynet_vdgi.system.locks import take
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -28,13 +26,12 @@ class OwnFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
-        try:
-            self._descriptor = _lock(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
-        except BlockingIOError:
+        with suppress(OSError):  # reading the file will give the reason
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        if self._descriptor is not None and not take(self._descriptor, wait=False):
+            self.close()
             message = f"{path.name} is being annotated by another process (close its page's program first)"
-            raise UsageError(message) from None
-        except OSError:  # reading the file will give the reason
-            pass
+            raise UsageError(message)
         self._ends, self._mark = b"\n", b""
         self._stat: tuple[int, ...] = ()
         self.digest = ""
@@ -57,7 +54,7 @@ class OwnFile:
         try:
             with files.atomic_bytes_writer(self.path) as handle:
                 handle.write(content)
-                new = _lock(os.dup(handle.fileno()))
+                new = os.dup(handle.fileno())  # locked, as all files that are being written
         except BaseException:
             if new is not None:
                 os.close(new)
@@ -86,20 +83,6 @@ class OwnFile:
         return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
     def close(self) -> None:
-        """Releases the file."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-def _lock(descriptor: int) -> int:
-    """The descriptor, locked if the file system has locks. Raises: BlockingIOError, another has it."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise
-        except OSError:  # a file system without locks
-            pass
-    return descriptor

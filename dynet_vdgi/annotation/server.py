@@ -165,7 +165,6 @@ class _Answers:
         return JSONResponse({"found": found, "more": False})
 
     async def sentence(self, request: Request) -> Response:
-        """A sentence."""
         number = self._in_path(request)
         return JSONResponse(shown_sentence(number, await self._live.show(number)))
 
@@ -204,11 +203,9 @@ class _Answers:
         return JSONResponse(shown_sentence(number, self._session.sentences[number]))
 
     async def undo(self, request: Request) -> Response:
-        """Undoes the last change."""
         return self._back("undo")
 
     async def redo(self, request: Request) -> Response:
-        """Redoes it."""
         return self._back("redo")
 
     def _back(self, what: str) -> Response:

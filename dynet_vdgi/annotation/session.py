@@ -381,7 +381,6 @@ class Session:
             self.release()
 
     def release(self) -> None:
-        """Releases file and journal."""
         self._file.close()
         self.journal.close()
 

@@ -37,7 +37,6 @@ _NAME = re.compile(r"[\w.@+-]{1,40}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi annotate`."""
     parser.add_argument("file", metavar="FILE", help="CoNLL-U file with tags; it is written to")
     parser.add_argument(
         "--given", choices=("right", "guessed"), help="what the trees of a file without marks are"
@@ -71,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi annotate`."""
     path = arguments.file
     if path == files.STANDARD or path.lower().endswith(".gz"):
         raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")

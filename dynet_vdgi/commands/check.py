@@ -23,7 +23,6 @@ from dynet_vdgi.system.names import told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi check`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U files; - is standard input")
     parser.add_argument("--rules", metavar="FILE", help="rule table to check against (default: best)")
     parser.add_argument(
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi check`."""
     from dynet_vdgi.evaluation.treebank_check import check
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, model_path, rules_named

@@ -24,7 +24,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi choose`."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
     parser.add_argument("text", nargs="+", metavar="TEXT", help="CoNLL-U; its heads are ignored")
     parser.add_argument(
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi choose`."""
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     if arguments.number < 1:

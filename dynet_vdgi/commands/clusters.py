@@ -25,7 +25,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi clusters`."""
     parser.add_argument("texts", nargs="+", metavar="TEXT", help="text or CoNLL-U; - is standard input")
     parser.add_argument(
         "-c",
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi clusters`."""
     names = files.expand(arguments.texts)
     if arguments.clusters < 1:
         raise UsageError(f"-c {arguments.clusters}: must be at least 1")

@@ -31,7 +31,6 @@ _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi convert`."""
     corpora = parser.add_subparsers(dest="corpus", metavar="CORPUS", required=True)
     parser = corpora.add_parser(
         "wsj",
@@ -68,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi convert wsj`, the only corpus."""
     rules = head_rules.load(arguments.heads)
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)

@@ -49,7 +49,6 @@ class TreebankFiles:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi demo`."""
     parser.add_argument(
         "language", nargs="?", metavar="LANG", help="language code of the treebank, such as eu"
     )
@@ -62,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi demo`."""
     treebank = treebank_files(arguments.language, arguments.folders)
     out = Path(arguments.out or f"runs/{treebank.language}")
     names = arguments.preset or list(PRESETS)
@@ -74,13 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(plain(scored(test, folders, published_name(arguments.folders))))
     written = " and ".join(map(str, folders.values()))
     print(plain(f"\nwritten to {written}: model, log, settings and parse of each"))
-    last = folders[Path(names[-1]).stem]
-    print(plain(f"next: {_program()} parse {last} YOUR.conllu -o YOUR.parsed.conllu"))
-
-
-def _program() -> str:
-    """The command that starts this program again."""
-    return "vdgi" if shutil.which("vdgi") else sys.argv[0]
+    last, program = folders[Path(names[-1]).stem], "vdgi" if shutil.which("vdgi") else sys.argv[0]
+    print(plain(f"next: {program} parse {last} YOUR.conllu -o YOUR.parsed.conllu"))
 
 
 def treebank_files(language: str | None, folders: list[str]) -> TreebankFiles:

@@ -23,7 +23,6 @@ from dynet_vdgi.system.text_tables import aligned
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi doubts`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="parsed CoNLL-U; - is standard input")
     parser.add_argument(
         "-n", "--number", type=int, default=20, metavar="N", help="words (default: %(default)s)"
@@ -32,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi doubts`."""
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     if arguments.number < 1:

@@ -41,7 +41,6 @@ _NUMBER, _RANGE, _ID = re.compile(r"[1-9]\d*"), re.compile(r"([1-9]\d*)-([1-9]\d
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi draw`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U with trees; - is standard input")
     parser.add_argument("--gold", metavar="GOLD", help="CoNLL-U file with gold trees of the same sentences")
     parser.add_argument(
@@ -119,7 +118,6 @@ def _last_number(one: str) -> int | None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi draw`."""
     names = files.expand(arguments.files)
     gold = files.expand([arguments.gold]) if arguments.gold else [None]
     if len(gold) > 1:
@@ -128,18 +126,14 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_read_once(inputs)
     if "{}" not in arguments.output:
         file_checks.check_output(arguments.output, inputs)
-    form = arguments.format or _format_by_name(arguments.output)
+    ending = Path(arguments.output).suffix.lower()
+    form = arguments.format or (ending[1:] if ending in (".svg", ".png") else "text")
     choice = _Choice(arguments.sentence)
     drawn = _chosen(names, gold[0], choice, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     else:
         _write_pictures(drawn, arguments.output, form, arguments.width)
-
-
-def _format_by_name(output: str) -> str:
-    ending = Path(output).suffix.lower()
-    return ending[1:] if ending in (".svg", ".png") else "text"
 
 
 # ------------------------------------------------------------------------------------------- reading

@@ -33,7 +33,6 @@ _PROTOCOLS = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi evaluate`."""
     parser.add_argument("gold", metavar="GOLD", help="CoNLL-U file with gold trees")
     parser.add_argument(
         "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with parses of the same sentences"
@@ -77,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi evaluate`."""
     if not arguments.parses and not arguments.baselines:
         raise UsageError("nothing to score: name a parse, or ask for --baselines")
     file_checks.check_read_once([arguments.gold, *arguments.parses])

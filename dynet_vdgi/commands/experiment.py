@@ -37,7 +37,6 @@ class FailedError(VdgiError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi experiment`."""
     parser.add_argument("plan", metavar="PLAN", help="plan.toml, or the name of one in resources/experiments")
     parser.add_argument(
         "--out", required=True, metavar="DIR", help="folder for all results; created if missing"
@@ -59,7 +58,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi experiment`."""
     from dynet_vdgi.experiments import expansion, plan, plan_files, runner, tasks
 
     if arguments.jobs < 1:

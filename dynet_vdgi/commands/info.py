@@ -13,13 +13,11 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi info`."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi info`."""
     from dynet_vdgi.parsing.description import everything, facts
     from dynet_vdgi.runs import model_file
     from dynet_vdgi.runs.run_folder import model_path

@@ -55,7 +55,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi parse`."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
     parser.add_argument(
         "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
@@ -121,7 +120,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi parse`."""
     names = files.expand(arguments.files)
     if "{}" not in arguments.output:
         outputs = [(names, arguments.output)]

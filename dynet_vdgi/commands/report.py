@@ -27,7 +27,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi report`."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folder of a run, with model.vdgi in it")
     parser.add_argument("--gold", metavar="TEST", help="CoNLL-U file with gold trees to score on")
     parser.add_argument(
@@ -57,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi report`."""
     if arguments.published is not None and arguments.gold is None:
         raise UsageError("--published compares scores: name the test sentences with --gold FILE")
     if arguments.sentences < 0:

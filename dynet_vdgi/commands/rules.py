@@ -25,12 +25,10 @@ TASKS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The tasks of `vdgi rules`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     for name, module in TASKS.items():
         add_parser(tasks, name, module)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs a task."""
     TASKS[arguments.task].run(arguments)

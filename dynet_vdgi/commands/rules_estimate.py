@@ -20,7 +20,6 @@ from dynet_vdgi.settings.bundled import rules_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi rules estimate`."""
     parser.add_argument(
         "treebanks", nargs="+", metavar="TREEBANK", help="CoNLL-U files with trees; - is standard input"
     )
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules estimate`."""
     from dynet_vdgi.grammar.estimated_rules import estimated_rules
     from dynet_vdgi.grammar.rules import load_rules
 

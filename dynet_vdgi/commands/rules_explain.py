@@ -51,7 +51,6 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi rules explain`."""
     parser.add_argument("text", nargs="+", metavar="FILE", help="tagged text, with trees or without")
     parser.add_argument(
         "--rules", default="best", metavar="NAME", help="a table's name, or a file (default: %(default)s)"
@@ -66,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules explain`."""
     from dynet_vdgi.baselines.rules_only import rules_only
     from dynet_vdgi.drawing.text import MIN_WIDTH
     from dynet_vdgi.grammar.findings import explained

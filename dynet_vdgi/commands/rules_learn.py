@@ -17,7 +17,6 @@ from dynet_vdgi.data import conllu, file_checks, files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi rules learn`."""
     parser.add_argument("trees", nargs="+", metavar="TREES", help="CoNLL-U files with gold trees")
     parser.add_argument(
         "--text",
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules learn`."""
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.recipes.learnt_rules import learnt_page
     from dynet_vdgi.settings.bundled import rules_path

@@ -14,7 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules list`."""
     from dynet_vdgi.grammar.findings import purpose
     from dynet_vdgi.grammar.rules import load_rules
     from dynet_vdgi.settings.bundled import bundled

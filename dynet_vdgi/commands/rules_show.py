@@ -20,7 +20,6 @@ from dynet_vdgi.system.names import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi rules show`."""
     parser.add_argument("rules", metavar="NAME", help="a rule table: the name of one, or a file; or ud2")
     parser.add_argument(
         "--text",
@@ -33,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi rules show`."""
     from dynet_vdgi.commands.rules_explain import rules_of, sentences_of
     from dynet_vdgi.labels.label_table import bundled_tables
     from dynet_vdgi.system.limits import read_table

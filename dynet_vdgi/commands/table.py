@@ -23,7 +23,6 @@ DRAWS = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi table`."""
     parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of vdgi experiment --out")
     parser.add_argument(
         "--like",
@@ -53,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi table`."""
     from dynet_vdgi.experiments.tables import build, formats
 
     if arguments.draws < 1:

@@ -32,7 +32,6 @@ from dynet_vdgi.settings import presets
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi train`."""
     _add_text_and_trees(parser)
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the run; created if missing")
     parser.add_argument(
@@ -112,7 +111,6 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi train`."""
     from dynet_vdgi.recipes.given import Given, Inputs
     from dynet_vdgi.recipes.run import run as train
     from dynet_vdgi.runs.run_folder import model_path

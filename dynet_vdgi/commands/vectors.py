@@ -25,7 +25,6 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vdgi vectors`."""
     parser.add_argument("texts", nargs="+", metavar="TEXT", help="text to learn from; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="output file, .vec or .vec.gz")
     parser.add_argument("--dim", type=int, default=300, metavar="N", help="dimensions (default: 300)")
@@ -47,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs `vdgi vectors`."""
     for option, value in (
         ("--dim", arguments.dim),
         ("--epochs", arguments.epochs),

@@ -1,8 +1,7 @@
-"""Functions compiled by numba: the decorator, and the messages to the user during compilation.
+"""Functions that numba compiles: the decorators, numba's inside, and the messages during compilation.
 
-Nothing here imports numba, which takes most of a second, before something has to be compiled. Compiled
-functions are parts of a `machine_code.Kernel`, which mostly does without numba; only the sums of rival
-teachers, which allocate arrays, are called as numba keeps them.
+Nothing here imports numba, which takes most of a second, before something has to be compiled. Python calls
+compiled functions by way of `machine_code.Kernel` only, which mostly does without numba.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cached_property, update_wrapper
+from contextlib import contextmanager
+from functools import cached_property
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -27,11 +27,8 @@ PATIENCE = 2.0
 
 logger = logging.getLogger("dynet_vdgi")
 
-_without_cache: list[str] = []
-"""Functions that are compiled anew in each process, because numba has no folder to keep them in."""
-
-BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-"""Options of numba for what is called by compiled functions only; dividing by zero gives infinity."""
+BARE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options of numba for what is called by compiled functions only."""
 
 _is_bare = False
 _plain_globals: dict[str, dict[str, Any]] = {}
@@ -40,27 +37,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Compiled:
-    """A function that is compiled when it is first called; see `compiled`."""
+    """A function that kernels are made of; see `compiled`."""
 
     def __init__(self, function: FunctionType, *, is_wide: bool = False, **options: Any) -> None:
         self.py_func = function
-        self.is_wide, self.options = is_wide, options
-        update_wrapper(self, function)
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
-
-    @cached_property
-    def dispatcher(self) -> Any:
-        """The function as numba has it, compiled for the types of each call. Raises: VdgiError, no numba."""
-        numba = imported_numba()
-        folder = code_cache.writable_folder()
-        if folder is not None:
-            dispatcher = _kept(numba, self, str(folder))
-            if dispatcher is not None:
-                return dispatcher
-        _without_cache.append(self.py_func.__name__)
-        return numba.njit(self.py_func, **self.options)
+        self.is_wide, self.options = is_wide, {"error_model": "numpy", **options}
 
     @property
     def _numba_type_(self) -> Any:
@@ -68,9 +49,14 @@ class Compiled:
         return (self.bare if _is_bare else self.dispatcher)._numba_type_
 
     @cached_property
+    def dispatcher(self) -> Any:
+        """The function as numba compiles it for Python, in memory. Raises: VdgiError, no numba."""
+        return imported_numba().njit(self.py_func, **self.options)
+
+    @cached_property
     def bare(self) -> Any:
         """The function as a part of others only: see `bare`."""
-        return imported_numba().njit(self.py_func, **{**BARE, **self.options})
+        return imported_numba().njit(self.py_func, **BARE, **self.options)
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
@@ -83,59 +69,10 @@ class Compiled:
         return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
 
 
-def _kept(numba: Any, function: Compiled, folder: str) -> Any:
-    """A function whose code numba keeps in a folder that is the user's alone; None: it keeps it elsewhere."""
-    config = numba.config
-    before, config.CACHE_DIR = getattr(config, "CACHE_DIR", ""), folder
-    try:
-        dispatcher = numba.njit(function.py_func, cache=True, **function.options)
-        if not dispatcher._cache.cache_path.startswith(folder):
-            return None
-        dispatcher._cache = ForgivingCache(dispatcher._cache)
-    except (RuntimeError, AttributeError):  # it cannot write, or its internals differ
-        return None
-    finally:
-        config.CACHE_DIR = before
-    return dispatcher
-
-
-class ForgivingCache:
-    """numba's cache of a function's code; damaged code and failures to write are ignored."""
-
-    def __init__(self, cache: Any) -> None:
-        self._cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def load_overload(self, *arguments: Any) -> Any:
-        """The code; None if there is none that can be read."""
-        try:
-            return self._cache.load_overload(*arguments)
-        except Exception as error:  # on a truncated file pickle raises all sorts of errors
-            self._tell("read", error)
-            with suppress(Exception):
-                self._cache.flush()  # otherwise the damaged index would block the new code
-            return None
-
-    def save_overload(self, *arguments: Any) -> None:
-        """Keeps code for later processes, if that is possible."""
-        try:
-            self._cache.save_overload(*arguments)
-        except Exception as error:
-            self._tell("written", error)
-
-    def _tell(self, what: str, error: Exception) -> None:
-        reason = str(error) or type(error).__name__
-        place = getattr(self._cache, "cache_path", "numba's cache")
-        logger.info("%s cannot be %s (%s): compiling in memory", place, what, reason)
-
-
 def compiled(function: Function) -> Function:
-    """The function as a part of kernels; called by itself, as numba compiles it and keeps it on disk.
+    """The function as a part of kernels; a division by zero gives infinity or NaN.
 
-    In the latter case numba checks only the function's own file to see if its cache is valid. So functions
-    that call each other, and the constants they use, must be in one module.
+    It calls other compiled functions only and raises nothing; Python cannot call it, see `as_python`.
     """
     return cast(Function, Compiled(cast(FunctionType, function)))
 
@@ -149,10 +86,10 @@ def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
 def compiled_floats(function: Function) -> Function:
     """The function compiled for vectorised loops over floats.
 
-    A division by zero gives infinity or NaN, sums may be reordered, and a product may be added unrounded.
+    Sums may be reordered, and a product may be added unrounded.
     """
-    options = {"error_model": "numpy", "fastmath": {"contract": True, "reassoc": True}}
-    return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, **options))
+    fast = {"contract": True, "reassoc": True}
+    return cast(Function, Compiled(cast(FunctionType, function), is_wide=True, fastmath=fast))
 
 
 @contextmanager
@@ -216,29 +153,30 @@ def _has_little_memory() -> bool:
 _said: set[str] = set()
 """The announcements of this process; one may stand for several parts, each compiled when needed."""
 
+_waited = 0.0
+"""Seconds that this process has compiled."""
+
 
 @contextmanager
-def announced(what: str, waited: float = 0.0) -> Iterator[None]:
-    """A block that compiles `what`, unless an earlier process has: says so on the log if that takes long.
-
-    waited: seconds that the user has been waiting for other such blocks.
-    """
+def announced(what: str, is_kept: bool = True) -> Iterator[None]:
+    """A block that compiles `what`: says so on the log once such blocks have kept the user waiting."""
+    global _waited
 
     def say() -> None:
         if what in _said:
             return
         _said.add(what)
-        how_often = (
-            "at every start, since no cache can be written: set NUMBA_CACHE_DIR to a folder of yours alone"
-            if _without_cache or code_cache.writable_folder() is None
-            else "kept for later runs"
-        )
+        how_often = "kept for later runs" if is_kept else "at every start"
+        if code_cache.writable_folder() is None:
+            remedy = "set NUMBA_CACHE_DIR to a folder of yours alone"
+            how_often = f"at every start, since no cache can be written: {remedy}"
         logger.info("compiling %s (%s); it may take ten seconds", what, how_often)
 
-    timer = threading.Timer(max(0.0, PATIENCE - waited), say)
+    start, timer = time.monotonic(), threading.Timer(max(0.0, PATIENCE - _waited), say)
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
+        _waited += time.monotonic() - start

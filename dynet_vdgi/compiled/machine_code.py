@@ -11,7 +11,7 @@ kernel and of all that it calls, the names and fields of the tuples that it take
 the processor are the same.
 
 All this relies on internals of numba and llvmlite. So no object file is loaded before `known_answer` has been
-right in this environment, and if anything fails, numba compiles the kernels in its own way.
+right in this environment, and if anything fails, numba compiles the kernels in its own way, in each process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import os
 import re
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -75,9 +74,6 @@ _HARMLESS = re.compile(r"llvm\..*|NRT_MemInfo_call_dtor|mem(cpy|set|move|cmp|chr
 
 _COUNTING = re.compile(r"^.*call void @NRT_(inc|dec)ref\(.*\n", re.M)
 """Counting of references to arrays that numba has made."""
-
-_waited = 0.0
-"""Seconds that this process has compiled."""
 
 _engines: list[Any] = []  # what is loaded stays
 
@@ -166,7 +162,7 @@ class Kernel:
 
     def _made(self, arguments: tuple[Any, ...]) -> bytes | None:
         """Machine code that is compiled now; None: the kernel needs more than itself."""
-        with _announced(self.what):
+        with announced(self.what):
             if not _has_passed():
                 _check_known_answer()
             code = self._on_disk(arguments)  # from an earlier process that could not store its check
@@ -177,9 +173,9 @@ class Kernel:
             return code
 
     def _by_numba(self, arguments: tuple[Any, ...]) -> Native:
-        """The function as numba compiles, keeps and calls it. Raises: VdgiError, numba cannot."""
+        """The function as numba compiles and calls it. Raises: VdgiError, numba cannot."""
         function, form = self.function, _form(arguments)
-        with _announced(self.what):
+        with announced(self.what, is_kept=False):
             try:
                 numba = imported_numba()
                 types = map(numba.typeof, _nested(form, iter(_flat(arguments)[0])))
@@ -190,19 +186,7 @@ class Kernel:
                 said = f"{type(error).__name__}: {error}".partition("\n")[0]
                 message = f"numba cannot compile {self.what} ({said}); install another: pip install '{NUMBA}'"
                 raise VdgiError(message) from error
-        return lambda numbers: partial(function, *_nested(form, iter(numbers)))
-
-
-@contextmanager
-def _announced(what: str) -> Iterator[None]:
-    """A block that compiles `what` for the user, who has been waiting for other such blocks."""
-    global _waited
-    start = time.monotonic()
-    try:
-        with announced(what, _waited):
-            yield
-    finally:
-        _waited += time.monotonic() - start
+        return lambda numbers: partial(function.dispatcher, *_nested(form, iter(numbers)))
 
 
 @contextmanager
@@ -215,7 +199,7 @@ def _left_to_numba() -> Iterator[None]:
         raise
     except Exception as error:  # unknown internals may raise any exception
         _fault = f"{type(error).__name__}: {error}"
-        logger.info("numba compiles in its own way, which starts slower; vdgi's own failed (%s)", _fault)
+        logger.info("numba compiles in its own way, at every start anew; vdgi's own failed (%s)", _fault)
 
 
 # ------------------------------------------------------------------------------------------- the known answer

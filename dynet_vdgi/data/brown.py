@@ -40,12 +40,10 @@ class Clusters:
     counts: Mapping[str, int]
 
     def __len__(self) -> int:
-        """The number of words."""
         return len(self.paths)
 
     @property
     def n_clusters(self) -> int:
-        """The number of clusters."""
         return len(set(self.paths.values()))
 
 

@@ -206,15 +206,12 @@ class Types(Known[WordColumns]):
         for text in self._source[len(self.known) :]:
             upos, xpos, feats = text.split("\t")
             self.known.append(WordColumns(upos, xpos if self._by_xpos else upos, xpos, feats))
-        return None if self.table("odd", _is_odd, np.bool_)[numbers].any() else numbers
+        odd = self.table("odd", lambda row: "_" in (row.upos, row.tag) or not is_feats(row.feats), np.bool_)
+        return None if odd[numbers].any() else numbers
 
     def are_tagged(self, tags: frozenset[str]) -> Flags:
         """Which types (R,) have one of these universal tags."""
         return self.table(tags, lambda row: row.upos in tags, np.bool_)
-
-
-def _is_odd(row: WordColumns) -> bool:
-    return "_" in (row.upos, row.tag) or not is_feats(row.feats)
 
 
 class Names:

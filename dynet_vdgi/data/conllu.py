@@ -37,8 +37,6 @@ Columns = list[Sequence[str]]
 
 _FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
 _SMALL_NUMBERS = {str(number): number for number in range(512)}
-_IDS = [str(number) for number in range(1, 512)]
-_STRAY = tuple(c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\t\n")
 _BY_XPOS = "words count as punctuation if their XPOS is a mark such as . , : or begins with PUNCT"
 _TREES = "trees are needed here"
 _NO_TREES = "read as text without trees, here and below"
@@ -112,7 +110,29 @@ def sentence_of(
 
     Raises: `DataError` for a fault.
     """
-    return _sentence(block, heads, tags, on_repair, columns)
+    name, first, lines = block
+    by_xpos = tags == "xpos"
+    check = BlockCheck(name, first)
+    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, by_xpos)
+    check.check_end(lines, len(rows))
+    tree = None if heads == "ignored" else _tree(check, texts, rows, heads, on_repair)
+    universal = tuple(map(sys.intern, upos))
+    if "_" in universal:
+        hint = f"{_BY_XPOS}, here and below"
+        on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
+        told = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
+        universal = tuple([known if known != "_" else said for known, said in zip(universal, told)])
+    return Sentence(
+        tuple(forms),
+        tuple(map(sys.intern, xpos)) if by_xpos else universal,
+        tree,
+        Source(name, first, tuple(lines), tuple(rows)),
+        universal if by_xpos else (),
+        _known(lemmas) if "lemmas" in columns else (),
+        _known(xpos) if "xpos" in columns else (),
+        _known(feats) if "feats" in columns else (),
+        _known(deprels) if tree and "deprels" in columns else (),
+    )
 
 
 def read_windows(
@@ -160,95 +180,8 @@ def _checked(
             repairs.clear()
 
 
-def _sentence(
-    source: Block, policy: Heads, tag_column: str, on_repair: OnFault, wanted: Collection[str]
-) -> Sentence:
-    """The checked sentence of one block."""
-    name, first, lines = source
-    by_xpos = tag_column == "xpos"
-    block = BlockCheck(name, first)
-    found = _columns_at_once(block, lines, by_xpos)
-    if found is None:
-        block = BlockCheck(name, first)
-        found = _columns_line_by_line(block, lines, by_xpos)
-    (_, forms, lemmas, upos, xpos, feats, heads, deprels, _, _), rows = found
-    block.check_end(lines, len(rows))
-    tree = None if policy == "ignored" else _tree(block, heads, rows, policy, on_repair)
-    universal = tuple(map(sys.intern, upos))
-    if "_" in universal:
-        hint = f"{_BY_XPOS}, here and below"
-        on_repair(block.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
-        universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
-    return Sentence(
-        tuple(forms),
-        tuple(map(sys.intern, xpos)) if by_xpos else universal,
-        tree,
-        Source(name, first, tuple(lines), tuple(rows)),
-        universal if by_xpos else (),
-        _known(lemmas) if "lemmas" in wanted else (),
-        _known(xpos) if "xpos" in wanted else (),
-        _known(feats) if "feats" in wanted else (),
-        _known(deprels) if tree and "deprels" in wanted else (),
-    )
-
-
-def _columns_at_once(
-    block: BlockCheck, lines: Sequence[str], by_xpos: bool
-) -> tuple[Columns, Sequence[int]] | None:
-    """Columns and rows of the words of a block with nothing odd in it, checked as a whole.
-
-    None: there may be a fault, and checking line by line will find the first one.
-    """
-    n_comments = 0
-    while n_comments < len(lines) and lines[n_comments][0] == "#":
-        n_comments += 1
-    tokens = lines[n_comments:]
-    text = "\t".join(tokens)
-    if {line.count("\t") for line in tokens} != {9} or "\t\t" in f"\t{text}\t" or "\0" in text:
-        return None
-    if any([space in text for space in _STRAY]):  # noqa: C419 (a list is faster)
-        return None
-    if any(["\0" in comment or "\r" in comment for comment in lines[:n_comments]]):  # noqa: C419
-        return None
-    cells = text.split("\t")
-    if not all(map(is_feats, set(cells[5::10]))):
-        return None
-    block.started = True
-    rows: Sequence[int] = range(n_comments, len(lines))
-    if cells[::10] != _IDS[: len(tokens)]:
-        try:
-            rows = _rows_of_words(block, cells, n_comments)
-        except DataError:
-            return None
-        if cells[::10] != _IDS[: len(rows)]:
-            return None
-    columns: Columns = [cells[k::10] for k in range(10)]
-    return None if "_" in columns[4 if by_xpos else 3] else (columns, rows)
-
-
-def _rows_of_words(block: BlockCheck, cells: list[str], n_comments: int) -> list[int]:
-    """The rows of the words among tokens of ten cells each; removes the cells of the other tokens.
-
-    Raises: `DataError` if another token is wrong; the numbers of the words are not checked.
-    """
-    ids = cells[::10]
-    others = [place for place, token in enumerate(ids) if not token.isdigit()]
-    before = -1
-    for rank, place in enumerate(others):
-        if place > before + 1:
-            block.empty_nodes = 0
-        block.check_other_token(n_comments + place, cells[10 * place : 10 * place + 10], place - rank)
-        before = place
-    rows = list(range(n_comments, n_comments + len(ids)))
-    for place in reversed(others):
-        del rows[place], cells[10 * place : 10 * place + 10]
-    return rows
-
-
-def _columns_line_by_line(
-    block: BlockCheck, lines: Sequence[str], by_xpos: bool
-) -> tuple[Columns, Sequence[int]]:
-    """Columns and rows of the words of any block. Raises: `DataError`, the first fault."""
+def _columns(block: BlockCheck, lines: Sequence[str], by_xpos: bool) -> tuple[Columns, Sequence[int]]:
+    """Columns and rows of the words of a block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
     rows: list[int] = []
     next_id = "1"
@@ -276,10 +209,6 @@ def _columns_line_by_line(
         next_id = str(len(rows) + 1)
         block.empty_nodes = 0
     return list(zip(*words)) or [()] * 10, rows
-
-
-def _punctuation_or_none(xpos: str) -> str:
-    return "PUNCT" if is_punctuation(xpos) else "_"
 
 
 def _known(column: Sequence[str]) -> tuple[str, ...]:
@@ -343,7 +272,6 @@ def _tree(
 
 @lru_cache(maxsize=4096)
 def is_feats(column: str) -> bool:
-    """Whether a FEATS column is well-formed."""
     return column == "_" or _FEATS.fullmatch(column) is not None
 
 

@@ -45,11 +45,9 @@ class Passage(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The content."""
         return self.content.decode()
 
     def blocks(self) -> Iterator[Block]:
-        """Its sentences."""
         number = self.line
         for block in self.text[:-2].split("\n\n"):
             lines = block.split("\n")

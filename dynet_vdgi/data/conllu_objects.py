@@ -24,10 +24,14 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     """
     from conllu import parse_token_and_metadata
 
-    parsers: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), _unparsed)
-    parsers["head"] = _head
+    def unparsed(columns: list[str], index: int) -> str:
+        return columns[index]
+
+    parsers: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), unparsed)
     return parse_token_and_metadata(
-        unchanged(sentence), field_parsers=parsers, metadata_parsers={"__fallback__": _pair}
+        unchanged(sentence),
+        field_parsers={**parsers, "head": _head},
+        metadata_parsers={"__fallback__": lambda key, value: (key, value)},
     )
 
 
@@ -43,17 +47,9 @@ def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: st
     return sentence_of(Block("<TokenList>", 1, lines), heads, tags)
 
 
-def _unparsed(columns: list[str], index: int) -> str:
-    return columns[index]
-
-
 def _head(columns: list[str], index: int) -> int | str | None:
     """The number, if it is one; reading with `heads="ignored"` lets any other text through."""
     text = columns[index]
     if NUMBER.fullmatch(text):
         return int(text)
     return None if text == "_" else text
-
-
-def _pair(key: str, value: str | None) -> tuple[str, str | None]:
-    return key, value

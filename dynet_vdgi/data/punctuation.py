@@ -110,14 +110,7 @@ def without_punctuation(
 
 def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
     """The removed words, and earlier gaps, before each kept word and after the last."""
-    if not sentence.gaps:
-        forms, gaps, start = sentence.forms, [""] * (len(positions) + 1), 0
-        for k, end in enumerate((*positions, len(forms) + 1)):
-            if end - start > 1:
-                gaps[k] = " ".join(filter(None, forms[start : end - 1]))
-            start = end
-        return tuple(gaps)
-    before = sentence.gaps
+    before = sentence.gaps or ("",) * (len(sentence) + 1)
     gaps, start = [], 0
     for end in (*positions, len(sentence) + 1):
         gap = before[end - 1]

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.jit import compiled
+
 Codes = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
@@ -79,6 +81,16 @@ def without(templates: Iterable[str], columns: Collection[str]) -> tuple[str, ..
         for template in templates
         if not any(name.rpartition(".")[2] in columns for name in template.split())
     )
+
+
+@compiled
+def shift_of(n_buckets: int) -> int:
+    """The shift of a 64-bit number whose highest bits number a bucket; `n_buckets` is a power of two."""
+    shift = 64
+    while n_buckets > 1:
+        n_buckets //= 2
+        shift -= 1
+    return shift
 
 
 def _number(text: str, seed: int) -> int:

@@ -35,7 +35,8 @@ class UdForm:
 
     def add(self, path: str, line: int, text: str) -> None:
         """Adds sound sentences, separated by empty lines; `line`: number of their first line."""
-        places = (self._doubled(text), self._other_texts(text), self._unsorted(text), _unrelated(text))
+        unrelated = (match.start() for match in _NO_RELATION.finditer(text))
+        places = (self._doubled(text), self._other_texts(text), self._unsorted(text), unrelated)
         for what, found in zip(REMEDIES, places):
             for place in found:
                 number, first = self.found.get(what, (0, ""))
@@ -77,10 +78,6 @@ class UdForm:
                         yield place + block.index(line)
                     break
             place += len(block) + 2
-
-
-def _unrelated(text: str) -> Iterator[int]:
-    return (match.start() for match in _NO_RELATION.finditer(text))
 
 
 def _text_of(block: str) -> str:

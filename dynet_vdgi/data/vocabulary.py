@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -63,12 +63,7 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
-        return {
-            "tags": list(self.tags),
-            "words": list(self.words),
-            "lowercase": self.lowercase,
-            "classes": list(self.classes),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, content: bytes | str) -> Vocabulary:

@@ -52,16 +52,12 @@ def arcs_of(
     arcs = []
     for word, head in enumerate(heads, 1):
         kind = PLAIN if gold is None else RIGHT if gold[word - 1] == head else WRONG
-        if gold is None and sure is not None:
-            kind = _kind_of(sure[word - 1])
+        if gold is None and sure is not None and (known := sure[word - 1]) is not None:
+            kind = next(kind for kind, least in LEAST_SURE.items() if known >= least)
         arcs.append(Arc(head, word, kind))
         if gold is not None and kind == WRONG:
             arcs.append(Arc(gold[word - 1], word, MISSED))
     return arcs
-
-
-def _kind_of(sure: float | None) -> str:
-    return PLAIN if sure is None else next(kind for kind, least in LEAST_SURE.items() if sure >= least)
 
 
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:

@@ -128,8 +128,8 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
             path = _path(arc, level, ends, places, rows, right_edge)
             relation = relations[arc.dependent - 1] if arc.kind != MISSED else ""
             if relation:
-                x, y = _middle(path)
-                label = Label(x, y - 3, relation, "relation", RELATION_SIZE, kind=arc.kind)
+                (_, (*_, x, y)), (_, (end, _)) = path[-4], path[-3]  # the last horizontal piece
+                label = Label((x + end) / 2, y - 3, relation, "relation", RELATION_SIZE, kind=arc.kind)
                 picture.labels.append(label)
         else:
             y = row.top + TAG_SIZE
@@ -142,12 +142,6 @@ def lay_out(tree: DrawnTree, width: float) -> Picture:
     elif tree.sure is not None:
         _add_legend(picture, CONFIDENCE, "")
     return picture
-
-
-def _middle(path: Sequence[PathStep]) -> tuple[float, float]:
-    """The midpoint of the last horizontal piece of an arc, the one that leads to its dependent."""
-    (_, (*_, x, y)), (_, (end, _)) = path[-4], path[-3]
-    return (x + end) / 2, y
 
 
 def _places(
@@ -180,7 +174,6 @@ def _letter_width(character: str) -> float:
 
 
 def _levels(arcs: Sequence[Arc]) -> list[int]:
-    """The level of each arc."""
     spans = [_span(arc) for arc in arcs if arc.head]
     found = iter(_arcs.levels(spans, may_touch=True))
     return [next(found) if arc.head else _ROOT_LEVEL for arc in arcs]

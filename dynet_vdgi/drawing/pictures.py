@@ -32,30 +32,16 @@ WIDTH = 960
 _TIP_HALF = 3.5
 _LINE_WIDTHS = {PLAIN: 1.4, RIGHT: 1.4, WRONG: 2.6, MISSED: 1.6, SURE: 1.4, UNSURE: 1.8, DOUBTFUL: 2.4}
 _DASHES = {MISSED: (5, 3), UNSURE: (8, 2), DOUBTFUL: (3, 3)}
-_LIGHT = {
-    "paper": "#ffffff",
-    "ink": "#1f2328",
-    "muted": "#59636e",
-    PLAIN: "#59636e",
-    RIGHT: "#1a7f37",
-    WRONG: "#c4320a",
-    MISSED: "#0550ae",
-    SURE: "#59636e",
-    UNSURE: "#0550ae",
-    DOUBTFUL: "#c4320a",
-}
-_DARK = {
-    "paper": "#0d1117",
-    "ink": "#e6edf3",
-    "muted": "#9198a1",
-    PLAIN: "#9198a1",
-    RIGHT: "#4ac26b",
-    WRONG: "#ff9a6b",
-    MISSED: "#79c0ff",
-    SURE: "#9198a1",
-    UNSURE: "#79c0ff",
-    DOUBTFUL: "#ff9a6b",
-}
+
+
+def _colours(paper: str, ink: str, muted: str, right: str, wrong: str, missed: str) -> dict[str, str]:
+    arcs = {PLAIN: muted, RIGHT: right, WRONG: wrong, MISSED: missed}
+    doubts = {SURE: muted, UNSURE: missed, DOUBTFUL: wrong}
+    return {"paper": paper, "ink": ink, "muted": muted, **arcs, **doubts}
+
+
+_LIGHT = _colours("#ffffff", "#1f2328", "#59636e", "#1a7f37", "#c4320a", "#0550ae")
+_DARK = _colours("#0d1117", "#e6edf3", "#9198a1", "#4ac26b", "#ff9a6b", "#79c0ff")
 _FONTS = (  # for PNG, the first font that has a letter
     "DejaVu Sans",
     "Noto Sans",

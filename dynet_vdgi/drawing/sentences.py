@@ -91,9 +91,11 @@ def tree_of(
     if sentence.heads is None:
         path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
+    says_something = are_labels([sentence.deprels])
     # Without control characters, because terminals obey them and pictures must not contain them.
     forms, tags, relations = (
-        tuple(map(plain, column)) for column in (sentence.forms, sentence.tags, _relations(sentence))
+        tuple(map(plain, column))
+        for column in (sentence.forms, sentence.tags, sentence.deprels if says_something else ())
     )
     caption = plain(caption)
     if gold is None:
@@ -102,11 +104,6 @@ def tree_of(
     note = _note(gold, sentence, scoring_protocol(protocol))
     relations = _compared(sentence, gold, relations)
     return DrawnTree(forms, tags, sentence.heads, gold.heads, caption, note, relations)
-
-
-def _relations(sentence: Sentence) -> Sequence[str]:
-    """The relations of the sentence, unless they say nothing."""
-    return sentence.deprels if are_labels([sentence.deprels]) else ()
 
 
 def _compared(sentence: Sentence, gold: Sentence, relations: Sequence[str]) -> tuple[str, ...]:
@@ -131,17 +128,7 @@ def _confidences(sentence: Sentence) -> list[float | None] | None:
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
     """One tree drawn with characters, under its caption. Raises: ValueError as `drawing.text.text`."""
-    drawn = text(
-        tree.forms,
-        tree.tags,
-        tree.heads,
-        tree.gold,
-        width,
-        colour=colour,
-        note=tree.note,
-        relations=tree.relations,
-        sure=tree.sure,
-    )
+    drawn = text(tree, width, colour=colour)
     return f"{tree.caption}\n{drawn}" if tree.caption else drawn
 
 

@@ -38,41 +38,28 @@ _UP, _DOWNWARD, _LEFT, _RIGHTWARD = 1, 2, 4, 8
 _GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides where a line leaves the cell; a line end is a line
 
 
-def text(
-    forms: Sequence[str],
-    tags: Sequence[str],
-    heads: Sequence[int],
-    gold: Sequence[int] | None = None,
-    width: int = 80,
-    *,
-    colour: bool = False,
-    note: str | None = None,
-    relations: Sequence[str] = (),
-    sure: Sequence[float | None] | None = None,
-) -> str:
+def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
     With gold heads, the arrowhead of a wrong arc is `x`; along the line, the gold arc is dashed and has an
-    `o`; with a word per line, `o12` says that the gold head is word 12. A legend follows, and the note (None:
-    the number of right heads and of all heads). Arcs too deep for the width are written: `<12`, or `x12` if
-    wrong. `colour` adds the escape sequences of terminals. `relations` stand behind the tags; with `sure`,
-    as of `arcs.arcs_of`, the arrowhead of a head that is less sure is `?` or `!`.
+    `o`; with a word per line, `o12` says that the gold head is word 12. A legend and the note follow. Arcs
+    too deep for the width are written: `<12`, or `x12` if wrong. `colour` adds terminals' escape sequences.
+    Relations stand behind the tags. The arrowhead of a head that is less sure is `?` or `!`.
 
     Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
     """
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
-    arcs = _arcs.arcs_of(forms, tags, heads, gold, sure)
-    if relations:
-        tags = [f"{tag} {relation}" for tag, relation in zip(tags, relations)]
-    forms, tags = [_arcs.clean(form) for form in forms], [_arcs.clean(tag) for tag in tags]
+    arcs, tags = _arcs.arcs_of(tree.forms, tree.tags, tree.heads, tree.gold, tree.sure), tree.tags
+    if tree.relations:
+        tags = [f"{tag} {relation}" for tag, relation in zip(tags, tree.relations)]
+    forms, tags = [_arcs.clean(form) for form in tree.forms], [_arcs.clean(tag) for tag in tags]
     lines = None if any(map(_is_right_to_left, forms)) else _along(arcs, forms, tags, width, colour)
     legend = _LEGEND_ALONG
     if lines is None:
         lines, legend = _downwards(arcs, forms, tags, width, colour), _LEGEND_DOWN
-    if gold is not None:
-        below = DrawnTree(forms, tags, heads, gold, note=note).note_on(arcs)
-        lines += [legend, *textwrap.wrap(below, width)]
+    if tree.gold is not None:
+        lines += [legend, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
         lines.append(_LEGEND_SURE)
     return "\n".join(line.rstrip() for line in lines)

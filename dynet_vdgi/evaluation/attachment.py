@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import repeat, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dynet_vdgi.data.corpus import Sentences, read, sentences_of
 from dynet_vdgi.data.files import AnyPath
@@ -61,8 +61,30 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
+class _Accuracies:
+    """Shared by the counts over words and over sentences."""
+
+    words: Any
+    directed: Any
+    undirected: Any
+    _counts: ClassVar[tuple[str, ...]] = ("words", "directed", "undirected")
+    _figures: ClassVar[tuple[str, ...]] = ("dda", "uda")
+
+    @property
+    def dda(self) -> float:
+        return _share(self.directed, self.words)
+
+    @property
+    def uda(self) -> float:
+        return _share(self.undirected, self.words)
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        numbers = {name: getattr(self, name) for name in (*self._counts, *self._figures)}
+        return {name: None if math.isnan(number) else number for name, number in numbers.items()}
+
+
 @dataclass(frozen=True)
-class Tally:
+class Tally(_Accuracies):
     """Counts over words that need not form whole sentences; they can be added.
 
     Over the gold arcs of one rule, `dda` is the rule's recall.
@@ -77,26 +99,9 @@ class Tally:
             self.words + other.words, self.directed + other.directed, self.undirected + other.undirected
         )
 
-    @property
-    def dda(self) -> float:
-        return _share(self.directed, self.words)
-
-    @property
-    def uda(self) -> float:
-        return _share(self.undirected, self.words)
-
-    def to_dict(self) -> dict[str, float | int | None]:
-        return {
-            "words": self.words,
-            "directed": self.directed,
-            "undirected": self.undirected,
-            "dda": _or_null(self.dda),
-            "uda": _or_null(self.uda),
-        }
-
 
 @dataclass(frozen=True)
-class SentenceTally:
+class SentenceTally(_Accuracies):
     """Counts over whole sentences; they can be added, and counts of right words may be means.
 
     `labelled` counts words whose head and relation are right, `labels` words whose relation is right; None
@@ -114,6 +119,8 @@ class SentenceTally:
     roots: float = 0
     labelled: float | None = None
     labels: float | None = None
+    _counts = ("sentences", "words", "directed", "undirected", "roots")
+    _figures = ("dda", "uda", "root_accuracy", "las", "label_accuracy")
 
     def __add__(self, other: SentenceTally) -> SentenceTally:
         if not self.sentences or not other.sentences:
@@ -129,14 +136,6 @@ class SentenceTally:
         )
 
     @property
-    def dda(self) -> float:
-        return _share(self.directed, self.words)
-
-    @property
-    def uda(self) -> float:
-        return _share(self.undirected, self.words)
-
-    @property
     def root_accuracy(self) -> float:
         return _share(self.roots, self.sentences)
 
@@ -147,24 +146,6 @@ class SentenceTally:
     @property
     def label_accuracy(self) -> float:
         return _share(self.labels, self.words)
-
-    def to_dict(self) -> dict[str, float | int | None]:
-        return {
-            "sentences": self.sentences,
-            "words": self.words,
-            "directed": self.directed,
-            "undirected": self.undirected,
-            "roots": self.roots,
-            "dda": _or_null(self.dda),
-            "uda": _or_null(self.uda),
-            "root_accuracy": _or_null(self.root_accuracy),
-            "las": _or_null(self.las),
-            "label_accuracy": _or_null(self.label_accuracy),
-        }
-
-
-def _or_null(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_head: int) -> bool:

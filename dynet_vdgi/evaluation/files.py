@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dynet_vdgi.data import conllu
@@ -45,7 +45,8 @@ def score_files(
             sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
             parsed = conllu.read(path, heads="required", tags=tags)
             found = evaluate(sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules)
-        evaluations[_label(path, evaluations)] = found
+        name = Path(path).name
+        evaluations[str(path) if name in evaluations else name] = found
     if baselines:
         sentences = sentences or list(conllu.read(gold, heads="required", tags=tags))
         trees = GoldTrees.of(sentences, protocol)
@@ -53,8 +54,3 @@ def score_files(
             raise DataError(str(gold), None, f"no sentence is left under protocol {trees.protocol.name}")
         evaluations |= evaluate_baselines(trees, rules, max_lens=max_lens, by=by)
     return evaluations
-
-
-def _label(path: str | Path, taken: Mapping[str, Evaluation]) -> str:
-    name = Path(path).name
-    return str(path) if name in taken else name

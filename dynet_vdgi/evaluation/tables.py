@@ -120,13 +120,9 @@ def format_all(
 
     Raises: ValueError if the systems were scored on different words.
     """
-    if comparison is None:
-        dda = format_table(evaluations, markdown=markdown)
-    elif markdown:
-        dda = format_markdown_dda(evaluations, comparison)
-    else:
-        dda = f"{format_table(evaluations)}\n{format_comparison(evaluations, comparison)}"
-    parts = [_common_ground(evaluations).policy, dda]
+    tables = [] if comparison and markdown else [format_table(evaluations, markdown=markdown)]
+    tables += [format_comparison(evaluations, comparison, markdown=markdown)] if comparison else []
+    parts = [_common_ground(evaluations).policy, "\n".join(tables)]
     measures = ["uda", "root"]
     if any(evaluation.has_labels for evaluation in evaluations.values()):
         measures += LABEL_MEASURES
@@ -160,43 +156,34 @@ def _heading(evaluations: Mapping[str, Evaluation], title: str) -> list[list[str
     ]
 
 
-def format_comparison(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
-    """Intervals, then differences to the first system with p, as aligned tables; then their scope."""
-    rows = [[f"{_LEVEL} interval", *map(length_label, comparison.intervals)]]
-    for name in evaluations:
-        rows.append([name, *(_range(cells[name]) for cells in comparison.intervals.values())])
-    parts = [aligned(rows)]
-    rows = [["difference", *map(length_label, comparison.differences)]]
-    for name in list(evaluations)[1:]:
-        cells = [cells[name] for cells in comparison.differences.values()]
-        rows.append([name, *(f"{_signed(cell.estimate)} {p_text(cell.p)}".strip() for cell in cells)])
-    if len(rows) > 1:
-        parts.append(aligned(rows))
-    return "\n".join([*parts, comparison.note])
+def format_comparison(
+    evaluations: Mapping[str, Evaluation], comparison: Comparison, *, markdown: bool = False
+) -> str:
+    """Tables of intervals and of differences to the first system with p, then their scope.
+
+    In Markdown, the first table also has the DDA, and differences have intervals.
+    """
+    names, lengths = list(evaluations), [*map(length_label, comparison.intervals)]
+    rows = _heading(evaluations, "DDA") if markdown else [[f"{_LEVEL} interval", *lengths]]
+    for name in names:
+        found = [_range(cells[name], markdown) for cells in comparison.intervals.values()]
+        rows.append([name, *found])
+    differences = [["difference", *lengths]]
+    for name in names[1:]:
+        found = [_minus(cells[name], markdown) for cells in comparison.differences.values()]
+        differences.append([name, *found])
+    tables = [_laid_out(table, markdown) for table in (rows, differences) if table is rows or names[1:]]
+    return ("\n\n" if markdown else "\n").join([*tables, comparison.note])
 
 
-def format_markdown_dda(evaluations: Mapping[str, Evaluation], comparison: Comparison) -> str:
-    """DDA with intervals as a Markdown table; a second table has the differences to the first system."""
-    rows = _heading(evaluations, "DDA")
-    for name in evaluations:
-        cells = [cells[name] for cells in comparison.intervals.values()]
-        rows.append([name, *(f"{percent(cell.estimate)} ({_range(cell)})" for cell in cells)])
-    parts = [_laid_out(rows, markdown=True)]
-    rows = [["difference", *map(length_label, comparison.differences)]]
-    for name in list(evaluations)[1:]:
-        row = [name]
-        for differences in comparison.differences.values():
-            cell = differences[name]
-            limits = f"({_signed(cell.low)} to {_signed(cell.high)})"
-            row.append(f"{_signed(cell.estimate)} {limits} {p_text(cell.p)}".strip())
-        rows.append(row)
-    if len(rows) > 1:
-        parts.append(_laid_out(rows, markdown=True))
-    return "\n\n".join([*parts, comparison.note])
+def _minus(cell: Difference, markdown: bool) -> str:
+    limits = f"({_signed(cell.low)} to {_signed(cell.high)}) " if markdown else ""
+    return f"{_signed(cell.estimate)} {limits}{p_text(cell.p)}".strip()
 
 
-def _range(cell: Interval) -> str:
-    return f"{percent(cell.low)}-{percent(cell.high)}" if not math.isnan(cell.low) else "-"
+def _range(cell: Interval, markdown: bool) -> str:
+    limits = f"{percent(cell.low)}-{percent(cell.high)}" if not math.isnan(cell.low) else "-"
+    return f"{percent(cell.estimate)} ({limits})" if markdown else limits
 
 
 def _signed(fraction: float) -> str:

@@ -10,17 +10,9 @@ import numpy as np
 
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.column_kernels import Flags, Ints
-from dynet_vdgi.data.columns import (
-    Columns,
-    Types,
-    columns_of,
-    is_worth_it,
-    projective,
-    shortened,
-)
+from dynet_vdgi.data.columns import Columns, Types, columns_of, is_worth_it, projective, shortened
 from dynet_vdgi.data.conllu_blocks import OnFault, Passage
 from dynet_vdgi.data.files import AnyPath
-from dynet_vdgi.data.normal_form import is_normalized
 from dynet_vdgi.data.numbering import Numbering
 from dynet_vdgi.data.protocols import UD_PUNCTUATION, Protocol
 from dynet_vdgi.data.punctuation import is_projective, without_punctuation
@@ -71,7 +63,6 @@ class Summary:
         self._keep = Filter(self.protocol, self.max_len)
 
     def add(self, sentence: Sentence) -> None:
-        """Adds one sentence."""
         self.sentences += 1
         self.words += len(sentence)
         self.tags.update(sentence.tags)
@@ -167,7 +158,6 @@ class Summary:
                 self.first_unnormalised = self.first_unnormalised or f"{source.path}:{source.line + row}"
 
     def lines(self) -> list[str]:
-        """The summary for people."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
         facts = [
@@ -269,7 +259,7 @@ def check(
         n_chars += len(passage.content)
         if protocol.projective_only or not is_worth_it(n_chars):
             return None
-        if not is_normalized(passage.content):
+        if not unicodedata.is_normalized("NFC", passage.text):
             return None
         columns = columns_of(passage.content)
         types = None if columns is None else known.numbers(columns)

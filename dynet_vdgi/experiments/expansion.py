@@ -132,7 +132,8 @@ def _run(
 def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: tuple[str, ...]) -> Task:
     """The task of a treebank's baselines; `rules only` has the treebank's rules, or the default ones."""
     presets = _presets([BASELINE_PRESET, *treebank.presets], folders)
-    assignments = _of_rules(treebank.set)
+    # The settings that choose the rules and their tag set.
+    assignments = [text for text in treebank.set if text.split("=")[0].strip() in ("rules", "data.tags")]
     settings = load_settings(presets, assignments)
     return Task(
         out=run.out,
@@ -142,11 +143,6 @@ def _baselines(treebank: Treebank, folders: PlanFolders, run: Task, protocols: t
         test=run.test,
         protocols=protocols,
     )
-
-
-def _of_rules(assignments: Sequence[str]) -> list[str]:
-    """The settings that choose the rules and their tag set."""
-    return [text for text in assignments if text.split("=")[0].strip() in ("rules", "data.tags")]
 
 
 def _found_files(settings: Settings, folders: PlanFolders) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -281,14 +280,8 @@ def _check_systems(plan: Plan) -> None:
 
 def _published(attribute: str, parts: Sequence[Treebank | System]) -> frozenset[str]:
     """Data sets or models of the published figures; read only if a part of the plan names one."""
-    if not any(part.published for part in parts):
-        return frozenset()
-    return _all_published(attribute)
-
-
-@cache
-def _all_published(attribute: str) -> frozenset[str]:
-    return frozenset(getattr(figure, attribute) for figure in published.read())
+    figures = published.read() if any(part.published for part in parts) else []
+    return frozenset(getattr(figure, attribute) for figure in figures)
 
 
 def ancestors(plan: Plan, system: System) -> list[System]:

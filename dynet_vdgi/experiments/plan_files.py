@@ -70,7 +70,9 @@ class PlanFolders:
                 found = {key: _part(stem, key) for key in ("train", "test", "dev")}
                 if found["train"] and found["test"]:
                     return SourceFiles(**found)
-        if treebank.releases and not (treebank.test and self._has_named(treebank)):
+        names = (*treebank.train, *treebank.test)
+        has_all = all(any(_there(os.path.join(folder, name)) for folder in self.folders) for name in names)
+        if treebank.releases and not (treebank.test and has_all):
             raise UsageError(self._missing(treebank))
         named = {key: self.expand(getattr(treebank, key)) for key in ("train", "test", *more)}
         return SourceFiles(**named)
@@ -84,10 +86,6 @@ class PlanFolders:
             wanted = f"{_UNPACKED}{version[1]}" if version else ""
             unpacked.sort(key=lambda path: (Path(path).name == wanted, _numbers(path)), reverse=True)
             yield from (os.path.join(path, name) for path in unpacked)
-
-    def _has_named(self, treebank: Treebank) -> bool:
-        names = (*treebank.train, *treebank.test)
-        return all(any(_there(os.path.join(folder, name)) for folder in self.folders) for name in names)
 
     def _missing(self, treebank: Treebank) -> str:
         wanted = [f"{name}-ud-train.conllu and -test" for name in treebank.releases]

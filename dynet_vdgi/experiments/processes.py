@@ -129,7 +129,7 @@ def main(content: Mapping[str, Any]) -> int:
     try:
         # If the program was killed, its last process may still be running; on a cluster another worker may
         # be doing this task.
-        with locked(Path(task.out, LOCKS, *task.label.split("/")), wait=True):
+        with locked(Path(task.out, LOCKS, *task.label.split("/"))):
             if tasks.state(task).name != "done":
                 _check_key(task)
                 _speak_into(task.log, append=prepare_folder(task))

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynet_vdgi.errors import UsageError, VdgiError
+from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.experiments import expansion, processes, tasks
 from dynet_vdgi.experiments.plan import Plan
 from dynet_vdgi.experiments.plan_files import PlanFolders
 from dynet_vdgi.experiments.tables import grid
 from dynet_vdgi.experiments.tasks import Task
 from dynet_vdgi.system.dask_cluster import connected, lost_or_failed
-from dynet_vdgi.system.locks import TakenError, locked
+from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.progress import Bar, is_shown
 
 logger = logging.getLogger("dynet_vdgi")
@@ -53,16 +53,9 @@ def carry_out(
     Raises:
         UsageError: another process is using the folder, or the folder cannot be made.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
-    try:
-        with locked(out / ".lock", wait=False):
-            grid.write_plan(out, plan, expansion.protocols(plan, folders), test_files(found))
-            return run(_todo(found), jobs=jobs, scheduler=scheduler)
-    except TakenError as error:
-        raise UsageError(f"{out}: {error} is at work in it; wait for it, or choose another --out") from None
+    with at_work(out, ".lock"):
+        grid.write_plan(out, plan, expansion.protocols(plan, folders), test_files(found))
+        return run(_todo(found), jobs=jobs, scheduler=scheduler)
 
 
 def test_files(found: Sequence[Task]) -> dict[str, list[str]]:

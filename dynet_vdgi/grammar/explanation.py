@@ -115,12 +115,15 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     """
     if not facts:
         return []
-    expected = _all_seen(Prior.of_text(rules, text, facts), text)
+    expected = _seen(Prior.of_text(rules, text, facts), text)
     where = f"the first {COMPARED} sentences of this text" if len(text) > COMPARED else "this text"
 
     def changes(others: Mapping[str, Fact]) -> bool:
-        seen = _all_seen(Prior.of_text(rules, text, others), text)
-        return not all(map(_are_alike, expected, seen))
+        seen = _seen(Prior.of_text(rules, text, others), text)
+        return any(
+            symbols != before or not np.allclose(potentials, old)
+            for (potentials, symbols), (old, before) in zip(seen, expected)
+        )
 
     idle = []
     for name, fact in facts.items():
@@ -139,14 +142,6 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
 Seen = tuple[Floats, tuple[list[str], list[str]]]
 
 
-def _all_seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
-    return [_seen(prior, sentence) for sentence in text[:COMPARED]]
-
-
-def _seen(prior: Prior, sentence: Sentence) -> Seen:
-    """Everything about a prior that a teacher and a student can see."""
-    return prior.potentials(sentence), prior.student_symbols(sentence)
-
-
-def _are_alike(one: Seen, other: Seen) -> bool:
-    return np.allclose(one[0], other[0]) and one[1] == other[1]
+def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
+    """Everything about a prior that a teacher and a student can see, in the first sentences."""
+    return [(prior.potentials(sentence), prior.student_symbols(sentence)) for sentence in text[:COMPARED]]

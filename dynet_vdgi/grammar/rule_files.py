@@ -10,7 +10,7 @@ from dataclasses import replace
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.parts import KINDS as SENTENCE_KINDS
 from dynet_vdgi.grammar.patterns import tokens_of
-from dynet_vdgi.grammar.settings import Setting, UnknownOption, parse_setting
+from dynet_vdgi.grammar.settings import Setting, UnknownOption, number_of, parse_setting
 from dynet_vdgi.grammar.statistics import MEASURES, measure_syntax
 from dynet_vdgi.grammar.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
 from dynet_vdgi.system.names import did_you_mean
@@ -139,13 +139,9 @@ class Reader:
     def number_in(self, column: str, what: str, least: float = 0.0) -> float:
         """The number in a column; `least` is 0, or minus infinity."""
         try:
-            value = float(column)
-        except ValueError:
-            raise self.fault(f"{what} must be a number (found {column})") from None
-        if not math.isfinite(value) or value < least:
-            wanted = "0 or more" if least == 0 else "a finite number"
-            raise self.fault(f"{what} must be {wanted} (found {column})")
-        return value
+            return number_of(column, what, least)
+        except ValueError as error:
+            raise self.fault(str(error)) from None
 
     def table(self) -> Table | None:
         """The contents besides rules and classes. Raises: ConfigError, something is missing."""

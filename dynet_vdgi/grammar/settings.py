@@ -91,7 +91,7 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
     if syntax.weighed:
         if not body:
             raise ValueError(f"'{name}' has no number (expected {syntax.example(name)})")
-        weight, body = _number(body[0], f"the weight of '{name}'", 0.0), body[1:]
+        weight, body = number_of(body[0], f"the weight of '{name}'", 0.0), body[1:]
     groups = [_group(part, name) for part in _split(body, "|")] if body else []
     if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
         found = f"{count(len(groups), 'group')} of tags"
@@ -109,7 +109,7 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
                 f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}"
             )
         if kind == "number":
-            options[option] = _number(values[0], f"the option '{option}' of '{name}'", -math.inf)
+            options[option] = number_of(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
             options[option] = _group(values, name) if kind == "tags" else tuple(values)
             _check_choices(name, option, values, syntax.choices.get(option, values))
@@ -163,7 +163,8 @@ def _split(tokens: list[str], separator: str) -> list[list[str]]:
     return pieces
 
 
-def _number(token: str, what: str, least: float) -> float:
+def number_of(token: str, what: str, least: float) -> float:
+    """The number in a table; `least` is 0, or minus infinity. Raises: ValueError, with the fault."""
     try:
         value = float(token)
     except ValueError:

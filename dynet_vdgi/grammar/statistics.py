@@ -23,8 +23,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -57,14 +58,6 @@ def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
     found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
     return sum(tag in ends for tag in found), len(found)
-
-
-def _ending(views: Sequence[View], groups: Sequence[Group]) -> Cases:
-    return _at_end(views, groups, -1)
-
-
-def _beginning(views: Sequence[View], groups: Sequence[Group]) -> Cases:
-    return _at_end(views, groups, 0)
 
 
 def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
@@ -112,19 +105,15 @@ def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return first, first + second
 
 
-def _told(views: Sequence[View], groups: Sequence[Group]) -> Cases:
-    return 0, 0
-
-
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
-    "ending": (2, _ending),
-    "beginning": (2, _beginning),
+    "ending": (2, partial(_at_end, end=-1)),
+    "beginning": (2, partial(_at_end, end=0)),
     "ahead": (2, _ahead),
     "after": (3, _after),
     "before": (2, _before),
     "edge": (1, _edge),
     "share": (2, _share),
-    TOLD: (0, _told),
+    TOLD: (0, lambda views, groups: (0, 0)),
 }
 """Numbers of groups and functions by kind."""
 
@@ -170,13 +159,7 @@ class Text:
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
         return {
-            "order": {
-                "sentences": self.order.sentences,
-                "first": dict(self.order.first),
-                "last": dict(self.order.last),
-                "is_verb_final": self.order.is_verb_final,
-                "is_mirrored": self.order.is_mirrored,
-            },
+            "order": asdict(self.order),
             "measures": dict(self.measures),
             "found": dict(self.found),
             "has_feats": self.has_feats,

@@ -69,7 +69,9 @@ class Statistics:
         {'NOUN': 1, 'VERB': 1}
         """
         text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
-        is_mirrored = _is_mirrored(text, table.reading_order if table else ())
+        conjunctions = table.reading_order if table else ()
+        begun, ended = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
+        is_mirrored = math.log((begun + FEW) / (ended + FEW)) < -CLEARLY_MIRRORED
         if is_mirrored and facts:
             raise ConfigError(
                 "facts: word-order facts cannot be used with a text that is read backwards (its sentences "
@@ -105,11 +107,6 @@ class Statistics:
         """
         ratio = math.log((self.first.get(tag, 0) + 1) / (self.last.get(tag, 0) + 1))
         return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
-
-
-def _is_mirrored(text: Sequence[Sequence[str]], conjunctions: Collection[str]) -> bool:
-    first, last = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
-    return math.log((first + FEW) / (last + FEW)) < -CLEARLY_MIRRORED
 
 
 def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], told: Fact) -> float:

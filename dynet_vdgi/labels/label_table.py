@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.atoms import values_of
+from dynet_vdgi.data.tags import UD_TAGS
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.limits import read_table
@@ -35,68 +36,15 @@ ROOT = "ROOT"
 OTHERWISE = "dep"
 """The label if no rule holds."""
 
-LABELS = (
-    "acl",
-    "advcl",
-    "advmod",
-    "amod",
-    "appos",
-    "aux",
-    "case",
-    "cc",
-    "ccomp",
-    "clf",
-    "compound",
-    "conj",
-    "cop",
-    "csubj",
-    "dep",
-    "det",
-    "discourse",
-    "dislocated",
-    "expl",
-    "fixed",
-    "flat",
-    "goeswith",
-    "iobj",
-    "list",
-    "mark",
-    "nmod",
-    "nsubj",
-    "nummod",
-    "obj",
-    "obl",
-    "orphan",
-    "parataxis",
-    "punct",
-    "reparandum",
-    "root",
-    "vocative",
-    "xcomp",
-)
+_OF_UD2 = """
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl
+fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative
+xcomp
+"""
+LABELS = tuple(_OF_UD2.split())
 """The universal relations of UD 2."""
 
-TAGS = (
-    "ADJ",
-    "ADP",
-    "ADV",
-    "AUX",
-    "CCONJ",
-    "CONJ",
-    "DET",
-    "INTJ",
-    "NOUN",
-    "NUM",
-    "PART",
-    "PRON",
-    "PROPN",
-    "PUNCT",
-    "SCONJ",
-    "SYM",
-    "VERB",
-    "X",
-    ROOT,
-)
+TAGS = (*sorted(UD_TAGS), ROOT)
 """The universal tags (CONJ was CCONJ in UD 1), and ROOT."""
 
 NOUNS = ("NOUN", "PROPN", "PRON", "NUM")

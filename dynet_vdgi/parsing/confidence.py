@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -144,10 +143,6 @@ class Calibration:
         """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
         return _arcs(self._numbers, tags, trees, margins)
 
-    @cached_property
-    def _at_margins(self) -> Interpolation:
-        return Interpolation(self.knots, self.margin_odds)
-
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
         margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
@@ -159,7 +154,7 @@ class Calibration:
             margins = margins.copy()
             margins[forced] = least[np.searchsorted(begins, forced, "right") - 1]
         pairs, lengths = _pairs_and_lengths(arcs, len(self.tags))
-        odds = self._at_margins(margins)
+        odds = np.interp(margins, self.knots, self.margin_odds)
         odds[forced] += self.forced_odds
         odds += self.pair_odds.ravel()[pairs]
         odds += self.length_odds[lengths]
@@ -297,31 +292,6 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
     return base, slope
 
 
-class Interpolation:
-    """`np.interp` with knots (K,) and values (K,), without its search wherever a grid separates the knots."""
-
-    def __init__(self, knots: Floats, values: Floats, n_cells: int = 4096) -> None:
-        self._knots, self._values = knots, values
-        with np.errstate(all="ignore"):  # knots too close or too far apart
-            self._scale = n_cells / (knots[-1] - knots[0])
-            cells = (knots - knots[0]) * self._scale
-        self._is_quick = bool(np.isfinite(cells).all() and (np.diff(cells.astype(np.int64)) > 0).all())
-        if self._is_quick:
-            self._below = np.searchsorted(cells.astype(np.int64), np.arange(n_cells + 1)) - 1
-            self._slopes = np.append(np.diff(values) / np.diff(knots), 0.0)
-
-    def __call__(self, x: Floats) -> Floats:
-        """Values (N,) at x (N,)."""
-        knots = self._knots
-        if not self._is_quick:
-            return np.asarray(np.interp(x, knots, self._values))
-        x = np.clip(x, knots[0], knots[-1])
-        # Knots in cells before x's are below x; the one in its cell, if there is one, may be.
-        which = self._below[((x - knots[0]) * self._scale).astype(np.int64)]
-        which += x >= knots[which + 1]
-        return np.asarray(self._slopes[which] * (x - knots[which]) + self._values[which])
-
-
 def rounded(numbers: ArrayLike) -> Floats:
     """Learnt numbers, rounded so that they are equal on all processors; 0 has no sign."""
     return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
@@ -338,31 +308,6 @@ def shifted(probabilities: Floats, shift: float) -> Floats:
     p = np.clip(probabilities, CLIP, 1 - CLIP)
     with np.errstate(over="ignore"):  # an enormous shift, as in a damaged model, gives 0
         return np.asarray(1 / (1 + (1 - p) / p * np.exp(-shift)))
-
-
-def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> float:
-    """The shift that maximises the likelihood of `right` (words,), found by Newton's method."""
-    p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
-    truth, shift = np.asarray(right, np.float64), 0.0
-    for _ in range(steps):
-        q = shifted(p, shift)
-        change = (truth - q).sum() / max(float((q * (1 - q)).sum()), 1e-9)
-        shift += float(np.clip(change, -1, 1))
-        if abs(change) < 1e-9:
-            break
-    return shift
-
-
-def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
-    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
-
-    >>> calibration_error([0.95, 0.95], [True, False])
-    0.45
-    """
-    p, truth = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
-    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
-    off = np.bincount(bins, p - truth, n_bins)
-    return round(float(np.abs(off).sum() / max(1, len(p))), 12)
 
 
 def arc_probabilities(marginals: Iterable[Floats], heads: Iterable[Sequence[int]]) -> Floats:

@@ -62,10 +62,6 @@ class NeuralEngine:
         assert isinstance(model.settings, NeuralSettings)
         self._arena = Arena(model.parameters, model.settings.parser)
         self._vocabulary = model.vocabulary
-        self._try_out()
-
-    def _try_out(self) -> None:
-        """Raises: ModelError, weights do not fit each other or the vocabulary."""
         tags, words = len(self._vocabulary.tags), len(self._vocabulary.words)
         try:
             self._arena.parse([Encoded((tags, UNKNOWN, tags), (words, UNKNOWN, words))])

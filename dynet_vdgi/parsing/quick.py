@@ -26,7 +26,6 @@ from dynet_vdgi.data.columns import (
     Names,
     Texts,
     Types,
-    WordColumns,
     columns_of,
     has_notes,
     restored,
@@ -167,11 +166,9 @@ class QuickParser:
         where = heads, columns.first, verb_order
         if self._labeller.sees_forms:
             return self._labeller.labels(self._words, self._word, self._words.numbers(columns), *where)
-        return self._labeller.labels(self._types, self._tags, types, *where)
-
-    def _tags(self, row: WordColumns) -> tuple[str, ...]:
-        """UPOS and FEATS, in the form of a labeller."""
-        return row.upos, self._seen(row.feats)
+        return self._labeller.labels(
+            self._types, lambda row: (row.upos, self._seen(row.feats)), types, *where
+        )
 
     def _word(self, text: str) -> tuple[str, ...]:
         """UPOS, FEATS, form, lemma and XPOS, in the form of a labeller."""

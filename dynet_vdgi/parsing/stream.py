@@ -87,7 +87,6 @@ class Parsed:
 
     @property
     def text(self) -> str:
-        """The content."""
         return self.content.decode()
 
 
@@ -225,7 +224,6 @@ class Stream:
 
     @property
     def draws_trees(self) -> bool:
-        """If the model draws trees."""
         return self._parser.draws_trees
 
     @property

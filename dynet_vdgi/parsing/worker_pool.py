@@ -46,7 +46,6 @@ class WorkerPool:
             return self._executor.submit(function, *arguments)
 
     def close(self) -> None:
-        """Ends the processes."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

@@ -40,7 +40,6 @@ class LearntRule:
 
     @property
     def weight(self) -> float:
-        """The importance of the change."""
         return abs(self.change) * (self.in_trees + self.in_table)
 
 
@@ -79,15 +78,11 @@ def learnt_rules(
         )
         for kind, (gold, share, base, change) in sums.items()
     ]
-    return sorted(found, key=_order)
+    return sorted(found, key=lambda rule: (-rule.weight, rule.head, rule.side, rule.dependent))
 
 
 LEAST = 1e-3
 """Arcs that are absent from the trees and less probable than this under the table are left out."""
-
-
-def _order(rule: LearntRule) -> tuple[float, str, str, str]:
-    return -rule.weight, rule.head, rule.side, rule.dependent
 
 
 def learnt_page(

@@ -22,7 +22,7 @@ from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Sett
 from dynet_vdgi.settings.presets import in_recipe, refuse
 from dynet_vdgi.settings.registry import RECIPES
 from dynet_vdgi.system import side_by_side
-from dynet_vdgi.system.locks import TakenError, locked_folder
+from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
@@ -72,7 +72,7 @@ def run(
     refuse(said, recipe.idle(inputs, settings))
     if out:
         _check_folder(out, resume)
-    with _at_work(jobs):
+    with _processors(jobs):
         prepared: AnyPrepared = recipe.prepare(inputs, settings)
         has_text = bool(prepared.material.sentences)
         idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
@@ -84,18 +84,13 @@ def run(
             return None
         if not out:
             return _learnt(recipe, prepared, provenance, None, resume)
-        try:
-            with locked_folder(_made(out)):
-                _check_folder(out, resume)  # again: another process may have used it until now
-                return _learnt(recipe, prepared, provenance, out, resume)
-        except TakenError as error:
-            raise UsageError(
-                f"{out}: {error} is at work in it; wait for it, or choose another --out"
-            ) from None
+        with at_work(out):
+            _check_folder(out, resume)  # again: another process may have used it until now
+            return _learnt(recipe, prepared, provenance, out, resume)
 
 
 @contextmanager
-def _at_work(jobs: int) -> Iterator[None]:
+def _processors(jobs: int) -> Iterator[None]:
     """A block in which at most this many processors work."""
     if jobs == 1:
         yield
@@ -161,14 +156,6 @@ def _check_folder(out: Path, resume: bool) -> None:
     path = out / MODEL_NAME
     if path.exists() and not resume:
         raise UsageError(f"{path}: exists already; go on with --resume, or choose another --out")
-
-
-def _made(out: Path) -> Path:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {str(out)!r}: {error.strerror}") from None
-    return out
 
 
 def _checkpoint(out: Path, prepared: AnyPrepared, data: tuple[DataFile, ...]) -> ModelFile | None:

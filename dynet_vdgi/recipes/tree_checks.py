@@ -57,7 +57,8 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
                 known |= new
                 check(known)
         except VdgiError as error:
-            raise DataError(*_place_of(tree), str(error)) from None
+            path, line = (tree.source.path, tree.source.line) if tree.source else ("<memory>", None)
+            raise DataError(path, line, str(error)) from None
     own = own_relations(tree.deprels for tree in trees)
     if own:
         counted = count(len(own), "relation")
@@ -83,7 +84,3 @@ def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentenc
 def _listed(items: Iterable[str]) -> str:
     every = list(items)
     return ", ".join(every[:MOST_SHOWN]) + (", ..." if len(every) > MOST_SHOWN else "")
-
-
-def _place_of(sentence: Sentence) -> tuple[str, int | None]:
-    return (sentence.source.path, sentence.source.line) if sentence.source else ("<memory>", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dynet_vdgi.evaluation.attachment import percent
@@ -138,7 +138,8 @@ def _text_table(runs: Sequence[Run]) -> PageTable:
     lines = []
     for (run, language, row), sides in zip(texts, all_sides):
         taught = [rows[-1] for name, rows in _by_language(run, "taught") if name == language]
-        cells = [_count(row, "sentences"), _count(row, "words"), _seconds(taught[0] if taught else {})]
+        cells = [_cell(row, "sentences", _count), _cell(row, "words", _count)]
+        cells.append(_cell(taught[0] if taught else {}, "cpu_s", _seconds))
         cells += [PageCell("yes" if row.get(key) else "no") for key in _YES_OR_NO]
         cells += [_side(number_in(sides, tag)) for tag in tags]
         lines.append((_named(run, language), cells))
@@ -165,7 +166,11 @@ def _student_table(runs: Sequence[Run]) -> PageTable:
     lines = [
         (
             run.name,
-            [_count(row, "trees"), *(_percent(row, key) for key in ("agreement", "dev_dda")), _seconds(row)],
+            [
+                _cell(row, "trees", _count),
+                *(_cell(row, key, percent) for key in ("agreement", "dev_dda")),
+                _cell(row, "cpu_s", _seconds),
+            ],
         )
         for run in runs
         for row in [row for row in run.rows if row.get("phase") == "student"][-1:]
@@ -175,19 +180,12 @@ def _student_table(runs: Sequence[Run]) -> PageTable:
     return PageTable("students", "Students of the teachers' trees", columns, lines, note, "figures")
 
 
-def _count(row: Row, key: str) -> PageCell:
+def _cell(row: Row, key: str, shown: Callable[[float], str]) -> PageCell:
     value = number_in(row, key)
-    return PageCell("-" if value is None else f"{value:,.0f}")
+    return PageCell("-" if value is None else shown(value))
 
 
-def _percent(row: Row, key: str) -> PageCell:
-    value = number_in(row, key)
-    return PageCell("-" if value is None else percent(value))
-
-
-def _seconds(row: Row) -> PageCell:
-    value = number_in(row, "cpu_s")
-    return PageCell("-" if value is None else f"{value:,.1f}")
+_count, _seconds = "{:,.0f}".format, "{:,.1f}".format
 
 
 # ------------------------------------------------------------------------------------------- tables of a log

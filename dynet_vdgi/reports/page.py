@@ -7,7 +7,7 @@ around the tables is in `page.html.j2`, where Jinja2 escapes whatever comes from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -156,19 +156,6 @@ def _galleries(scored: ScoredRuns, n: int) -> list[Gallery]:
 
 
 # ------------------------------------------------------------------------------------------- the page
-@dataclass(frozen=True)
-class _ScoreSection:
-    """The part of the page about the test sentences."""
-
-    gold: str
-    policy: str
-    by_length: PageTable
-    differences: PageTable | None
-    breakdowns: Sequence[PageTable]
-    heat_maps: Sequence[PageTable]
-    galleries: Sequence[Gallery] = field(default_factory=list)
-
-
 def template() -> Any:
     """The Jinja2 template of the page."""
     import jinja2
@@ -183,15 +170,15 @@ def render(runs: Sequence[Run], scored: ScoredRuns | None = None, *, n_sentences
     """The page as HTML text; with `scored`, also all runs' scores and `n_sentences` best and worst trees."""
     scores = None
     if scored is not None:
-        scores = _ScoreSection(
-            scored.gold,
-            scored.trees.policy,
-            page_tables.by_length(scored),
-            page_tables.differences(scored),
-            page_tables.breakdowns(scored),
-            page_tables.heat_maps(scored),
-            _galleries(scored, n_sentences) if n_sentences else [],
-        )
+        scores = {
+            "gold": scored.gold,
+            "policy": scored.trees.policy,
+            "by_length": page_tables.by_length(scored),
+            "differences": page_tables.differences(scored),
+            "breakdowns": page_tables.breakdowns(scored),
+            "heat_maps": page_tables.heat_maps(scored),
+            "galleries": _galleries(scored, n_sentences) if n_sentences else [],
+        }
     page = template().render(
         version=__version__,
         names=[run.name for run in runs],

@@ -104,7 +104,10 @@ def score_runs(
         by_rule[group.name] = dict(systems)
         if len(groups) > 1:
             systems[f"{group.name} only (baseline)"] = systems.pop(f"{RULES_ONLY} (baseline)")
-        evaluations = {**{name: _without_tags(system) for name, system in systems.items()}, **evaluations}
+        for name, system in systems.items():  # only figures independent of tags and rules: one table for all
+            shared = {kind: system.breakdowns[kind] for kind in ("length", "distance")}
+            systems[name] = replace(system, breakdowns=shared)
+        evaluations = {**systems, **evaluations}
     return ScoredRuns(
         gold=Path(files.shown(gold)).name,
         trees=trees,
@@ -128,12 +131,6 @@ def _groups(models: Mapping[str, ModelFile], rules: NamedRules | None) -> list[N
         NamedRules(f"rules of {', '.join(names)}", rule_set, tags)
         for (rule_set, tags), names in users.items()
     ]
-
-
-def _without_tags(evaluation: Evaluation) -> Evaluation:
-    """The figures that do not depend on rules and tags, so that the systems can share one table."""
-    kept = {name: evaluation.breakdowns[name] for name in ("length", "distance")}
-    return replace(evaluation, breakdowns=kept)
 
 
 def _protocol(models: Mapping[str, ModelFile], name: str | None) -> Protocol:

@@ -1,4 +1,4 @@
-"""Beam search over arc-standard derivations of a model that counts tags, compiled by numba.
+"""Beam search over arc-standard derivations of a model that counts tags, in machine code.
 
 The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
 to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
@@ -12,12 +12,14 @@ Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 
@@ -44,17 +46,27 @@ class Beam(NamedTuple):
     actions: Ints  # (K, 2n)
 
 
-@compiled
-def new_beam(width: int, n: int) -> Beam:
-    """An empty beam."""
-    return Beam(
-        np.zeros(1, np.int64),
-        np.zeros(width),
-        np.zeros(width, np.int64),
-        np.zeros((width, n), np.int64),
-        np.zeros(width, np.int64),
-        np.zeros((width, 2 * n), np.int64),
-    )
+class BeamRoom(NamedTuple):
+    """The kernel's workspace for K derivations of sentences of up to n words."""
+
+    now: Beam
+    other: Beam
+    found: Beam
+    later: Floats  # (n + 1,), the best root potential from a word on
+    weights: Floats  # (K,)
+    stack: Ints  # (n,)
+
+
+def room_for(width: int, n: int) -> BeamRoom:
+    """A workspace for a beam of this width and sentences of up to n words."""
+
+    def beam() -> Beam:
+        depth, length = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        stack, actions = np.zeros((width, n), np.int64), np.zeros((width, 2 * n), np.int64)
+        return Beam(np.zeros(1, np.int64), np.zeros(width), depth, stack, length, actions)
+
+    later, weights, stack = np.zeros(n + 1), np.zeros(width), np.zeros(n, np.int64)
+    return BeamRoom(beam(), beam(), beam(), later, weights, stack)
 
 
 @compiled
@@ -67,7 +79,10 @@ def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int
     if place < len(beam.score):
         beam.size[0] += 1
     else:
-        place = np.argmin(beam.score)
+        place = 0
+        for k in range(1, len(beam.score)):
+            if beam.score[k] < beam.score[place]:
+                place = k
         if beam.score[place] >= score:
             return
     depth, length = source.depth[row], source.length[row]
@@ -97,7 +112,7 @@ def reduce_all(
     beam: Beam, into: Beam, tags: Ints, potentials: Floats, later: Floats, tables: Tables, read: int
 ) -> None:
     """Adds both reductions of every derivation in which they are legal."""
-    n, roots = len(tags), potentials[0]
+    n, roots = len(tags), potentials[: len(tags)]
     for row in range(beam.size[0]):
         depth = beam.depth[row]
         if depth < 2:
@@ -108,7 +123,7 @@ def reduce_all(
         for action, head, gone in ((LEFT, top, below), (RIGHT, below, top)):
             after = best_root(beam, row, gone, roots, later, read)
             score = reduces + tables.side[tags[below], tags[top], action - 1]
-            score += potentials[head + 1, gone] + after - before
+            score += potentials[(head + 1) * n + gone] + after - before
             add(into, beam.score[row] + score, beam, row, action, head)
 
 
@@ -127,17 +142,17 @@ def shift_all(beam: Beam, into: Beam, tags: Ints, tables: Tables, read: int) -> 
 
 
 @compiled
-def search(tags: Ints, potentials: Floats, tables: Tables, width: int) -> Beam:
+def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Beam:
     """The best derivations found, whole ones; scores are logarithms of joint probabilities with factors.
 
-    `potentials` (n + 1, n), logarithms by head, ROOT first, and dependent.
+    `potentials` (n + 1) * n, logarithms by head, ROOT first, and dependent.
     """
-    n, roots = len(tags), potentials[0]
-    later = np.full(n + 1, -np.inf)
+    n, roots, later = len(tags), potentials[: len(tags)], room.later
+    later[n] = -np.inf
     for word in range(n - 1, -1, -1):
         later[word] = max(later[word + 1], roots[word])
-    now, other, found = new_beam(width, n), new_beam(width, n), new_beam(width, n)
-    now.size[0], now.score[0] = 1, later[0]
+    now, other, found = room.now, room.other, room.found
+    now.size[0], now.score[0], now.depth[0], now.length[0] = 1, later[0], 0, 0
     for read in range(n):
         found.size[0] = 0
         while now.size[0] > 0:
@@ -163,24 +178,29 @@ def copy(source: Beam, row: int, into: Beam) -> None:
     into.size[0] += 1
     into.score[place], into.depth[place] = source.score[row], source.depth[row]
     into.length[place] = source.length[row]
-    into.stack[place], into.actions[place] = source.stack[row], source.actions[row]
+    for k in range(source.depth[row]):
+        into.stack[place, k] = source.stack[row, k]
+    for k in range(source.length[row]):
+        into.actions[place, k] = source.actions[row, k]
 
 
 @compiled
-def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats) -> float:
-    """Adds the derivations' actions and arcs (n + 1, n), weighted by shares of the beam's probability.
+def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats, room: BeamRoom) -> float:
+    """Adds the derivations' actions and arcs (n + 1) * n, weighted by shares of the beam's probability.
 
     Returns the logarithm of the sum of their probabilities with factors.
     """
-    n, none = len(tags), len(counts.side) - 1
-    size = beam.size[0]
-    most = beam.score[:size].max()
-    weights = np.exp(beam.score[:size] - most)
-    total = weights.sum()
-    stack = np.zeros(n, np.int64)
+    n, none, size = len(tags), len(counts.side) - 1, beam.size[0]
+    stack, weights, most, total = room.stack, room.weights, -np.inf, 0.0
+    for row in range(size):
+        most = max(most, beam.score[row])
+    for row in range(size):
+        weights[row] = math.exp(beam.score[row] - most)
+        total += weights[row]
     for row in range(size):
         weight, depth, read = weights[row] / total, 0, 0
-        for action in beam.actions[row, : beam.length[row]]:
+        for k in range(beam.length[row]):
+            action = beam.actions[row, k]
             top = tags[stack[depth - 1]] if depth > 0 else none
             below = tags[stack[depth - 2]] if depth > 1 else none
             if depth > 1 and read < n:
@@ -194,25 +214,36 @@ def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats) -> float:
             head, gone = stack[depth - 2], stack[depth - 1]
             if action == LEFT:
                 head, gone = gone, head
-            marginals[head + 1, gone] += weight
+            marginals[(head + 1) * n + gone] += weight
             depth -= 1
             stack[depth - 1] = head
-        marginals[0, stack[0]] += weight
-    return float(most + np.log(total))
+        marginals[stack[0]] += weight
+    return most + math.log(total)
 
 
 @compiled
 def count_all(
-    tags: Ints, first: Ints, potentials: Floats, tables: Tables, width: int, counts: Tables
-) -> float:
-    """`expect` of all sentences, one after the other, as `Packed` has them; the sum of what it returns.
+    tags: Ints,
+    first: Ints,
+    potentials: Floats,
+    tables: Tables,
+    counts: Tables,
+    marginals: Floats,
+    total: Floats,
+    room: BeamRoom,
+) -> None:
+    """`expect` of all sentences, packed as by `Packed`; what it returns is added to total (1,).
 
-    Potentials are logarithms here.
+    Potentials are logarithms here. The marginals, shaped as these, receive how probable each arc is.
     """
-    total, place = 0.0, 0
+    at = 0
     for k in range(len(first) - 1):
-        start, n = first[k], first[k + 1] - first[k]
-        matrix = potentials[place : place + (n + 1) * n].reshape((n + 1, n))
-        own, place = tags[start : start + n], place + (n + 1) * n
-        total += expect(search(own, matrix, tables, width), own, counts, np.zeros((n + 1, n)))
-    return total
+        own = tags[first[k] : first[k + 1]]
+        end = at + (len(own) + 1) * len(own)
+        if len(own):
+            beam = search(own, potentials[at:end], tables, room)
+            total[0] += expect(beam, own, counts, marginals[at:end], room)
+        at = end
+
+
+COUNT_ALL = Kernel(count_all, "the RF teacher")

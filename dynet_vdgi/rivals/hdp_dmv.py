@@ -40,16 +40,17 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, HiddenWeights, add_hidden_counts, make_ready
+from dynet_vdgi.rivals.hidden_symbols import N_VALENCES, SUM_HIDDEN, HiddenWeights, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv_model import Packed
+from dynet_vdgi.teachers.dmv_model import Packed, checked_log_z
 
 STICK, CONCENTRATION, SMOOTHING = 1.0, 10.0, 1.0
 """Concentrations of GEM and of the DPs, and pseudo-count of every other Dirichlet."""
@@ -134,11 +135,14 @@ class HiddenText(NamedTuple):
 
     def expected(self, weights: HiddenWeights, multiplier: float) -> Expected:
         """Expectations with a factor exp(-multiplier) for each arc that follows no rule."""
-        make_ready()
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
-        counts, arcs = HiddenWeights(*(np.zeros_like(array) for array in weights)), np.zeros(len(potentials))
         text = (self.packed.tags, self.emitted, self.packed.first, potentials)
-        log_z = add_hidden_counts(*text, weights, counts, arcs) - self.packed.log_scale
+        given = HiddenWeights(*map(np.ascontiguousarray, weights))
+        counts = HiddenWeights(*map(np.zeros_like, given))
+        lengths, n_subs = np.diff(self.packed.first), weights.root.shape[1]
+        arcs, total, room = np.zeros_like(potentials), np.zeros(1), room_for(lengths.max(initial=0), n_subs)
+        SUM_HIDDEN(*text, given, counts, arcs, total, room, work=30 * n_subs**2 * work_of_trees(lengths))
+        log_z = checked_log_z(total, self.packed)
         return Expected(counts, log_z, float(arcs[~self.follows].sum()), arcs)
 
 

@@ -2,7 +2,7 @@
 
 As in `inside_outside`, over projective trees with one root, but a head has one of K subsymbols, chooses a
 child's subsymbol with its tag, and distinguishes no child, one child and more on a side. Cubic in the number
-of words and quadratic in K; compiled by numba. Words are 0..n-1 here.
+of words and quadratic in K; in machine code. Words are 0..n-1 here.
 
 Letters: n words, N words of all sentences, T tags, K subsymbols of a tag, E emissions.
 """
@@ -10,20 +10,17 @@ Letters: n words, N words of all sentences, T tags, K subsymbols of a tag, E emi
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import announced, compiled
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
 
-LEFT, RIGHT = 0, 1
 N_VALENCES = 3
 """No child on that side yet, one, more."""
-
-LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,16 +53,25 @@ class Halves(NamedTuple):
     closed: Floats  # (2, n, n, K): by side; has stopped
 
 
-@compiled
-def new_factors(n: int, k: int) -> Factors:
-    """All zero."""
-    return Factors(np.zeros((N_VALENCES, n, n, k, k)), np.zeros((n, k)), np.zeros((2, N_VALENCES, n, k)))
+class HiddenRoom(NamedTuple):
+    """The kernel's workspace; a sentence of fewer than n words uses the first cells only."""
+
+    factors: Factors
+    posterior: Factors
+    halves: Halves
+    gradients: Halves
 
 
-@compiled
-def new_halves(n: int, k: int) -> Halves:
-    """All zero."""
-    return Halves(np.zeros((2, n, n, k, k)), np.zeros((2, n, n, k)), np.zeros((2, n, n, k)))
+def room_for(n: int, k: int) -> HiddenRoom:
+    """A workspace for sentences of up to n words and K subsymbols."""
+
+    def factors() -> Factors:
+        return Factors(np.zeros((N_VALENCES, n, n, k, k)), np.zeros((n, k)), np.zeros((2, N_VALENCES, n, k)))
+
+    def halves() -> Halves:
+        return Halves(np.zeros((2, n, n, k, k)), np.zeros((2, n, n, k)), np.zeros((2, n, n, k)))
+
+    return HiddenRoom(factors(), factors(), halves(), halves())
 
 
 @compiled
@@ -89,6 +95,7 @@ def inside_half(factors: Factors, halves: Halves, head: int, far: int) -> None:
                 m += step
             link[1, head, far, a, b] = total
     for a in range(n_sub):
+        closed[side, head, far, a] = 0.0
         for later in range(2):
             total = 0.0
             child = head
@@ -101,11 +108,10 @@ def inside_half(factors: Factors, halves: Halves, head: int, far: int) -> None:
 
 
 @compiled
-def hidden_inside(factors: Factors, halves: Halves) -> float:
-    """The sum Z over all trees and subsymbols of the product of their factors. Fills the chart of zeros."""
+def hidden_inside(n: int, factors: Factors, halves: Halves) -> float:
+    """The sum Z over all trees and subsymbols of the product of their factors. Fills the chart."""
     _, roots, stops = factors
-    closed = halves.closed
-    n, n_sub = roots.shape
+    closed, n_sub = halves.closed, roots.shape[1]
     for i in range(n):
         for a in range(n_sub):
             closed[LEFT, i, i, a], closed[RIGHT, i, i, a] = stops[LEFT, 0, i, a], stops[RIGHT, 0, i, a]
@@ -162,11 +168,16 @@ def outside_half(
 
 
 @compiled
-def hidden_outside(factors: Factors, halves: Halves, z: float, gradients: Halves, posterior: Factors) -> None:
-    """Fills in the posterior probability of each factor. Posterior and gradients must be zero before."""
+def hidden_outside(n: int, z: float, room: HiddenRoom) -> None:
+    """Fills in the posterior probability of each factor."""
+    factors, posterior, halves, gradients = room
     _, roots, stops = factors
-    closed = halves.closed
-    n, n_sub = roots.shape
+    closed, n_sub = halves.closed, roots.shape[1]
+    posterior.arcs[:, :n, :n] = 0.0
+    posterior.stops[:, :, :n] = 0.0
+    gradients.link[:, :n, :n] = 0.0
+    gradients.opened[:, :n, :n] = 0.0
+    gradients.closed[:, :n, :n] = 0.0
     for root in range(n):
         for a in range(n_sub):
             left, right = closed[LEFT, root, 0, a], closed[RIGHT, root, n - 1, a]
@@ -185,9 +196,9 @@ def hidden_outside(factors: Factors, halves: Halves, z: float, gradients: Halves
 
 
 @compiled
-def scale_dependent(factors: Factors, dependent: int, factor: float) -> None:
+def scale_dependent(n: int, factors: Factors, dependent: int, factor: float) -> None:
     """Multiplies the factors of a word for all its heads. Every tree has exactly one of these factors."""
-    n, n_sub = factors.roots.shape
+    n_sub = factors.roots.shape[1]
     for b in range(n_sub):
         factors.roots[dependent, b] *= factor
         for valence in range(N_VALENCES):
@@ -202,28 +213,27 @@ def fill_factors(
 ) -> float:
     """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats.
 
-    tags (n,); emitted (n,) below E; potentials (n + 1, n) of head and dependent, no logs.
+    tags (n,); emitted (n,) below E; potentials (n + 1) * n of head and dependent, no logs.
     """
     arcs, roots, stops = factors
-    n, n_sub = roots.shape
-    log_scale = 0.0
+    n, n_sub, log_scale = len(tags), roots.shape[1], 0.0
     for dependent in range(n):
         tag, best = tags[dependent], 0.0
         for b in range(n_sub):
             emission = weights.emit[emitted[dependent], b]
-            roots[dependent, b] = weights.root[tag, b] * emission * potentials[0, dependent]
+            roots[dependent, b] = weights.root[tag, b] * emission * potentials[dependent]
             best = max(best, roots[dependent, b])
             for head in range(n):
                 if head == dependent:
                     continue
                 side = LEFT if dependent < head else RIGHT
-                outer = emission * potentials[head + 1, dependent]
+                outer = emission * potentials[(head + 1) * n + dependent]
                 for a in range(n_sub):
                     for valence in range(N_VALENCES):
                         factor = weights.choose[tags[head], a, side, valence, tag, b] * outer
                         arcs[valence, head, dependent, a, b] = factor
                         best = max(best, factor)
-        scale_dependent(factors, dependent, 1.0 / best)
+        scale_dependent(n, factors, dependent, 1.0 / best)
         log_scale -= math.log(best)
         for side in range(2):
             for a in range(n_sub):
@@ -234,34 +244,34 @@ def fill_factors(
 
 @compiled
 def hidden_posterior(
-    tags: Ints, emitted: Ints, potentials: Floats, weights: HiddenWeights
-) -> tuple[Factors, float]:
-    """Posterior of one sentence, and log Z in nats. Arguments as of `fill_factors`."""
-    n, n_sub = len(tags), weights.root.shape[1]
-    factors, posterior = new_factors(n, n_sub), new_factors(n, n_sub)
-    log_scale = fill_factors(tags, emitted, potentials, weights, factors)
+    tags: Ints, emitted: Ints, potentials: Floats, weights: HiddenWeights, room: HiddenRoom
+) -> float:
+    """Finds the posterior of a sentence; log Z in nats. Arguments as of `fill_factors`.
+
+    Not a number: potentials are too far apart to sum over trees.
+    """
+    n, log_scale = len(tags), fill_factors(tags, emitted, potentials, weights, room.factors)
     step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
-        halves = new_halves(n, n_sub)
-        z = hidden_inside(factors, halves)
+        z = hidden_inside(n, room.factors, room.halves)
         if LEAST < z < MOST:
-            hidden_outside(factors, halves, z, new_halves(n, n_sub), posterior)
-            return posterior, math.log(z) - log_scale
+            hidden_outside(n, z, room)
+            return math.log(z) - log_scale
         change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
         for dependent in range(n):
-            scale_dependent(factors, dependent, math.exp(change))
+            scale_dependent(n, room.factors, dependent, math.exp(change))
         log_scale += n * change
-    raise ArithmeticError("potentials are too far apart to sum over trees")
+    return np.nan
 
 
 @compiled
 def add_sentence(tags: Ints, emitted: Ints, posterior: Factors, counts: HiddenWeights, arcs: Floats) -> None:
-    """Adds a sentence's posterior to the counts; writes how probable each arc is, (n + 1, n)."""
-    n, n_sub = posterior.roots.shape
+    """Adds a sentence's posterior to the counts; writes how probable each arc is, (n + 1) * n."""
+    n, n_sub = len(tags), posterior.roots.shape[1]
     for word in range(n):
         tag = tags[word]
         for a in range(n_sub):
-            arcs[0, word] += posterior.roots[word, a]
+            arcs[word] += posterior.roots[word, a]
             counts.root[tag, a] += posterior.roots[word, a]
             counts.emit[emitted[word], a] += posterior.roots[word, a]
             for side in range(2):
@@ -272,13 +282,13 @@ def add_sentence(tags: Ints, emitted: Ints, posterior: Factors, counts: HiddenWe
                 for valence in range(N_VALENCES):
                     for b in range(n_sub):
                         share = posterior.arcs[valence, word, child, a, b]
-                        arcs[word + 1, child] += share
+                        arcs[(word + 1) * n + child] += share
                         counts.choose[tag, a, side, valence, tags[child], b] += share
                         counts.emit[emitted[child], b] += share
 
 
 @compiled
-def add_hidden_counts(
+def sum_hidden(
     tags: Ints,
     emitted: Ints,
     first: Ints,
@@ -286,35 +296,26 @@ def add_hidden_counts(
     weights: HiddenWeights,
     counts: HiddenWeights,
     arcs: Floats,
-) -> float:
-    """Adds the expected counts of many sentences, shaped as the weights; gives the sum of their log Z.
+    total: Floats,
+    room: HiddenRoom,
+) -> None:
+    """Adds the expected counts of many sentences, shaped as the weights, and their log Z to total (1,).
 
     tags (N,) and emitted (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials: those
     of the sentences, (n + 1) * n numbers each, one after the other. arcs, shaped as these and all zero,
-    receives how probable each arc is.
+    receives how probable each arc is. The total is not a number if potentials are too far apart to sum over
+    trees.
     """
-    total, at = 0.0, 0
+    at = 0
     for k in range(len(first) - 1):
-        start, end = first[k], first[k + 1]
-        n = end - start
+        n = first[k + 1] - first[k]
         if n == 0:
             continue
-        own = potentials[at : at + (n + 1) * n].reshape(n + 1, n)
-        posterior, log_z = hidden_posterior(tags[start:end], emitted[start:end], own, weights)
-        total += log_z
-        into = arcs[at : at + (n + 1) * n].reshape(n + 1, n)
-        add_sentence(tags[start:end], emitted[start:end], posterior, counts, into)
-        at += (n + 1) * n
-    return total
+        start, end = first[k], first[k + 1]
+        words, emissions, last = tags[start:end], emitted[start:end], at + (n + 1) * n
+        total[0] += hidden_posterior(words, emissions, potentials[at:last], weights, room)
+        add_sentence(words, emissions, room.posterior, counts, arcs[at:last])
+        at = last
 
 
-@lru_cache(maxsize=1)
-def make_ready() -> None:
-    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    with announced("the HDP-DMV teacher"):
-        tags, ones = np.zeros(1, np.int64), np.ones(2)
-        weights = HiddenWeights(
-            np.ones((1, 1)), np.ones((1, 1, 2, 3, 1, 1)), np.ones((1, 1, 2, 3)), np.ones((1, 1))
-        )
-        counts = HiddenWeights(*(np.zeros_like(array) for array in weights))
-        add_hidden_counts(tags, tags, np.array([0, 1]), ones, weights, counts, np.zeros(2))
+SUM_HIDDEN = Kernel(sum_hidden, "the HDP-DMV teacher")

@@ -23,14 +23,16 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
+from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.penn import UPOS
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.grammar.symbols import coarse
-from dynet_vdgi.rivals import left_corner
+from dynet_vdgi.rivals.left_corner import SUM_BOUNDED, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import Counts, DmvModel, Packed, checked_log_z
+from dynet_vdgi.teachers.inside_outside import DmvFactors
 
 NOUNS = frozenset({"NOUN", "PROPN", "PRON"})
 VERBS = frozenset({"VERB"})
@@ -156,12 +158,11 @@ def expected_counts(model: DmvModel, text: Packed, depth: int, chunk: int) -> tu
     """
     if not depth:
         return model.expected(text)
-    left_corner.make_ready()
-    counts = Counts(np.zeros_like(model.root), np.zeros_like(model.choose), np.zeros_like(model.stop))
-    own = left_corner.DmvArrays(model.root, model.choose, model.stop)
-    into = left_corner.DmvArrays(*counts)
-    total = left_corner.add_bounded_counts(text.tags, text.first, text.potentials, own, into, depth, chunk)
-    return counts, total - text.log_scale
+    given, lengths = model.factors(), np.diff(text.first)
+    counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
+    room, work = room_for(lengths.max(initial=0), depth), 30 * depth * work_of_trees(lengths)
+    SUM_BOUNDED(text.tags, text.first, text.potentials, given, chunk, counts, total, room, work=work)
+    return Counts(*counts), checked_log_z(total, text)
 
 
 def fit(

@@ -11,7 +11,7 @@ counts for nothing (Noji, Miyao & Johnson 2016). In terms of trees, what a level
   with all of its right dependents but the last.
 
 What is embedded is of the next level if it has more than C words, else of the same. With D = 1 the sums are
-cubic in the number of words, otherwise of the fourth order. Compiled by numba; words are 0..n-1 here.
+cubic in the number of words, otherwise of the fourth order. In machine code; words are 0..n-1 here.
 
 Letters: n words, T tags, D levels, C words of a chunk.
 """
@@ -19,17 +19,14 @@ Letters: n words, T tags, D levels, C words of a chunk.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import announced, compiled
-
-LEFT, RIGHT = 0, 1
-LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT, DmvFactors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,14 +38,6 @@ class Scores(NamedTuple):
     arcs: Floats  # (2, n, n): valence, head, dependent
     roots: Floats  # (n,)
     stops: Floats  # (2, 2, n): side, whether there are children on it, head
-
-
-class DmvArrays(NamedTuple):
-    """Parameters of the model, or expected counts of what they are the probabilities of."""
-
-    root: Floats  # (T,)
-    choose: Floats  # (T, 2, 2, T): head, side (0 left, 1 right), has children there, child
-    stop: Floats  # (T, 2, 2): head, side, has children there
 
 
 class BoundedChart(NamedTuple):
@@ -70,10 +59,26 @@ class BoundedChart(NamedTuple):
     closed_tail: Floats
 
 
+class BoundedRoom(NamedTuple):
+    """The kernel's workspace; a sentence of fewer than n words uses the first cells only."""
+
+    scores: Scores
+    posterior: Scores
+    cells: Floats  # (2, 11, D, n, n): a chart's, and those of its derivatives
+
+
+def room_for(n: int, depth: int) -> BoundedRoom:
+    """A workspace for sentences of up to n words and so many levels."""
+
+    def scores() -> Scores:
+        return Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
+
+    return BoundedRoom(scores(), scores(), np.zeros((2, len(BoundedChart._fields), depth, n, n)))
+
+
 @compiled
-def new_bounded(depth: int, n: int) -> BoundedChart:
-    """All zero."""
-    cells = np.zeros((11, depth, n, n))
+def chart_of(cells: Floats) -> BoundedChart:
+    """The chart in these cells (11, D, n, n)."""
     return BoundedChart(
         cells[0],
         cells[1],
@@ -90,10 +95,9 @@ def new_bounded(depth: int, n: int) -> BoundedChart:
 
 
 @compiled
-def bounded_inside(scores: Scores, chart: BoundedChart, chunk: int) -> float:
-    """The sum Z over the trees of the product of their factors; fills the chart, which begins with zeros."""
-    stops = scores.stops
-    depth, n = chart.left.shape[0], len(scores.roots)
+def bounded_inside(n: int, scores: Scores, chart: BoundedChart, chunk: int) -> float:
+    """The sum Z over the trees of the product of their factors; fills the chart."""
+    stops, depth = scores.stops, chart.left.shape[0]
     for d in range(depth):
         for i in range(n):
             chart.left[d, i, i] = chart.embedded_left[d, i, i] = 1.0
@@ -161,14 +165,14 @@ def inside_right(scores: Scores, chart: BoundedChart, chunk: int, d: int, i: int
 
 # ---------------------------------------------------------------------------------------------- outside
 @compiled
-def bounded_outside(
-    scores: Scores, chart: BoundedChart, chunk: int, z: float, gradients: BoundedChart, posterior: Scores
-) -> None:
-    """How probable each factor is in a tree: fills the posterior.
-
-    `gradients` receives the derivatives of log Z by the entries of the chart. Entries of both must be zero.
-    """
-    depth, n = chart.left.shape[0], len(scores.roots)
+def bounded_outside(n: int, room: BoundedRoom, chunk: int, z: float) -> None:
+    """How probable each factor is in a tree: fills the posterior."""
+    scores, posterior = room.scores, room.posterior
+    chart, gradients = chart_of(room.cells[0]), chart_of(room.cells[1])
+    depth = chart.left.shape[0]
+    room.cells[1, :, :, :n, :n] = 0.0
+    posterior.arcs[:, :n, :n] = 0.0
+    posterior.stops[:, :, :n] = 0.0
     for root in range(n):
         weight = scores.roots[root] / z
         left, right = chart.closed_left[0, root, 0], chart.closed_right[0, root, n - 1]
@@ -272,17 +276,18 @@ def outside_right(
 
 # ---------------------------------------------------------------------------------------------- sentences
 @compiled
-def bounded_posterior(scores: Scores, depth: int, chunk: int, posterior: Scores) -> float:
-    """How probable each factor of a sentence is, and log Z in nats; scales the factors.
+def bounded_posterior(n: int, room: BoundedRoom, chunk: int) -> float:
+    """Finds how probable each factor of a sentence is, and scales the factors; log Z in nats.
 
-    The entries of `posterior` must be zero.
+    Not a number: potentials are too far apart to sum over trees.
     """
-    n, log_scale = len(scores.roots), 0.0
-    step, chart = min(1.0, 200.0 / n), new_bounded(depth, n)
-    z = bounded_inside(scores, chart, chunk)
+    scores, chart, log_scale = room.scores, chart_of(room.cells[0]), 0.0
+    step = min(1.0, 200.0 / n)  # cannot jump over the range
     for _ in range(1000 + n):
+        z = bounded_inside(n, scores, chart, chunk)
         if LEAST < z < MOST:
-            break
+            bounded_outside(n, room, chunk, z)
+            return math.log(z) - log_scale
         change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
         for dependent in range(n):
             scores.roots[dependent] *= math.exp(change)
@@ -290,72 +295,69 @@ def bounded_posterior(scores: Scores, depth: int, chunk: int, posterior: Scores)
                 scores.arcs[0, head, dependent] *= math.exp(change)
                 scores.arcs[1, head, dependent] *= math.exp(change)
         log_scale += n * change
-        chart = new_bounded(depth, n)
-        z = bounded_inside(scores, chart, chunk)
-    bounded_outside(scores, chart, chunk, z, new_bounded(depth, n), posterior)
-    return math.log(z) - log_scale
+    return np.nan
 
 
 @compiled
-def add_bounded_counts(
+def fill_scores(tags: Ints, potentials: Floats, given: DmvFactors, scores: Scores) -> None:
+    """A sentence's factors; potentials (n + 1) * n."""
+    n = len(tags)
+    for head in range(n):
+        tag = tags[head]
+        scores.roots[head] = given.root[tag] * potentials[head]
+        for side in range(2):
+            for valence in range(2):
+                scores.stops[side, valence, head] = given.stop[tag, side, valence]
+        for dependent in range(n):
+            side, potential = int(dependent >= head), potentials[(head + 1) * n + dependent]
+            for valence in range(2):
+                if head != dependent:
+                    factor = given.choose[tag, side, valence, tags[dependent]]
+                    scores.arcs[valence, head, dependent] = factor * potential
+
+
+@compiled
+def add_posterior(tags: Ints, posterior: Scores, counts: DmvFactors) -> None:
+    """Adds how probable a sentence's factors are to the expected counts."""
+    for head in range(len(tags)):
+        tag = tags[head]
+        counts.root[tag] += posterior.roots[head]
+        for side in range(2):
+            for valence in range(2):
+                counts.stop[tag, side, valence] += posterior.stops[side, valence, head]
+        for dependent in range(len(tags)):
+            side = int(dependent >= head)
+            for valence in range(2):
+                counts.choose[tag, side, valence, tags[dependent]] += posterior.arcs[valence, head, dependent]
+
+
+@compiled
+def sum_bounded(
     tags: Ints,
     first: Ints,
     potentials: Floats,
-    model: DmvArrays,
-    counts: DmvArrays,
-    depth: int,
+    given: DmvFactors,
     chunk: int,
-) -> float:
-    """Adds the expected counts of many sentences, shaped as the parameters; gives the sum of their log Z.
+    counts: DmvFactors,
+    total: Floats,
+    room: BoundedRoom,
+) -> None:
+    """Adds the expected counts of many sentences, shaped as the parameters, and their log Z to total (1,).
 
     tags (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials, no logs: those of the
-    sentences, (n + 1) * n numbers each by head and dependent, one after the other.
+    sentences, (n + 1) * n numbers each by head and dependent, one after the other. The total is not a number
+    if potentials are too far apart to sum over trees.
     """
-    total, at = 0.0, 0
+    at = 0
     for k in range(len(first) - 1):
         words = tags[first[k] : first[k + 1]]
         n = len(words)
         if n == 0:
             continue
-        scores = Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
-        posterior = Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))
-        exchange(words, potentials[at : at + (n + 1) * n].reshape(n + 1, n), model, counts, scores, True)
+        fill_scores(words, potentials[at : at + (n + 1) * n], given, room.scores)
         at += (n + 1) * n
-        total += bounded_posterior(scores, depth, chunk, posterior)
-        exchange(words, potentials[:0].reshape(0, n), model, counts, posterior, False)
-    return total
+        total[0] += bounded_posterior(n, room, chunk)
+        add_posterior(words, room.posterior, counts)
 
 
-@compiled
-def exchange(
-    words: Ints, potentials: Floats, model: DmvArrays, counts: DmvArrays, scores: Scores, is_filling: bool
-) -> None:
-    """Fills a sentence's factors with those of the model, or adds a sentence's posterior to the counts."""
-    root, choose, stop = model
-    for head, tag in enumerate(words):
-        if is_filling:
-            scores.roots[head] = root[tag] * potentials[0, head]
-        else:
-            counts.root[tag] += scores.roots[head]
-        for side in range(2):
-            for has_children in range(2):
-                if is_filling:
-                    scores.stops[side, has_children, head] = stop[tag, side, has_children]
-                else:
-                    counts.stop[tag, side, has_children] += scores.stops[side, has_children, head]
-        for dependent, child in enumerate(words):
-            side = LEFT if dependent < head else RIGHT
-            for valence in range(2):
-                if not is_filling:
-                    counts.choose[tag, side, valence, child] += scores.arcs[valence, head, dependent]
-                elif head != dependent:
-                    go = (1.0 - stop[tag, side, valence]) * choose[tag, side, valence, child]
-                    scores.arcs[valence, head, dependent] = go * potentials[head + 1, dependent]
-
-
-@lru_cache(maxsize=1)
-def make_ready() -> None:
-    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    with announced("the left-corner teacher"):
-        model = DmvArrays(np.ones(1), np.ones((1, 2, 2, 1)), np.full((1, 2, 2), 0.5))
-        add_bounded_counts(np.zeros(1, np.int64), np.array([0, 1]), np.ones(2), model, model, 1, 1)
+SUM_BOUNDED = Kernel(sum_bounded, "the left-corner teacher")

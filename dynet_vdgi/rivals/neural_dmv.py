@@ -35,14 +35,16 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from dynet_vdgi.compiled.machine_code import work_of_trees
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.rivals.sibling_sums import RIGHT, SiblingTables, add_sibling_counts, make_ready
+from dynet_vdgi.rivals.sibling_sums import SUM_SIBLINGS, SiblingTables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
 from dynet_vdgi.teachers import dmv
 from dynet_vdgi.teachers.common import SymbolTeacher, SymbolText
-from dynet_vdgi.teachers.dmv_model import DmvModel, Packed
+from dynet_vdgi.teachers.dmv_model import DmvModel, Packed, checked_log_z
+from dynet_vdgi.teachers.inside_outside import RIGHT
 
 EMBEDDING, HIDDEN = 32, 64
 """D and H."""
@@ -185,11 +187,14 @@ def shaped(counts: SiblingTables, n_before: int) -> tuple[Floats, Floats]:
 
 def expected(text: Packed, tables: SiblingTables) -> tuple[SiblingTables, float, Floats]:
     """Expected counts, log Z in nats, and how probable each arc is, laid out as the potentials."""
-    make_ready()
-    counts = SiblingTables(*(np.zeros_like(array) for array in tables))
-    arcs = np.zeros(len(text.potentials))
-    log_z = add_sibling_counts(text.tags, text.first, text.potentials, tables, counts, arcs)
-    return counts, log_z - text.log_scale, arcs
+    given = SiblingTables(*map(np.ascontiguousarray, tables))
+    into, counts = SiblingTables(*map(np.zeros_like, given)), SiblingTables(*map(np.empty_like, tables))
+    arcs, total, lengths = np.zeros_like(text.potentials), np.zeros(1), np.diff(text.first)
+    room, work = room_for(lengths.max(initial=0)), 20 * work_of_trees(lengths)
+    SUM_SIBLINGS(text.tags, text.first, text.potentials, given, into, arcs, total, room, work=work)
+    for array, found in zip(counts, into):
+        array[...] = found  # laid out as the tables, because the rounding of NumPy's sums depends on it
+    return counts, checked_log_z(total, text), arcs
 
 
 def of_dmv(model: DmvModel) -> SiblingTables:

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Meta
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.rivals.beam_search import Ints, Tables, count_all, expect, search
+from dynet_vdgi.rivals.beam_search import COUNT_ALL, Ints, Tables, room_for
 from dynet_vdgi.settings.config import TeacherKind, TeacherSettings
 from dynet_vdgi.settings.config_checks import checked, checked_seed
 from dynet_vdgi.system import progress
@@ -75,6 +75,16 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
     return Tables(*found)
 
 
+def count(
+    tags: Ints, first: Ints, log_potentials: Floats, tables: Tables, beam: int, counts: Tables
+) -> tuple[float, Floats]:
+    """Adds the expected counts of packed sentences; log of the beams' probability, and that of each arc."""
+    marginals, total = np.zeros_like(log_potentials), np.zeros(1)
+    room, work = room_for(beam, np.diff(first).max(initial=0)), 2 * beam * len(tags)
+    COUNT_ALL(tags, first, log_potentials, tables, counts, marginals, total, room, work=work)
+    return float(total[0]), marginals
+
+
 def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tables, tuple[BabyStep, ...]]:
     """The parser's tables, learnt from sentences, the shortest first.
 
@@ -89,7 +99,7 @@ def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tab
     for step in progress.over(range(1, steps + 1), "baby steps"):
         longest = max(int(np.ceil(lengths.max() * step / steps)), int(lengths.min()), 3)
         part = _up_to(text, log_potentials, longest)
-        log.append(BabyStep(longest, count_all(*part, tables, settings.beam, counts)))
+        log.append(BabyStep(longest, count(*part, tables, settings.beam, counts)[0]))
         tables = smoothed(counts, settings.smoothing)
     return tables, tuple(log)
 
@@ -138,13 +148,9 @@ class RasooliFaili(SymbolTeacher[RfModel]):
         """Shares of the beam's probability."""
         tables = self.model.tables
         n_tags = len(tables.side) - 1
-        text, ignored = Packed.of(*self.encoded(sentences), n_tags), no_counts(n_tags)
-        found = text.by_sentence(np.zeros_like(text.potentials))
-        words = np.split(text.tags, text.first[1:-1])
-        for tags, logs, arcs in zip(words, text.by_sentence(np.log(text.potentials)), found):
-            if len(tags):
-                expect(search(tags, logs, tables, self.settings.beam), tags, ignored, arcs)
-        return found
+        text = Packed.of(*self.encoded(sentences), n_tags)
+        logs, ignored = np.log(text.potentials), no_counts(n_tags)
+        return text.by_sentence(count(text.tags, text.first, logs, tables, self.settings.beam, ignored)[1])
 
     def log_rows(self) -> list[dict[str, float]]:
         """Longest sentence and log-likelihood of each step, in nats."""

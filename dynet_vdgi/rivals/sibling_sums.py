@@ -1,7 +1,7 @@
 """Exact inside-outside for a dependency model in which a child, and stopping, depend on the child before.
 
 As in `inside_outside`, over projective trees with one root, but a head's decisions on a side depend on the
-tag of its last child there: "none" before the first. Cubic in the number of words; compiled by numba. Words
+tag of its last child there: "none" before the first. Cubic in the number of words, in machine code. Words
 are 0..n-1 here.
 
 Letters: n words, N words of all sentences, T tags; as the child before, T is none.
@@ -10,17 +10,14 @@ Letters: n words, N words of all sentences, T tags; as the child before, T is no
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.compiled.jit import announced, compiled
-
-LEFT, RIGHT = 0, 1
-LEAST, MOST = 1e-100, 1e100
-"""Sums over trees are scaled into this range, so that no part of them can overflow or underflow."""
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import Kernel
+from dynet_vdgi.teachers.inside_outside import LEAST, LEFT, MOST, RIGHT
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,17 +39,18 @@ class SiblingChart(NamedTuple):
     closed: Floats  # (2, n, n): by side, head and farthest word; has stopped
 
 
-class WeighedArcs(NamedTuple):
-    """A sentence: tags (n,); arcs (n + 1, n) of head and dependent, factors beside those of the tables."""
+class SiblingRoom(NamedTuple):
+    """The kernel's workspace; a sentence of fewer than n words uses the first cells only."""
 
-    tags: Ints
-    arcs: Floats
+    arcs: Floats  # (n + 1, n) of head and dependent, factors beside those of the tables
+    chart: SiblingChart
+    gradients: SiblingChart
 
 
-@compiled
-def new_sibling_chart(n: int) -> SiblingChart:
-    """All zero."""
-    return SiblingChart(np.zeros((n, n)), np.zeros((n, n)), np.zeros((2, n, n)))
+def room_for(n: int) -> SiblingRoom:
+    """A workspace for sentences of up to n words."""
+    charts = (SiblingChart(np.zeros((n, n)), np.zeros((n, n)), np.zeros((2, n, n))) for _ in range(2))
+    return SiblingRoom(np.zeros((n + 1, n)), *charts)
 
 
 @compiled
@@ -65,10 +63,9 @@ def fill_between(chart: SiblingChart, i: int, j: int) -> None:
 
 
 @compiled
-def inside_side(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart, head: int, far: int) -> None:
+def inside_side(tags: Ints, tables: SiblingTables, room: SiblingRoom, head: int, far: int) -> None:
     """The half-tree of a head that reaches to another word, and the link to that word."""
-    tags, arcs = words
-    link, between, closed = chart
+    link, between, closed = room.chart
     step = 1 if far > head else -1
     side = RIGHT if far > head else LEFT
     none = tables.choose.shape[3]
@@ -79,7 +76,7 @@ def inside_side(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart, 
         gap = between[min(before, far), max(before, far)]
         total += link[head, before] * gap * choose[tags[before], tags[far]]
         before += step
-    link[head, far] = total * arcs[head + 1, far]
+    link[head, far] = total * room.arcs[head + 1, far]
     total, child = 0.0, head
     while child != far:
         child += step
@@ -88,38 +85,36 @@ def inside_side(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart, 
 
 
 @compiled
-def sibling_inside(words: WeighedArcs, tables: SiblingTables, chart: SiblingChart) -> float:
+def sibling_inside(tags: Ints, tables: SiblingTables, room: SiblingRoom) -> float:
     """The sum Z over all trees of the product of their factors. Fills the chart."""
-    tags, arcs = words
-    closed, n, none = chart.closed, len(tags), len(tables.root)
+    closed, n, none = room.chart.closed, len(tags), len(tables.root)
     for i in range(n):
         for side in range(2):
             closed[side, i, i] = tables.stop[tags[i], side, none]
     for width in range(1, n):
         for i in range(n - width):
-            fill_between(chart, i, i + width)
-            inside_side(words, tables, chart, i, i + width)
-            inside_side(words, tables, chart, i + width, i)
+            fill_between(room.chart, i, i + width)
+            inside_side(tags, tables, room, i, i + width)
+            inside_side(tags, tables, room, i + width, i)
     z = 0.0
     for root in range(n):
-        z += tables.root[tags[root]] * arcs[0, root] * closed[LEFT, root, 0] * closed[RIGHT, root, n - 1]
+        z += tables.root[tags[root]] * room.arcs[0, root] * closed[LEFT, root, 0] * closed[RIGHT, root, n - 1]
     return z
 
 
 @compiled
 def outside_side(
-    words: WeighedArcs,
+    tags: Ints,
     tables: SiblingTables,
-    chart: SiblingChart,
-    gradients: SiblingChart,
+    room: SiblingRoom,
     counts: SiblingTables,
     posterior: Floats,
     head: int,
     far: int,
 ) -> None:
     """Propagates the derivatives of a half-tree to its parts; counts its decisions."""
-    tags, arcs = words
-    link, between, closed = chart
+    gradients = room.gradients
+    link, between, closed = room.chart
     step = 1 if far > head else -1
     side = RIGHT if far > head else LEFT
     none, own = tables.choose.shape[3], tags[head]
@@ -130,7 +125,7 @@ def outside_side(
         gradients.link[head, child] += gradient * stop * closed[side, child, far]
         gradients.closed[side, child, far] += gradient * stop * link[head, child]
         counts.stop[own, side, tags[child]] += gradient * stop * link[head, child] * closed[side, child, far]
-    gradient = gradients.link[head, far] * arcs[head + 1, far]
+    gradient = gradients.link[head, far] * room.arcs[head + 1, far]
     first = gradient * tables.choose[own, side, none, tags[far]]
     gradients.closed[1 - side, far, head + step] += first
     counts.choose[own, side, none, tags[far]] += first * closed[1 - side, far, head + step]
@@ -142,34 +137,31 @@ def outside_side(
         gradients.between[i, j] += some * link[head, before]
         counts.choose[own, side, tags[before], tags[far]] += some * link[head, before] * between[i, j]
         before += step
-    posterior[head + 1, far] = gradients.link[head, far] * link[head, far]
+    posterior[(head + 1) * len(tags) + far] = gradients.link[head, far] * link[head, far]
 
 
 @compiled
 def sibling_outside(
-    words: WeighedArcs,
-    tables: SiblingTables,
-    chart: SiblingChart,
-    z: float,
-    counts: SiblingTables,
-    posterior: Floats,
+    tags: Ints, tables: SiblingTables, room: SiblingRoom, z: float, counts: SiblingTables, posterior: Floats
 ) -> None:
-    """Adds the expected counts; writes how probable each arc is (n + 1, n)."""
-    tags, arcs = words
-    closed, n, none = chart.closed, len(tags), len(tables.root)
-    gradients = new_sibling_chart(n)
+    """Adds the expected counts; writes how probable each arc is, (n + 1) * n."""
+    closed, gradients = room.chart.closed, room.gradients
+    n, none = len(tags), len(tables.root)
+    gradients.link[:n, :n] = 0.0
+    gradients.between[:n, :n] = 0.0
+    gradients.closed[:, :n, :n] = 0.0
     for root in range(n):
         left, right = closed[LEFT, root, 0], closed[RIGHT, root, n - 1]
-        weight = tables.root[tags[root]] * arcs[0, root] / z
+        weight = tables.root[tags[root]] * room.arcs[0, root] / z
         gradients.closed[LEFT, root, 0] += weight * right
         gradients.closed[RIGHT, root, n - 1] += weight * left
-        posterior[0, root] = weight * left * right
+        posterior[root] = weight * left * right
         counts.root[tags[root]] += weight * left * right
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
             j = i + width
-            outside_side(words, tables, chart, gradients, counts, posterior, i, j)
-            outside_side(words, tables, chart, gradients, counts, posterior, j, i)
+            outside_side(tags, tables, room, counts, posterior, i, j)
+            outside_side(tags, tables, room, counts, posterior, j, i)
             gradient = gradients.between[i, j]
             for k in range(i, j):
                 gradients.closed[RIGHT, i, k] += gradient * closed[LEFT, j, k + 1]
@@ -180,75 +172,78 @@ def sibling_outside(
 
 
 @compiled
-def scaled_words(tags: Ints, potentials: Floats, tables: SiblingTables) -> tuple[WeighedArcs, float]:
-    """A sentence whose best factor for each word is 1, and the log of the scale, in nats.
+def fill_arcs(tags: Ints, potentials: Floats, tables: SiblingTables, arcs: Floats) -> float:
+    """Arcs whose best factor for each word is 1; the log of the scale, in nats.
 
-    potentials (n + 1, n) of head and dependent, no logs; what a word has for itself as head is left out.
+    potentials (n + 1) * n of head and dependent, no logs; what a word has for itself as head is left out.
     """
-    n, none = len(tags), len(tables.root)
-    arcs, log_scale = np.zeros((n + 1, n)), 0.0
+    n, none, log_scale = len(tags), len(tables.root), 0.0
     for dependent in range(n):
         tag = tags[dependent]
-        best = tables.root[tag] * potentials[0, dependent]
+        best = tables.root[tag] * potentials[dependent]
         for head in range(n):
             if head != dependent:
                 side = LEFT if dependent < head else RIGHT
                 for before in range(none + 1):
                     factor = tables.choose[tags[head], side, before, tag]
-                    best = max(best, factor * potentials[head + 1, dependent])
+                    best = max(best, factor * potentials[(head + 1) * n + dependent])
         for head in range(n + 1):
             if head != dependent + 1:
-                arcs[head, dependent] = potentials[head, dependent] / best
+                arcs[head, dependent] = potentials[head * n + dependent] / best
         log_scale -= math.log(best)
-    return WeighedArcs(tags, arcs), log_scale
+    return log_scale
 
 
 @compiled
-def add_sibling_counts(
+def sum_sentence(
+    tags: Ints,
+    potentials: Floats,
+    tables: SiblingTables,
+    counts: SiblingTables,
+    posterior: Floats,
+    room: SiblingRoom,
+) -> float:
+    """log Z of a sentence, in nats; not a number: potentials are too far apart to sum over trees."""
+    n, log_scale = len(tags), fill_arcs(tags, potentials, tables, room.arcs)
+    step = min(1.0, 200.0 / n)  # cannot jump over the range
+    for _ in range(1000 + n):
+        z = sibling_inside(tags, tables, room)
+        if LEAST < z < MOST:
+            sibling_outside(tags, tables, room, z, counts, posterior)
+            return math.log(z) - log_scale
+        change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
+        for head in range(n + 1):
+            for dependent in range(n):
+                room.arcs[head, dependent] *= math.exp(change)
+        log_scale += n * change
+    return np.nan
+
+
+@compiled
+def sum_siblings(
     tags: Ints,
     first: Ints,
     potentials: Floats,
     tables: SiblingTables,
     counts: SiblingTables,
     posterior: Floats,
-) -> float:
-    """Adds the expected counts of many sentences, shaped as the tables; gives the sum of their log Z.
+    total: Floats,
+    room: SiblingRoom,
+) -> None:
+    """Adds the expected counts of many sentences, shaped as the tables, and their log Z to total (1,).
 
     tags (N,) of all sentences, sentence k from first[k] to first[k + 1]; potentials: those of the sentences,
     (n + 1) * n numbers each, one after the other. posterior, shaped as these and all zero, receives how
-    probable each arc is.
+    probable each arc is. The total is not a number if potentials are too far apart to sum over trees.
     """
-    total, at = 0.0, 0
+    at = 0
     for k in range(len(first) - 1):
         n = first[k + 1] - first[k]
         if n == 0:
             continue
-        own = potentials[at : at + (n + 1) * n].reshape(n + 1, n)
-        into = posterior[at : at + (n + 1) * n].reshape(n + 1, n)
-        at += (n + 1) * n
-        words, log_scale = scaled_words(tags[first[k] : first[k + 1]], own, tables)
-        step = min(1.0, 200.0 / n)  # cannot jump over the range
-        z = 0.0
-        for _ in range(1000 + n):
-            chart = new_sibling_chart(n)
-            z = sibling_inside(words, tables, chart)
-            if LEAST < z < MOST:
-                sibling_outside(words, tables, chart, z, counts, into)
-                break
-            change = step if z <= LEAST else -step  # otherwise it is too large, infinite or not a number
-            words.arcs[:] *= math.exp(change)
-            log_scale += n * change
-        if not LEAST < z < MOST:
-            raise ArithmeticError("potentials are too far apart to sum over trees")
-        total += math.log(z) - log_scale
-    return total
+        words, end = tags[first[k] : first[k + 1]], at + (n + 1) * n
+        total[0] += sum_sentence(words, potentials[at:end], tables, counts, posterior[at:end], room)
+        at = end
 
 
-@lru_cache(maxsize=1)
-def make_ready() -> None:
-    """Compiles what Python calls, or fetches it from disk; says so on the log if that takes long."""
-    with announced("the neural DMV teacher"):
-        tables = SiblingTables(np.ones(1), np.ones((1, 2, 2, 1)), np.ones((1, 2, 2)))
-        counts = SiblingTables(*(np.zeros_like(array) for array in tables))
-        text = np.zeros(1, np.int64), np.array([0, 1]), np.ones(2)
-        add_sibling_counts(*text, tables, counts, np.zeros(2))
+SUM_SIBLINGS = Kernel(sum_siblings, "the neural DMV teacher")

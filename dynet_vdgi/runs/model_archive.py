@@ -54,11 +54,9 @@ class Archive:
         self._zip.close()
 
     def read(self, name: str) -> bytes:
-        """The bytes of a member."""
         return self._zip.read(name)
 
     def text(self, name: str) -> str:
-        """A member as text."""
         return self._zip.read(name).decode()
 
     def json(self, name: str) -> Any:

@@ -28,7 +28,6 @@ COLUMNS = (
 
 
 def heading() -> str:
-    """The console table's first line."""
     return " ".join(f"{title:>{width}}" for title, _, width, _ in COLUMNS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -71,17 +72,14 @@ def _settings_of(recipe: type[Settings]) -> Iterator[tuple[str, str, type[Sectio
         if not _is_section(hint):
             yield "", name, recipe if name not in Settings.__struct_fields__ else Settings
             continue
-        for kind in _kinds(hint):
+        teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
+        for kind in teachers if hint is TeacherSettings else [hint]:
             for key in kind.__struct_fields__:
                 yield name, key, kind
 
 
-def _kinds(hint: type[Section]) -> list[type[Section]]:
-    """The types that a section can have."""
-    return [TEACHERS.named(name).settings for name in TEACHERS.names()] if hint is TeacherSettings else [hint]
-
-
-def hints_of(kind: type[Section]) -> dict[str, Any]:
+@cache
+def hints_of(kind: type[Section]) -> Mapping[str, Any]:
     """The types of a section's keys, with their bounds."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hints[name] for name in kind.__struct_fields__}

@@ -69,8 +69,7 @@ def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)
-    ours: dict[str, Any] = hints_of(RECIPES.named(new).settings)
-    theirs: dict[str, Any] = hints_of(RECIPES.named(old).settings)
+    ours, theirs = hints_of(RECIPES.named(new).settings), hints_of(RECIPES.named(old).settings)
     same = {name for name in ours if ours[name] == theirs.get(name)} | {"teacher"} & set(ours)
     return {name: value for name, value in values.items() if name in same}
 

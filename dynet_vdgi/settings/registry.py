@@ -24,7 +24,6 @@ class Registry(Generic[Item]):
         self._found: dict[str, Item] = {}
 
     def names(self) -> list[str]:
-        """All names, in the order in which they were registered."""
         return [*self._places]
 
     def register(self, name: str, place: str) -> None:
@@ -33,7 +32,6 @@ class Registry(Generic[Item]):
         self._found.pop(name, None)
 
     def module_of(self, name: str) -> str:
-        """The module of a name."""
         return self._places[name].partition(":")[0]
 
     def named(self, name: str) -> Item:

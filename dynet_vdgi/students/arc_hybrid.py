@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
-from dynet_vdgi.data.templates import random_words
+from dynet_vdgi.data.templates import random_words, shift_of
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint64]
@@ -33,26 +33,11 @@ Weights = NDArray[Any]  # float32 to parse with, float64 in training
 SHIFT, LEFT, RIGHT = 0, 1, 2
 N_ACTIONS = 3
 
-ATOMS = (
-    "nothing",
-    "s0",
-    "s1",
-    "s2",
-    "b0",
-    "b1",
-    "b2",
-    "before",
-    "s0_left",
-    "s0_right",
-    "s1_left",
-    "s1_right",
-    "b0_left",
-    "s0_children",
-    "s1_children",
-    "gap",
-    "span",
-    "depth",
-)
+_IN_ORDER = """
+nothing s0 s1 s2 b0 b1 b2 before s0_left s0_right s1_left s1_right b0_left
+s0_children s1_children gap span depth
+"""
+ATOMS = tuple(_IN_ORDER.split())
 """The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the
 buffer and the words after it, `before` the word before the front, X_left and X_right the outermost dependents
 of X on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on
@@ -189,16 +174,6 @@ def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) ->
 
 
 # ------------------------------------------------------------------------------------------- model
-@compiled
-def shift_of(weights: Weights) -> int:
-    """The shift of a 64-bit number whose highest bits number a row; the number of rows is a power of two."""
-    shift, n_buckets = 64, len(weights)
-    while n_buckets > 1:
-        n_buckets //= 2
-        shift -= 1
-    return shift
-
-
 @compiled
 def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, int]:
     """The numbers among the atoms of a state, in their order."""
@@ -365,7 +340,7 @@ def parse_all(
     (N,) heads, FREE where there is none, are kept if they fit into a projective tree; (0,): there are none.
     """
     state, atoms, buckets, scores, costs = room
-    shift = shift_of(weights)
+    shift = shift_of(len(weights))
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
         n = end - start
@@ -412,7 +387,7 @@ def train_epoch(
     when exploring, its own.
     """
     state, atoms, buckets, scores, costs = room
-    shift, at = shift_of(weights), step[0]
+    shift, at = shift_of(len(weights)), step[0]
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
         begin(state, tags[first[k] : first[k + 1]], n_tags, levels)

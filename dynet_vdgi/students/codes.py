@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -47,6 +47,11 @@ class Codes:
     prior: Prior
     coarse: tuple[str, ...]
     fine: tuple[str, ...]
+
+    _known: dict[_Pair, int] = field(default_factory=dict, init=False, repr=False)
+    _of_trees: array[int] = field(default_factory=lambda: array("i"), init=False, repr=False)
+    _places: dict[_Seen, int] = field(default_factory=dict, init=False, repr=False)
+    """Where in `_of_trees` are the numbers of a sentence that a student learns from and asks about again."""
 
     @classmethod
     def of_trees(cls, prior: Prior, trees: Sequence[Sentence]) -> Codes:
@@ -85,25 +90,11 @@ class Codes:
             {symbol: k for k, symbol in enumerate(self.fine, 1)},
         )
 
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], int]:
-        return {}
-
     def __call__(self, sentence: Sentence) -> Sequence[int]:
         """The numbers (n,) of a sentence's words, for a parser of two levels."""
         if self._places and (place := self._places.get(_seen_of(sentence))) is not None:
             return self._of_trees[place : place + len(sentence)]
         return self._numbered(list(zip(*self.prior.student_symbols(sentence))))
-
-    @cached_property
-    def _places(self) -> dict[_Seen, int]:
-        """Where the sentences that a student learns from, and which are asked about again, ..."""
-        return {}
-
-    @cached_property
-    def _of_trees(self) -> array[int]:
-        """... have their numbers."""
-        return array("i")
 
     def _numbered(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         known = self._known

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS
-from dynet_vdgi.data.templates import Templates
+from dynet_vdgi.data.templates import Templates, shift_of
 from dynet_vdgi.students.arc_hybrid import (
     HEADS,
     LEFTMOST,
@@ -34,7 +34,6 @@ from dynet_vdgi.students.arc_hybrid import (
     margin_of,
     numbers_of,
     score,
-    shift_of,
 )
 
 N_PLACES = 13
@@ -165,7 +164,7 @@ def parse_words(
     projective tree; of length 0: none is given.
     """
     state, places, atoms, buckets, scores, costs = room
-    shift, numbers = shift_of(weights), len(features.places) + 1
+    shift, numbers = shift_of(len(weights)), len(features.places) + 1
     for word in range(len(margins)):
         margins[word] = np.inf
     for k in range(len(first) - 1):
@@ -211,7 +210,7 @@ def learn_words(
 ) -> None:
     """Trains for an epoch on packed sentences; sentence k changes weights by amounts[k]."""
     state, places, atoms, all_buckets, scores, costs = room
-    shift, numbers, at = shift_of(weights), len(features.places) + 1, step[0]
+    shift, numbers, at = shift_of(len(weights)), len(features.places) + 1, step[0]
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
         own = rows[first[k] + EXTRA_ROWS * k : first[k + 1] + EXTRA_ROWS * (k + 1)]

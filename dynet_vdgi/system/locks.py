@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from dynet_vdgi.errors import UsageError
 
 if sys.platform != "win32":
     import fcntl
@@ -16,46 +17,36 @@ if sys.platform != "win32":
 logger = logging.getLogger("dynet_vdgi")
 
 
-class TakenError(Exception):
-    """Another process has the lock; the message names the process if it is known."""
-
-
 @contextmanager
-def locked(path: Path, *, wait: bool) -> Iterator[None]:
-    """Holds the lock of a file, made if missing, that names this process; can wait for another process.
-
-    Where the file system has no locks, and on Windows, nothing is locked.
-
-    Raises:
-        TakenError: another process has it, and `wait` is off.
-    """
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a file, made if missing; waits for another process that has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a+", encoding="utf-8") as handle:
-        if not take(handle.fileno(), wait=wait):
-            handle.seek(0)
-            raise TakenError(handle.read().strip() or "another process")
-        handle.truncate(0)
-        handle.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        handle.flush()
+    with open(path, "a", encoding="utf-8") as handle:
+        take(handle.fileno(), wait=True)
         yield
 
 
 @contextmanager
-def locked_folder(path: Path) -> Iterator[None]:
-    """Holds the lock of a folder and leaves nothing behind in it.
+def at_work(folder: Path, name: str = "") -> Iterator[None]:
+    """Makes a folder of results if need be, and holds its lock, or that of a file in it of this name.
 
-    Warns where the file system has no locks; on Windows nothing is locked.
+    Some network file systems have locks on files only.
 
     Raises:
-        TakenError: another process has it.
+        UsageError: the folder cannot be made, or another process is at work in it.
     """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
     if sys.platform == "win32":
         yield
         return
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT if name else os.O_RDONLY | os.O_DIRECTORY)
     try:
-        if not take(descriptor, wait=False, warns_of=path):
-            raise TakenError("another process")
+        if not take(descriptor, wait=False, warns_of=folder):
+            what = "another process is at work in it; wait for it, or choose another --out"
+            raise UsageError(f"{folder}: {what}")
         yield
     finally:
         os.close(descriptor)

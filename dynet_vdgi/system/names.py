@@ -58,7 +58,9 @@ def plain(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c in "\n\t" or not _is_control(c) else repr(c)[1:-1] for c in text)
+    return "".join(
+        repr(c)[1:-1] if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" else c for c in text
+    )
 
 
 def told(text: str) -> str:
@@ -80,8 +82,3 @@ LONGEST_LINE = 20_000
 """Characters of a line of a message."""
 
 _LONG_WORD = re.compile(r"\S{1001,}")
-
-
-def _is_control(character: str) -> bool:
-    code = ord(character)
-    return code < 32 or 127 <= code < 160

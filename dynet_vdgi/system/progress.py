@@ -38,7 +38,6 @@ class Bar:
             self._bar.close()
 
     def update(self, n: int = 1) -> None:
-        """Counts `n` more."""
         if self._bar is not None:
             self._bar.update(n)
 

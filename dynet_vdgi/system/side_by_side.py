@@ -48,7 +48,6 @@ def allowed(jobs: int, processes: Processes | None = None) -> Iterator[None]:
 
 
 def n_allowed() -> int:
-    """How many calls may run at a time."""
     return _jobs
 
 

@@ -163,10 +163,12 @@ class ArcCrf:
 
     def _examples(self, trees: Sequence[Sentence]) -> list[_Example]:
         base, _ = self._fitted()
-        return [
-            _Example(self._atoms.pack([tree]).rows, self._based(potentials), _heads_of(tree))
-            for tree, potentials in zip(trees, base.all_potentials(trees))
-        ]
+        examples = []
+        for tree, potentials in zip(trees, base.all_potentials(trees)):
+            if tree.heads is None:
+                raise ValueError("a sentence to learn from has no heads")
+            examples.append(_Example(self._atoms.pack([tree]).rows, self._based(potentials), tree.heads))
+        return examples
 
     def _based(self, potentials: Floats) -> Floats:
         """The base's part of the scores, in an array that kernels can change."""
@@ -233,9 +235,3 @@ def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -
 def n_known_heads(trees: Iterable[Sentence]) -> int:
     """The number of words that have a head."""
     return sum(head != FREE for tree in trees for head in tree.heads or ())
-
-
-def _heads_of(tree: Sentence) -> tuple[int, ...]:
-    if tree.heads is None:
-        raise ValueError("a sentence to learn from has no heads")
-    return tree.heads

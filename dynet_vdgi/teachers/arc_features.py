@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.data.atoms import AGREEING, AGREEMENT, GAPS, C, M, P, S, T, W
-from dynet_vdgi.data.templates import Templates, table_of, without
+from dynet_vdgi.data.templates import Templates, shift_of, table_of, without
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
@@ -194,16 +194,6 @@ class ArcRoom(NamedTuple):
     def of(cls, rows: Codes, table: Templates) -> ArcRoom:
         """A workspace for the arcs of a sentence."""
         return cls(np.zeros(len(ATOMS), np.uint64), np.zeros(len(table.parts) + len(rows), np.uint64))
-
-
-@compiled
-def shift_of(n_buckets: int) -> int:
-    """The shift of a 64-bit number whose highest bits number a bucket; `n_buckets` is a power of two."""
-    shift = 64
-    while n_buckets > 1:
-        n_buckets //= 2
-        shift -= 1
-    return shift
 
 
 @compiled

@@ -70,7 +70,7 @@ class DmvModel:
 
     def expected(self, packed: Packed) -> tuple[Counts, float]:
         """Expected counts and the sum of log Z, see `counts`, of sentences that are packed already."""
-        text, given = packed.in_blocks(), self._parameters()
+        text, given = packed.in_blocks(), self.factors()
 
         def of_share(begin: int, end: int) -> tuple[DmvFactors, Floats]:
             counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
@@ -80,9 +80,10 @@ class DmvModel:
 
         sums, totals = zip(*side_by_side.each(of_share, shares_of(text)))
         counts = (np.sum(each, axis=0) for each in zip(*sums))  # summed in order
-        return Counts(*counts), _checked_log_z(sum(totals), packed)
+        return Counts(*counts), checked_log_z(sum(totals), packed)
 
-    def _parameters(self) -> DmvFactors:
+    def factors(self) -> DmvFactors:
+        """What kernels multiply."""
         going_on = (1.0 - self.stop)[..., None] * self.choose
         return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
 
@@ -95,14 +96,14 @@ class DmvModel:
 
     def all_marginals(self, packed: Packed) -> list[Floats]:
         """The marginals (n + 1, n) of each of many sentences, see `marginals`."""
-        text, given, marginals = packed.in_blocks(), self._parameters(), np.zeros_like(packed.potentials)
+        text, given, marginals = packed.in_blocks(), self.factors(), np.zeros_like(packed.potentials)
 
         def of_share(begin: int, end: int) -> Floats:
             total, room, work = np.zeros(1), room_for(text, begin, end), work_of(text, begin, end)
             SUM_TREES(text, begin, end, given, given, marginals, total, room, work=work)
             return total
 
-        _checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
+        checked_log_z(sum(side_by_side.each(of_share, shares_of(text))), packed)
         return packed.by_sentence(marginals)
 
     def parse(self, tags: ArrayLike, potentials: ArrayLike) -> Heads:
@@ -163,7 +164,7 @@ class Packed(NamedTuple):
         ]
 
 
-def _checked_log_z(log_z: Any, packed: Packed) -> float:
+def checked_log_z(log_z: Any, packed: Packed) -> float:
     """The log Z of all potentials, in nats. Raises: ArithmeticError, it is not a number."""
     total = float(np.sum(log_z))
     if np.isnan(total):

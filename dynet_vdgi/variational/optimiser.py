@@ -106,34 +106,19 @@ class AdaGrad:
 
     def _decay(self) -> float:
         """Decay of the average; smaller in the first updates, so that the random start is soon forgotten."""
-        return (
-            min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
-            if self.settings.average
-            else 0.0
-        )
+        return min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
 
-    @property
-    def values(self) -> dict[str, Array]:
-        """All values, as copies if they are kept in DyNet; the same holds for `squares` and `averages`."""
-        return {**self.networks.read(VALUE), **self.in_numpy[VALUE]}
-
-    @property
-    def squares(self) -> dict[str, Array]:
-        """Sums of the squared gradients."""
-        return {**self.networks.read(SQUARE), **self.in_numpy[SQUARE]}
-
-    @property
-    def averages(self) -> dict[str, Array]:
-        """Moving averages of the values."""
-        return {**self.networks.read(AVERAGE), **self.in_numpy[AVERAGE]}
+    def read(self, kind: str) -> dict[str, Array]:
+        """All numbers of one of the KINDS, as copies if they are kept in DyNet."""
+        return {**self.networks.read(kind), **self.in_numpy[kind]}
 
     def averaged(self) -> dict[str, Array]:
         """Values of the networks' parameters, the trained ones averaged."""
-        return self._with_frozen(self.averages)
+        return self._with_frozen(self.read(AVERAGE))
 
     def current(self) -> dict[str, Array]:
         """Values of the networks' parameters as the last update left them."""
-        return self._with_frozen(self.values)
+        return self._with_frozen(self.read(VALUE))
 
     def _with_frozen(self, trained: Mapping[str, Array]) -> dict[str, Array]:
         frozen = {name: self.parameters.get(name) for name in self.parameters.frozen}
@@ -141,9 +126,8 @@ class AdaGrad:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything `load_state` needs to go on as if nothing had happened."""
-        kinds = {VALUE: self.values, SQUARE: self.squares, AVERAGE: self.averages}
         arrays: dict[str, NDArray[Any]] = {
-            f"{kind}:{name}": array for kind, by_name in kinds.items() for name, array in by_name.items()
+            f"{kind}:{name}": array for kind in KINDS for name, array in self.read(kind).items()
         }
         return {**arrays, "updates": np.array(self.updates)}
 

@@ -138,7 +138,7 @@ class Trainer:
         self.best_score: float | None = None
         self.best_parameters: Arrays = {}
         self.saved_at = float("-inf")
-        self._per_epoch = {source: len(self._batches(source, 0)) for source in self.numbers}
+        self._per_epoch = {source: len(self._epoch(0, source)) for source in self.numbers}
         self.stages = stages(settings, self._per_epoch)
         self.supervised = Supervised()
         self._enter(self.stages[0])
@@ -240,13 +240,10 @@ class Trainer:
         self.log.restart(self.updates)
 
     # ------------------------------------------------------------------------------------- training
-    def _epoch(self, epoch: int) -> list[list[int]]:
-        """The batches of one epoch of the present stage's source, in their order; as many in every epoch."""
-        return self._batches(self.stage.source, epoch)
-
-    def _batches(self, source: str, epoch: int) -> list[list[int]]:
+    def _epoch(self, epoch: int, source: str = "") -> list[list[int]]:
+        """The batches of one epoch of a source, by default the present stage's; as many in every epoch."""
         rng = np.random.default_rng([self.settings.seed, _ORDER, epoch])
-        numbers = self.numbers[source]
+        numbers = self.numbers[source or self.stage.source]
         kinds = [(len(self.encoded[k]), k in self.gold) for k in numbers]
         batches = minibatches(kinds, self.settings.train.batch_size, rng)
         return [[numbers[place] for place in batch] for batch in batches]

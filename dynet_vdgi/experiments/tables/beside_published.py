@@ -103,7 +103,9 @@ class _BesideTable:
                 if system.published and same_model(system.published) == same_model(model)
                 if self._is_shown(name)
             ]
-            rows += map(self._system, same) if same else self._instead(model)
+            rows += map(self._system, same)
+            if not same and model in _BASELINES:
+                rows.append(self._baseline(_BASELINES[model]))
             placed += same
         further = [
             name
@@ -143,10 +145,6 @@ class _BesideTable:
             figure = there.get(column)
             entries.append(Measured(figure.mean, figure.best, figure.std) if figure else Gap("not published"))
         return SheetRow(model, tuple(entries), next(iter(there.values())).source)
-
-    def _instead(self, model: str) -> list[SheetRow]:
-        """The rows below a published model without a system of ours: a baseline, or nothing."""
-        return [self._baseline(_BASELINES[model])] if model in _BASELINES else []
 
     def _system(self, name: str) -> SheetRow:
         entries = [self._figure(name, dataset, length) for dataset, length in self.columns]

@@ -80,6 +80,6 @@ def _mean_over_seeds(grid: Grid, treebank: str, system: str, protocol: str) -> S
     runs = list(grid.results.get((treebank, system), {}).values())
     if grid.protocols.get((treebank, system)) != protocol or not runs:
         return None
-    alike = [run.scored for run in runs if run.scored.words == runs[0].scored.words]
-    right = [statistics.mean(column) for column in zip(*(scored.right for scored in alike))]
+    alike = [run for run in runs if run.words == runs[0].words]
+    right = [statistics.mean(column) for column in zip(*(run.right for run in alike))]
     return SentenceCounts(alike[0].words, tuple(right))

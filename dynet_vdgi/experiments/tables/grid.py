@@ -18,12 +18,17 @@ PLAN_NAME = "plan.json"
 NOT_RUN = "not run"
 
 
-@dataclass(frozen=True)
-class SentenceCounts:
+class SentenceCounts(msgspec.Struct, frozen=True):
     """The number of words of each test sentence, and of words with the right head (perhaps a mean)."""
 
     words: tuple[int, ...]
     right: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.right):
+            raise ValueError("of different lengths")
+        if not all(0 <= part <= whole for part, whole in zip(self.right, self.words)):
+            raise ValueError("more right than there are")
 
     def chosen(self, length: int | None) -> tuple[list[int], list[float]]:
         """All words and right words of the sentences up to a length."""
@@ -36,33 +41,19 @@ class SentenceCounts:
         return 100 * sum(right) / sum(words) if words else float("nan")
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """One run."""
+class RunResult(SentenceCounts, frozen=True):
+    """One run, as its file has it."""
 
-    path: Path
     protocol: str
     policy: str
-    scored: SentenceCounts
     gold_trees: tuple[str, ...]
     parts: dict[str, str]
     cpu_s: float
     words_per_cpu_s: float
 
 
-class _StoredResult(msgspec.Struct):
-    protocol: str
-    policy: str
-    words: list[int]
-    right: list[float]
-    gold_trees: list[str]
-    parts: dict[str, str]
-    cpu_s: float
-    words_per_cpu_s: float
-
-
 class _StoredCounts(msgspec.Struct):
-    words: list[int]
+    words: tuple[int, ...]
     right: dict[str, list[float]]
 
 
@@ -83,6 +74,7 @@ class Grid:
     wanted: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     protocols: dict[tuple[str, str], str] = field(default_factory=dict)
     results: dict[tuple[str, str], dict[int, RunResult]] = field(default_factory=dict)
+    paths: dict[tuple[str, str, int], Path] = field(default_factory=dict)  # of the results
     unfinished: set[tuple[str, str]] = field(default_factory=set)
     baselines: dict[tuple[str, str], dict[str, SentenceCounts]] = field(default_factory=dict)
     test_files: dict[str, list[str]] = field(default_factory=dict)
@@ -184,32 +176,17 @@ def _add_run(grid: Grid, both: tuple[str, str], seed: int, folder: Path) -> None
         if folder.is_dir():
             grid.unfinished.add(both)
         return
-    runs = grid.results.setdefault(both, {})
+    runs, place = grid.results.setdefault(both, {}), (*both, seed)
     if seed in runs:
-        raise UsageError(f"{path} and {runs[seed].path} are of the same run: name one of the two folders")
-    result = _result(path)
-    if result.protocol == grid.protocols[both]:
-        runs[seed] = result
-    else:
-        grid.unfinished.add(both)
-
-
-def _result(path: Path) -> RunResult:
+        raise UsageError(f"{path} and {grid.paths[place]} are of the same run: name one of the two folders")
     try:
-        stored = msgspec.convert(recorded(path), _StoredResult)
-        scored = _scored(stored.words, stored.right)
+        result = msgspec.convert(recorded(path), RunResult)
     except (ValueError, UnicodeError):  # msgspec's are ValueErrors
         raise DataError(str(path), None, "not a result of vdgi experiment", "damaged? remove it") from None
-    return RunResult(
-        path=path,
-        protocol=stored.protocol,
-        policy=stored.policy,
-        scored=scored,
-        gold_trees=tuple(stored.gold_trees),
-        parts=stored.parts,
-        cpu_s=stored.cpu_s,
-        words_per_cpu_s=stored.words_per_cpu_s,
-    )
+    if result.protocol == grid.protocols[both]:
+        runs[seed], grid.paths[place] = result, path
+    else:
+        grid.unfinished.add(both)
 
 
 def _baselines(path: Path) -> dict[str, dict[str, SentenceCounts]]:
@@ -218,18 +195,12 @@ def _baselines(path: Path) -> dict[str, dict[str, SentenceCounts]]:
     try:
         stored = msgspec.convert(recorded(path), _StoredBaselines)
         return {
-            protocol: {name: _scored(scores.words, right) for name, right in scores.right.items()}
+            protocol: {
+                name: SentenceCounts(scores.words, tuple(right)) for name, right in scores.right.items()
+            }
             for protocol, scores in stored.protocols.items()
         }
     except (ValueError, UnicodeError):
         raise DataError(
             str(path), None, "not the baselines of vdgi experiment", "damaged? remove it"
         ) from None
-
-
-def _scored(words: Sequence[int], right: Sequence[float]) -> SentenceCounts:
-    if len(words) != len(right):
-        raise ValueError("of different lengths")
-    if not all(0 <= part <= whole for part, whole in zip(right, words)):
-        raise ValueError("more right than there are")
-    return SentenceCounts(tuple(words), tuple(right))

@@ -99,7 +99,7 @@ def dda_of(grid: Grid, treebank: str, system: str, length: int | None) -> Entry:
     runs = grid.results.get((treebank, system))
     if not runs:
         return Gap(grid.gap(treebank, system))
-    return cell([run.scored.dda(length) for run in runs.values()], len(grid.wanted[treebank, system]))
+    return cell([run.dda(length) for run in runs.values()], len(grid.wanted[treebank, system]))
 
 
 def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | None) -> Entry:
@@ -112,7 +112,7 @@ def average_of(grid: Grid, treebanks: Sequence[str], system: str, length: int | 
     counts = [len(seeds) for seeds in runs]
     several = min(counts) > 1
     per_seed = [
-        statistics.mean(seeds[seed].scored.dda(length) for seeds in runs)
+        statistics.mean(seeds[seed].dda(length) for seeds in runs)
         for seed in set.intersection(*map(set, runs))
     ]
     return Measured(
@@ -160,7 +160,8 @@ def overview(grid: Grid) -> list[Sheet]:
                 columns = [[column for block in columns for column in block]]
             has_average = len(names) == len(every)
             sheets += without_repetition([_overview(grid, protocol, block, has_average) for block in columns])
-    begun = [sheet for sheet in sheets if _is_begun(sheet)]
+    nothing = {Gap(NOT_RUN), Gap(INCOMPLETE)}
+    begun = [s for s in sheets if not {entry for row in s.rows for entry in row.entries} <= nothing]
     return begun or sheets
 
 
@@ -170,12 +171,6 @@ def has_news(grid: Grid, treebank: str, system: str) -> bool:
         NOT_RUN,
         "not in the plan",
     )
-
-
-def _is_begun(sheet: Sheet) -> bool:
-    """True if there is a figure in the table, or a reason why there cannot be one."""
-    entries = {entry for row in sheet.rows for entry in row.entries}
-    return not entries <= {Gap(NOT_RUN), Gap(INCOMPLETE)}
 
 
 def without_repetition(sheets: Sequence[Sheet]) -> list[Sheet]:
@@ -323,7 +318,7 @@ def _warnings(grid: Grid, systems: Sequence[str], treebanks: Sequence[str]) -> l
         for system in systems:
             runs = grid.results.get((name, system), {}).values()
             codes |= {run.parts.get("code") for run in runs}
-            words |= {(run.protocol, run.scored.words) for run in runs}
+            words |= {(run.protocol, run.words) for run in runs}
             if (
                 len({tuple(run.parts.get(part) for part in ("settings", "data", "rules")) for run in runs})
                 > 1

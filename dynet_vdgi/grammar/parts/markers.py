@@ -74,10 +74,6 @@ def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]
     return math.log((sum(counts[t] for t in good) + FEW) / (sum(counts[t] for t in bad) + FEW))
 
 
-def _is_looked_after(setting: Setting, text: Text) -> bool:
-    return text.order.asymmetry("ADP") < 0 or text.is_named(setting.names("final"))
-
-
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
     nominals, over = setting.groups[0].tags, setting.group("over").plain
     has_prepositions = text.order.asymmetry("ADP") >= 0
@@ -91,7 +87,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
                 after[marker][view.tags[end + 1] if end + 1 < view.n else EDGE] += 1
     good: tuple[str, ...]
     bad: tuple[str, ...]
-    if _is_looked_after(setting, text):
+    if text.order.asymmetry("ADP") < 0 or text.is_named(setting.names("final")):
         counts, good, bad = after, ("NOUN", "PROPN", "ADJ", "NUM", "DET"), ("VERB", "AUX", "ADV", EDGE)
     else:
         counts, good, bad = before, ("NOUN", "PROPN"), ("VERB", "AUX", EDGE)
