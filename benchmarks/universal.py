@@ -2,11 +2,17 @@
 
     python benchmarks/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free] [--seed N]
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
+    python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
+    python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
+    python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
+
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
 licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
 learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
-punctuation; of several files it takes the mean of log p(h | d). DDA is a percentage, <=15 and <=40 words.
+punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
+table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of heads
+from the gold heads of texts whose languages a model was not learnt from.
 """
 
 from __future__ import annotations
@@ -16,25 +22,38 @@ import csv
 import json
 import logging
 import os
+import random
 import time
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
+from few_trees import calibration_error
 
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.grammar import chart
-from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.grammar.prior import Prior
+from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.recipes.universal import pack
+from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
+from dynet_vdgi.runs.model_file import save as save_model
+from dynet_vdgi.settings.bundled import resources, rules_path
+from dynet_vdgi.universal.base import TextBase
 from dynet_vdgi.universal.encoding import band_of_forms
-from dynet_vdgi.universal.learning import LearningSettings, Treebank, learn
+from dynet_vdgi.universal.learning import TEXT, LearningSettings, Treebank, learn
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
+from dynet_vdgi.universal.stored import Measures, beginning
 
 LISTS = Path(__file__).parent / "lists" / "ud2.csv"
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
+CALIBRATED = 200
+"""Sentences of a text from which confidence is learnt."""
 
 
 def read(paths: list[Path], heads: str = "required") -> list:
@@ -108,6 +127,83 @@ def parsed(scorers: list[Scorer], text: list, test: list) -> list:
     return trees
 
 
+def with_table(scorers: list[Scorer], text: list, test: list, share: float) -> list:
+    """Trees of the test sentences, with this share of the table's log-probabilities of heads."""
+    prior = Prior.of_text(load_rules(rules_path("best")), text)
+    total = [TextBase.of_text(scorer, text, prior, share).all_potentials(test) for scorer in scorers]
+    return [chart.best(sum(potentials) / len(scorers)) for potentials in zip(*total)]
+
+
+def engine_for(
+    scorer: Scorer, text: list, calibration: dict | None = None
+) -> tuple[UniversalEngine, ModelFile]:
+    """The engine of a model that has measured a text."""
+    model = pack(scorer, {}, further=calibration)
+    model.parameters.update(Measures.of(scorer, list(beginning(text))).arrays())
+    return UniversalEngine(model), model
+
+
+def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
+    """Text and test sentences of the listed languages by code."""
+    with open(LISTS, encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
+    return {
+        row["language"]: tuple(read(files_of(arguments.data, row[part])) for part in ("text", "test"))
+        for row in rows
+        if not arguments.codes or row["language"] in arguments.codes
+    }
+
+
+def calibrate(arguments: argparse.Namespace) -> None:
+    """Learns confidence from gold heads of languages left out, the same number of sentences of each."""
+    tags, found, gold = [], [], []
+    for each in arguments.models:
+        path, _, codes = str(each).partition("=")
+        arguments.set, arguments.codes = "choose", codes.split(",")
+        for text, _ in texts(arguments).values():
+            sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
+            engine, _ = engine_for(load(Path(path)), text)
+            tags += [s.tags for s in sample]
+            found += engine.with_margins(sample, keep_heads=False)
+            gold += [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
+    np.savez(arguments.out, **Calibration.fit(tags, found, gold).arrays())
+
+
+def confidence(arguments: argparse.Namespace) -> None:
+    """Prints calibration errors and expected shares of right heads of the test files."""
+    scorer, calibration = (
+        load(arguments.models[0]),
+        Calibration.from_arrays(dict(np.load(arguments.models[1]))),
+    )
+    rows = []
+    for code, (text, test) in texts(arguments).items():
+        engine, _ = engine_for(scorer, text)
+        found = engine.with_margins(test, keep_heads=False)
+        trees, margins = zip(*found)
+        said = calibration(calibration.arcs([s.tags for s in test], trees, margins))
+        right = np.array([a == b for tree, s in zip(trees, test) for a, b in zip(tree, s.heads)])
+        rows.append((code, 100 * calibration_error(said, right), 100 * said.mean(), 100 * right.mean()))
+        print("{}: ECE {:.1f}, expected {:.1f}, right {:.1f}".format(*rows[-1]), flush=True)
+    errors = np.array([row[1:] for row in rows])
+    off = abs(errors[:, 1] - errors[:, 2]).mean()
+    print(f"mean ECE {errors[:, 0].mean():.2f}, mean error of the expected share {off:.2f}")
+
+
+def ship(arguments: argparse.Namespace) -> None:
+    """Writes the model file of the package."""
+    arguments.free, arguments.without, arguments.without_code = True, [], []
+    with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
+        licences = {row["treebank"]: row["licence"] for row in csv.DictReader(lines)}
+    learnt = sources(arguments)
+    sizes = [min(len(each.sentences), TEXT) for each in learnt]
+    listed = {
+        each.name: OtherTreebank(n, round(n / sum(sizes), 6), licences[each.name], each.branch)
+        for each, n in zip(learnt, sizes)
+    }
+    scorer, calibration = load(arguments.models[0]), dict(np.load(arguments.models[1]))
+    save_model(arguments.out, pack(scorer, listed, further=calibration))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -123,10 +219,16 @@ def main() -> None:
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = verbs.add_parser("score")
-    scoring.add_argument("models", nargs="+", type=Path)
-    scoring.add_argument("--set", choices=("choose", "check"), required=True)
-    scoring.add_argument("--codes", nargs="*", default=[])
-    for each in (learning, scoring):
+    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "ship")}
+    for each in (scoring, *further.values()):
+        each.add_argument("models", nargs="+", type=Path)
+    for each in (scoring, further["confidence"]):
+        each.add_argument("--set", choices=("choose", "check"), required=True)
+        each.add_argument("--codes", nargs="*", default=[])
+    scoring.add_argument(
+        "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
+    )
+    for each in (learning, scoring, *further.values()):
         each.add_argument("--data", type=Path, required=True)
         each.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -142,6 +244,9 @@ def main() -> None:
         save(arguments.out, scorer)
         logging.info("%.0f CPU s", time.process_time() - start)
         return
+    if arguments.verb in further:
+        {"calibrate": calibrate, "confidence": confidence, "ship": ship}[arguments.verb](arguments)
+        return
     scorers = [load(path) for path in arguments.models]
     rows = []
     with open(LISTS, encoding="utf-8") as lines:
@@ -151,7 +256,12 @@ def main() -> None:
             continue
         text = read(files_of(arguments.data, row["text"]), "ignored")
         test = [s for s in read(files_of(arguments.data, row["test"])) if len(s) <= 40]
-        rows.append((row["language"], *dda(parsed(scorers, text, test), test)))
+        trees = (
+            with_table(scorers, text, test, arguments.table)
+            if arguments.table
+            else parsed(scorers, text, test)
+        )
+        rows.append((row["language"], *dda(trees, test)))
         print("{} {:.1f}/{:.1f}".format(*rows[-1]), flush=True)
     print("mean of {}: {:.2f}/{:.2f}".format(len(rows), *np.mean([row[1:] for row in rows], 0)))
     if arguments.out:
