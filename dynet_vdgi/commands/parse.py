@@ -65,7 +65,9 @@ logger = logging.getLogger("dynet_vdgi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi parse`."""
     parser.add_argument(
-        "model", metavar="MODEL", help="model file, the folder of a run, or universal, which needs no training"
+        "model",
+        metavar="MODEL",
+        help="model file, the folder of a run, or universal, which needs no training",
     )
     parser.add_argument(
         "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
