@@ -27,7 +27,7 @@ from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.universal.stored import Measures, arrays_of, beginning, scorer_of
+from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 N_SENTENCES = 60
@@ -406,6 +406,16 @@ def test_only_the_beginning_is_measured(sentences: list[Sentence]) -> None:
     assert len(list(beginning(sentences, sum(lengths[:7])))) == 7
     assert len(list(beginning(sentences, sum(lengths[:7]) + 1))) == 8
     assert list(beginning(sentences)) == sentences
+
+
+def test_few_words_leave_the_profile_near_the_mean(parser: Parser, sentences: list[Sentence]) -> None:
+    engine = parser.engine
+    assert isinstance(engine, UniversalEngine)
+    for part in (sentences[:1], sentences):
+        n_words = sum(map(len, part))
+        measured, raw = Measures.of(engine.scorer, part).profile, engine.scorer.profile(part)
+        assert np.allclose(measured.numbers, raw.numbers * n_words / (n_words + STRENGTH))
+        assert np.array_equal(measured.pairs, raw.pairs)
 
 
 def test_windows_are_held_until_enough_is_measured(
