@@ -156,6 +156,11 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
     assert Parser(model).measures_text
 
 
+def test_its_rules_cannot_be_named(path: Path) -> None:
+    with pytest.raises(ModelError, match="a model of recipe universal has no rules"):
+        run_folder.rules_named(str(path))
+
+
 def test_info_names_treebanks_with_branches_and_licences(path: Path, vdgi: Vdgi) -> None:
     told = vdgi.good("info", path)
     assert "xx_toy: 30 trees, Toyic, CC BY-SA 4.0" in told.out
