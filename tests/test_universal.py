@@ -161,6 +161,12 @@ def test_its_rules_cannot_be_named(path: Path) -> None:
         run_folder.rules_named(str(path))
 
 
+def test_check_says_nothing_of_rules(path: Path, text: Path, vdgi: Vdgi) -> None:
+    told = vdgi.good("check", "--model", path, text).out
+    assert "trees" in told
+    assert "rule" not in told
+
+
 def test_info_names_treebanks_with_branches_and_licences(path: Path, vdgi: Vdgi) -> None:
     told = vdgi.good("info", path)
     assert "xx_toy: 30 trees, Toyic, CC BY-SA 4.0" in told.out
