@@ -27,7 +27,7 @@ from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
 from dynet_vdgi.settings.bundled import bundled, resources
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.universal.stored import Measures, arrays_of, beginning, scorer_of
+from dynet_vdgi.universal.stored import STRENGTH, Measures, arrays_of, beginning, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 N_SENTENCES = 60
@@ -154,6 +154,17 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
         assert "NC" not in treebank.licence
     assert model.provenance.gold_trees
     assert Parser(model).measures_text
+
+
+def test_its_rules_cannot_be_named(path: Path) -> None:
+    with pytest.raises(ModelError, match="a model of recipe universal has no rules"):
+        run_folder.rules_named(str(path))
+
+
+def test_check_says_nothing_of_rules(path: Path, text: Path, vdgi: Vdgi) -> None:
+    told = vdgi.good("check", "--model", path, text).out
+    assert "trees" in told
+    assert "rule" not in told
 
 
 def test_info_names_treebanks_with_branches_and_licences(path: Path, vdgi: Vdgi) -> None:
@@ -406,6 +417,16 @@ def test_only_the_beginning_is_measured(sentences: list[Sentence]) -> None:
     assert len(list(beginning(sentences, sum(lengths[:7])))) == 7
     assert len(list(beginning(sentences, sum(lengths[:7]) + 1))) == 8
     assert list(beginning(sentences)) == sentences
+
+
+def test_few_words_leave_the_profile_near_the_mean(parser: Parser, sentences: list[Sentence]) -> None:
+    engine = parser.engine
+    assert isinstance(engine, UniversalEngine)
+    for part in (sentences[:1], sentences):
+        n_words = sum(map(len, part))
+        measured, raw = Measures.of(engine.scorer, part).profile, engine.scorer.profile(part)
+        assert np.allclose(measured.numbers, raw.numbers * n_words / (n_words + STRENGTH))
+        assert np.array_equal(measured.pairs, raw.pairs)
 
 
 def test_windows_are_held_until_enough_is_measured(

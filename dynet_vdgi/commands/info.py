@@ -1,9 +1,11 @@
 """Show how a model was made.
 
 Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
-of gold trees; then its settings.
+of gold trees; then its settings. A universal model also has the treebanks of other languages that it was
+learnt from, with their branches and licences.
 
   vdgi info runs/my
+  vdgi info universal
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
+    parser.add_argument("model", metavar="MODEL", help="model file, the folder of a run, or universal")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

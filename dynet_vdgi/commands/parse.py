@@ -11,6 +11,13 @@ which it takes from --language or from a file name like UD's (fr_gsd-ud-test.con
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
+The model `universal` comes with the package and needs no training: it has learnt from gold trees of other
+languages, and measures on the first 20,000 words of the input what kind of language it is. All inputs of one
+output are one text. Fewer than fifty sentences are a poor measure; for small files of one language, measure
+a longer text once with vdgi train --preset universal, and parse them with the model of that run.
+
+  vdgi parse universal my.conllu -o my.parsed.conllu
+
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
@@ -25,7 +32,8 @@ sampled trees that agree with the head. Use it only to rank heads.
 
 --exact finds the best tree under the teacher's model: a CRF if the parser was trained with gold trees, else
 the rule table with its measures of the text. With gold trees it is slightly more accurate; its time is cubic
-in the length of a sentence.
+in the length of a sentence. The trees of a universal model are exact anyway, the most probable ones; with
+--exact they are those of which most heads are expected to be right.
 
 --nbest N writes the N most probable trees of a sentence under the model of --exact or, with a neural model,
 the most frequent ones among its samples. The second has `-tree2` added to its sent_id, and so on.
@@ -55,7 +63,11 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a run")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="model file, the folder of a run, or universal, which needs no training",
+    )
     parser.add_argument(
         "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
     )

@@ -173,10 +173,9 @@ class Summary:
             share = 100 * self.projective / self.with_trees
             covered = 100 * self.rule_arcs / max(self.arcs, 1)
             whole = f"{count(self.with_trees, 'sentence')}, {share:.1f} % projective"
-            facts += [
-                ("trees", f"{whole}; {partial} besides" if self.in_part else whole),
-                ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"),
-            ]
+            facts.append(("trees", f"{whole}; {partial} besides" if self.in_part else whole))
+            if self.rules.text:  # universal models have no rules
+                facts.append(("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"))
         elif self.in_part:
             facts.append(("trees", f"{partial}, none whole"))
         else:

@@ -55,7 +55,7 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
         if hint:
             lines.append(f"tag {tag} ({count(n, 'word')}): {what}{hint}")
             explained.add(tag)
-    silent = [tag for tag in counts if tag not in mentioned and tag not in explained]
+    silent = [tag for tag in counts if mentioned and tag not in mentioned and tag not in explained]
     if silent:
         silent.sort(key=lambda tag: (-counts[tag], tag))
         n = sum(counts[tag] for tag in silent)

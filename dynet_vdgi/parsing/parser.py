@@ -539,7 +539,9 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
 
 
 def load(path: str | Path) -> Parser:
-    """The parser in a model file.
+    """The parser in a model file, in the folder of a run, or, by its name `universal`, in the package.
+
+    See `Parser.measured` about the last one.
 
     Raises:
         ModelError: see `dynet_vdgi.runs.model_file.load`.

@@ -53,11 +53,13 @@ def rules_named(name: str) -> NamedRules:
 
     Raises:
         ConfigError: no rules have this name, or the rule file is malformed.
-        ModelError: the folder has no model, or the model file is damaged.
+        ModelError: the folder has no model, the model has no rules, or its file is damaged.
     """
     if os.path.isdir(name) or (os.path.isfile(name) and zipfile.is_zipfile(name)):
         path = model_path(name)
         model = model_file.load(path)
+        if not model.rules.text:
+            raise ModelError(f"{path}: a model of recipe {model.settings.recipe} has no rules")
         return NamedRules(name, model.rules, model.settings.data.tags)
     path = rules_path(name)
     return NamedRules(path.name, load_rules(path))

@@ -32,6 +32,11 @@ WEIGHTS, TEXT = "universal/", "text/"
 FEW = 50
 """Fewer sentences get a warning, because they are a poor measure."""
 
+STRENGTH = 30
+"""Words with which the mean of the treebanks learnt from counts in the profile of a text: 0, 30, 100, 300 and
+1,000 gave 64.0, 64.5, 64.5, 64.6, 64.6 % right heads where three sentences were measured, 66.7, 66.6, 66.3,
+65.7, 65.3 where ten were, 69.8 to 69.7 where 200 were (means of eight treebanks)."""
+
 MEASURED = 20_000
 """Words at the beginning of a text that are measured."""
 
@@ -133,9 +138,10 @@ class Measures:
 def mixed_with_mean(profile: Profile, n_words: int) -> Profile:
     """The profile to use for a text of so many words, of which `profile` was measured.
 
-    Numbers are deviations from the mean of the treebanks that the parser has learnt from.
+    Its numbers are deviations from the mean of the treebanks learnt from, so that is where they go; the
+    numbers of pairs of tags are smoothed already.
     """
-    return profile
+    return Profile(profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs)
 
 
 def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterator[Sentence]:
