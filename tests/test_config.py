@@ -134,8 +134,8 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         (
             "teacher.kind=dmw",
-            "config: 'teacher.kind' must be one of none, dmv, convex-mst, lc-dmv, hdp-dmv, ndmv, rf, "
-            "ensemble, not 'dmw'; did you mean 'dmv'?",
+            "config: 'teacher.kind' must be one of none, dmv, universal, convex-mst, lc-dmv, hdp-dmv, "
+            "ndmv, rf, ensemble, not 'dmw'; did you mean 'dmv'?",
         ),
         ("recipe=3", "config: 'recipe' must be a text, not 3"),
         (
