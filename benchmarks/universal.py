@@ -10,8 +10,8 @@ DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the t
 licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
 learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
 punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
-table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of heads
-from the gold heads of texts whose languages a model was not learnt from.
+table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
+heads from the gold heads of texts whose languages a model was not learnt from.
 """
 
 from __future__ import annotations
