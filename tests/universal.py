@@ -45,3 +45,9 @@ def saved(path: Path, seed: int = 1, further: Any = None) -> Path:
     """`model` in a file."""
     model_file.save(path, model(seed, further))
     return path
+
+
+def written_scorer(folder: Path, scorer: Scorer, name: str = "scorer.vdgi") -> str:
+    """The path of a model file of the scorer."""
+    model_file.save(folder / name, pack(scorer, SOURCES))
+    return str(folder / name)

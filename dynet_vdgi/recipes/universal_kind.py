@@ -48,7 +48,7 @@ def _make(settings: UniversalTeacherSettings, seed: int) -> UniversalTeacher:
     from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
     from dynet_vdgi.runs.model_file import load
     from dynet_vdgi.runs.run_folder import model_path
-    from dynet_vdgi.universal.base import scorer_of
+    from dynet_vdgi.universal.stored import scorer_of
 
     try:
         scorer = scorer_of(load(model_path(settings.model)).parameters)

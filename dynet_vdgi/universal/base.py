@@ -7,9 +7,9 @@ Letters: n words, N words in all, V forms.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,55 +18,41 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.universal.encoding import BANDS, band_of_forms
 from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer
-from dynet_vdgi.universal.typology import Profile
+from dynet_vdgi.universal.stored import Arrays, Measures, arrays_of, scorer_of
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
-WEIGHTS, TEXT, SHARE = "universal/", "text/", "base/table"
-"""How the names of arrays of weights begin, and of measures of a text; the name of the table's share."""
+SHARE = "base/table"
+"""The name of the array that holds the table's share."""
 
 FLOOR = -20.0
 """The least log-probability of an arc, in nats, so that gold trees can outweigh it."""
-
-
-def arrays_of(scorer: Scorer) -> Arrays:
-    """The arrays that `scorer_of` reads back."""
-    own: Arrays = {**scorer.weights, "mean": scorer.mean, "scale": scorer.scale}
-    own["known"] = _packed(scorer.features)
-    return {WEIGHTS + name: array for name, array in own.items()}
-
-
-def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
-    """The scorer with these `arrays_of`; other arrays are ignored. Raises: ModelError, one is missing."""
-    own = {name.removeprefix(WEIGHTS): array for name, array in arrays.items() if name.startswith(WEIGHTS)}
-    mean, scale = (_array(own, name).astype(np.float32) for name in ("mean", "scale"))
-    features = _unpacked(own, "known")
-    weights = {
-        name: a.astype(np.float32) for name, a in own.items() if name not in ("mean", "scale", "known")
-    }
-    return Scorer(tuple(features), mean, scale, weights)
 
 
 @dataclass(frozen=True, eq=False)
 class TextBase:
     """The scorer of a text, with a share of the rule table's measured in it; see the module."""
 
-    scorer: TextScorer
+    scorer: Scorer
+    measures: Measures
     table: Prior
     share: float = 0.0
 
     @classmethod
     def of_text(cls, scorer: Scorer, text: Sequence[Sentence], table: Prior, share: float = 0.0) -> TextBase:
         """Measures a text, sentences without punctuation."""
-        return cls(TextScorer(scorer, scorer.profile(text), band_of_forms(text)), table, share)
+        return cls(scorer, Measures.of(scorer, text), table, share)
+
+    @cached_property
+    def in_text(self) -> TextScorer:
+        """The scorer for sentences of the text."""
+        return TextScorer(self.scorer, self.measures.profile, self.measures.bands)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
         for part in _parts(sentences):
-            flat, at = self.scorer.log_probabilities(self.scorer.encode(part)), 0
+            flat, at = self.in_text.log_probabilities(self.in_text.encode(part)), 0
             for sentence in part:
                 n = len(sentence)
                 potentials = np.zeros((n + 1, n + 1))
@@ -78,15 +64,7 @@ class TextBase:
 
     def arrays(self) -> Arrays:
         """The arrays that `text_base` reads back; the table is not part of them."""
-        bands = {form: band for form, band in (self.scorer.bands or {}).items() if band != BANDS - 1}
-        return {
-            **arrays_of(self.scorer.scorer),
-            TEXT + "numbers": self.scorer.profile.numbers,
-            TEXT + "pairs": self.scorer.profile.pairs,
-            TEXT + "forms": _packed([*bands]),
-            TEXT + "bands": np.array([*bands.values()], np.int8),  # (V,); other forms are in the last band
-            SHARE: np.array([self.share]),
-        }
+        return {**arrays_of(self.scorer), **self.measures.arrays(), SHARE: np.array([self.share])}
 
 
 def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Prior:
@@ -98,12 +76,10 @@ def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Pr
     if SHARE not in arrays:
         return table
     scorer = scorer_of(arrays)
-    profile = Profile(*(_array(arrays, TEXT + name).astype(np.float32) for name in ("numbers", "pairs")))
-    bands = dict(zip(_unpacked(arrays, TEXT + "forms"), _array(arrays, TEXT + "bands").tolist()))
-    try:
-        return TextBase(TextScorer(scorer, profile, bands), table, arrays[SHARE].item())
-    except (KeyError, IndexError, ValueError) as error:
-        raise ModelError(f"no universal parser: its arrays do not fit together ({error})") from None
+    measures = Measures.from_arrays(arrays, scorer)
+    if measures is None or arrays[SHARE].shape != (1,):
+        raise ModelError("no universal parser: it has not measured a text")
+    return TextBase(scorer, measures, table, float(arrays[SHARE][0]))
 
 
 def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
@@ -124,24 +100,3 @@ def _log_softmax(potentials: Floats) -> Floats:
     scores -= scores.max(axis=0, initial=-np.inf)
     scores -= np.log(np.exp(scores).sum(axis=0))
     return np.asarray(np.maximum(scores, FLOOR))
-
-
-def _packed(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """The texts as the bytes of JSON, which any file of arrays can hold."""
-    return np.frombuffer(json.dumps(list(texts)).encode(), np.uint8)
-
-
-def _unpacked(arrays: Mapping[str, NDArray[Any]], name: str) -> list[str]:
-    try:
-        found = json.loads(_array(arrays, name).tobytes())
-    except ValueError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise ModelError(f"no universal parser: {name} is no list of texts")
-    return found
-
-
-def _array(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    if name not in arrays:
-        raise ModelError(f"no universal parser: missing {name}")
-    return arrays[name]
