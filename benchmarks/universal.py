@@ -40,11 +40,11 @@ from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.settings.bundled import resources, rules_path
-from dynet_vdgi.universal.base import TextBase
 from dynet_vdgi.universal.encoding import band_of_forms
-from dynet_vdgi.universal.learning import TEXT, LearningSettings, Treebank, learn
+from dynet_vdgi.universal.learning import TEXT, GoldTreebank, LearningSettings, learn
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning
+from dynet_vdgi.universal.text_base import TextBase
 
 LISTS = Path(__file__).parent / "lists" / "ud2.csv"
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
@@ -69,7 +69,7 @@ def files_of(data: Path, names: str) -> list[Path]:
     ]
 
 
-def sources(arguments: argparse.Namespace) -> list[Treebank]:
+def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
     """The treebanks to learn from."""
     with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
@@ -80,7 +80,9 @@ def sources(arguments: argparse.Namespace) -> list[Treebank]:
             continue
         if arguments.free and any(mark in row["licence"] for mark in NOT_FREE):
             continue
-        kept.append(Treebank(row["treebank"], read(files_of(arguments.data, row["files"])), row["branch"]))
+        kept.append(
+            GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"])), row["branch"])
+        )
     return kept
 
 

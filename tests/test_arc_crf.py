@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import projective_trees
+from by_numba import ByNumba
 from few import RandomBase, log_likelihood, tree, trees
 
 from dynet_vdgi.data.atoms import Atoms
@@ -24,6 +25,8 @@ from dynet_vdgi.teachers.arc_crf import (
     share_of_base,
     share_of_unsupervised,
 )
+
+arc_features = ByNumba(arc_features)
 
 SMALL = {"log2_buckets": 12}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from by_numba import ByNumba
 from mutating import DEMO, changed, mutated
 
 import dynet_vdgi
@@ -36,6 +37,8 @@ from dynet_vdgi.recipes.given import Given
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.students.codes import Codes
 from dynet_vdgi.students.joined_codes import JoinedCodes
+
+column_kernels = ByNumba(column_kernels)
 
 MALFORMED = Path(__file__).parent / "malformed"
 

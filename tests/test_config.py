@@ -140,7 +140,8 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("recipe=3", "config: 'recipe' must be a text, not 3"),
         (
             "recipe=tought",
-            "config: 'recipe' must be one of taught, few-trees, neural, not 'tought'; did you mean 'taught'?",
+            "config: 'recipe' must be one of taught, few-trees, neural, universal, not 'tought'; "
+            "did you mean 'taught'?",
         ),
         ("teacher.kind=3", "config: 'teacher.kind' must be a text, not 3"),
         (

@@ -18,6 +18,7 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import parse_rules
 from dynet_vdgi.recipes.teaching import teacher_of_kind
+from dynet_vdgi.recipes.universal_kind import UniversalTeacherSettings
 from dynet_vdgi.rivals.convex_mst import ConvexMst, ConvexMstSettings
 from dynet_vdgi.rivals.ensemble import Ensemble, EnsembleSettings
 from dynet_vdgi.rivals.hdp_dmv import HdpDmv, HdpDmvSettings
@@ -111,6 +112,7 @@ SETTINGS: dict[str, Any] = {
     "hdp-dmv": HdpDmvSettings(iterations=2, subsymbols=2),
     "ndmv": NeuralDmvSettings(epochs=1),
     "rf": RfSettings(iterations=3),
+    "universal": UniversalTeacherSettings(table=0.3),
     "ensemble": EnsembleSettings(
         dmv=DmvSettings(backoff=3.0), convex_mst=ConvexMstSettings(prior_weight=0.9)
     ),
@@ -122,6 +124,7 @@ NAMES = {
     "hdp-dmv": "HDP-DMV",
     "ndmv": "neural DMV",
     "rf": "RF",
+    "universal": "universal parser",
     "ensemble": "DMV + Convex-MST",
 }
 
@@ -162,4 +165,5 @@ def test_training_asks_the_teacher_that_the_settings_name(tmp_path: Path, vdgi: 
         assert f"teacher: {name}, " in vdgi.good("train", "--train", DEMO, *options, "--out", out).err
         model = model_file.load(out / "model.vdgi")
         assert model.settings.teacher == type(SETTINGS[kind])()
-        assert model.provenance.gold_trees == ()
+        has_seen_trees = kind == "universal"  # of other languages
+        assert bool(model.provenance.gold_trees) == has_seen_trees

@@ -10,6 +10,7 @@ from pathlib import Path
 import brute_force
 import numpy as np
 import pytest
+from by_numba import ByNumba
 from shell import Vdgi
 
 import dynet_vdgi
@@ -28,6 +29,8 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.students import arc_hybrid
 from dynet_vdgi.students.perceptron import PerceptronModel
+
+arc_hybrid = ByNumba(arc_hybrid)
 
 DEMO = resources() / "demo"
 TEXT = tuple(islice(read(DEMO / "demo-ud-train.conllu"), 80))

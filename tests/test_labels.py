@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_numba import ByNumba
 from few import trees
 
 from dynet_vdgi.data.punctuation import without_punctuation
@@ -17,6 +18,8 @@ from dynet_vdgi.labels import kernels
 from dynet_vdgi.labels.inventory import Inventory
 from dynet_vdgi.labels.label_table import LABELS, LabelTable, load, relation_of, warnings_of
 from dynet_vdgi.labels.labeller import Labeller
+
+kernels = ByNumba(kernels)
 
 UD2 = load()
 

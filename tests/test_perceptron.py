@@ -14,6 +14,7 @@ import brute_force
 import numpy as np
 import pytest
 import tiny
+from by_numba import ByNumba
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, Vdgi
@@ -34,6 +35,8 @@ from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.students import arc_hybrid, perceptron
 from dynet_vdgi.students.linear_student import Perceptron
 from dynet_vdgi.students.perceptron import PerceptronModel, PerceptronSettings, train
+
+arc_hybrid = ByNumba(arc_hybrid)
 
 SHIFT, LEFT, RIGHT = 0, 1, 2
 SMALL = PerceptronSettings(log2_buckets=12)

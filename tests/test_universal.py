@@ -506,7 +506,6 @@ def test_a_run_starts_from_another_universal_model(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--trees", "TEXT"], "learns nothing from them"),
         (["--treebank", "xx", "TEXT"], "has its own treebanks"),
         (["--set", "rules=ud"], "no rule table"),
         (["--without", "markers"], "no rule table"),

@@ -19,11 +19,13 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.recipes.universal_teacher import UniversalTeacher
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.settings.config import DataSettings
+from dynet_vdgi.settings.presets import in_recipe, load_settings
 from dynet_vdgi.teachers.arc_crf import ArcCrf
-from dynet_vdgi.universal.base import TextBase, text_base
+from dynet_vdgi.universal.text_base import TextBase, text_base
 
 GOLD = [replace(one, gaps=()) for one in trees(24)]
 TEXT = [replace(one, heads=None, deprels=()) for one in GOLD]
@@ -52,7 +54,7 @@ def test_potentials_are_the_scorers_log_probabilities_and_a_share_of_the_tables(
 
 def test_a_sentence_has_the_same_potentials_alone_and_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
     together = list(base().all_potentials(TEXT))
-    monkeypatch.setattr("dynet_vdgi.universal.base.WORDS", 10)
+    monkeypatch.setattr("dynet_vdgi.universal.text_base.WORDS", 10)
     for sentence, ours, theirs in zip(TEXT, together, base().all_potentials(TEXT)):
         (alone,) = base().all_potentials([sentence])
         assert alone == pytest.approx(ours, abs=1e-5)
@@ -169,3 +171,10 @@ def test_annotation_begins_with_the_universal_parser(tmp_path: Path) -> None:
     guess = loop.learn(knowledge, []).guess(TEXT[0])
     assert len(guess.heads) == len(TEXT[0])
     assert chart.expected_best(votes)
+
+
+def test_trees_make_a_crf_of_the_universal_parser() -> None:
+    whole = UniversalSettings(data=DataSettings(max_len=1000))
+    assert in_recipe("few-trees", whole, ()) == load_settings("few-trees", ["teacher.kind=universal"])
+    said = in_recipe("few-trees", whole, ["data.max_len"])
+    assert said == load_settings("few-trees", ["teacher.kind=universal", "data.max_len=1000"])

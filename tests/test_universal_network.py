@@ -10,11 +10,11 @@ import pytest
 
 from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.universal.batches import FaultSettings, Source, batch_of, drawn, with_faults
+from dynet_vdgi.universal.arc_network import UniversalNetwork, dy
 from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
-from dynet_vdgi.universal.network import Network, dy
+from dynet_vdgi.universal.examples import FaultSettings, LearningSource, batch_of, drawn, with_faults
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.sizes import Sizes
+from dynet_vdgi.universal.sizes import LayerSizes
 from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
@@ -28,17 +28,19 @@ def sentences() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def source(sentences: list[Any]) -> Source:
+def source(sentences: list[Any]) -> LearningSource:
     features = known_features([sentences], 1)
     text = encode(sentences, features, band_of_forms(sentences))
     profile = Profile.of(text, features)
-    return Source(text, [profile], profile)
+    return LearningSource(text, [profile], profile)
 
 
 @pytest.fixture(scope="module")
-def network(source: Source) -> Network:
-    sizes = Sizes(source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4)
-    made = Network(sizes, seed=1)
+def network(source: LearningSource) -> UniversalNetwork:
+    sizes = LayerSizes(
+        source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4
+    )
+    made = UniversalNetwork(sizes, seed=1)
     rng = np.random.default_rng(0)
     for name, array in made.arrays().items():
         if not array.any():  # so that every part counts
@@ -46,11 +48,11 @@ def network(source: Source) -> Network:
     return made
 
 
-def of_length(source: Source, n: int, most: int = 3) -> list[tuple[int, int]]:
+def of_length(source: LearningSource, n: int, most: int = 3) -> list[tuple[int, int]]:
     return [(0, int(s)) for s in np.flatnonzero(source.text.lengths == n)[:most]]
 
 
-def gradients(network: Network) -> dict[str, np.ndarray]:
+def gradients(network: UniversalNetwork) -> dict[str, np.ndarray]:
     found = {name: np.array(p.grad_as_array()) for name, p in network.parameters.items()}
     for parameter in network.parameters.values():
         parameter.scale_gradient(0.0)
@@ -59,7 +61,7 @@ def gradients(network: Network) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("n", [2, 4, 6])
 def test_batches_have_the_scores_and_gradients_of_single_arcs(
-    source: Source, network: Network, n: int
+    source: LearningSource, network: UniversalNetwork, n: int
 ) -> None:
     members = of_length(source, n)
     assert len(members) > 1
@@ -94,7 +96,7 @@ def test_batches_have_the_scores_and_gradients_of_single_arcs(
         assert scale > 0 or name.startswith("relation"), name
 
 
-def test_targets_are_learnt_beside_gold_heads(source: Source, network: Network) -> None:
+def test_targets_are_learnt_beside_gold_heads(source: LearningSource, network: UniversalNetwork) -> None:
     members = of_length(source, 4)
     batch = batch_of([source], members, NO_FAULTS, np.random.default_rng(0))
     dy.renew_cg()
@@ -115,7 +117,7 @@ def test_targets_are_learnt_beside_gold_heads(source: Source, network: Network) 
 
 
 def test_the_parser_has_the_probabilities_of_the_network(
-    sentences: list[Any], source: Source, network: Network
+    sentences: list[Any], source: LearningSource, network: UniversalNetwork
 ) -> None:
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
@@ -140,7 +142,7 @@ def test_the_parser_has_the_probabilities_of_the_network(
 
 
 def test_sentences_of_any_length_are_scored_together_as_alone(
-    source: Source, network: Network, sentences: Any
+    source: LearningSource, network: UniversalNetwork, sentences: Any
 ) -> None:
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
@@ -151,19 +153,19 @@ def test_sentences_of_any_length_are_scored_together_as_alone(
     np.testing.assert_allclose(together, np.concatenate(alone), atol=2e-5)
 
 
-def test_a_batch_goes_through_every_sentence_once(source: Source) -> None:
+def test_a_batch_goes_through_every_sentence_once(source: LearningSource) -> None:
     members = [m for batch in drawn([source], 10**9, 40, 30, np.random.default_rng(1)) for m in batch]
     lengths = source.text.lengths
     assert sorted(s for _, s in members) == [s for s in range(len(lengths)) if 2 <= lengths[s] <= 30]
 
 
-def test_a_treebank_has_its_share_of_words_only(source: Source) -> None:
+def test_a_treebank_has_its_share_of_words_only(source: LearningSource) -> None:
     members = [m for batch in drawn([source], 50, 40, 30, np.random.default_rng(1)) for m in batch]
     n_words = sum(source.text.lengths[s] for _, s in members)
     assert 50 <= n_words < 50 + 30
 
 
-def test_faults_change_what_they_say(source: Source) -> None:
+def test_faults_change_what_they_say(source: LearningSource) -> None:
     rng = np.random.default_rng(0)
     sure = with_faults(source, 3, FaultSettings(0.0, 1.0, 1.0, 1.0), rng)
     for column in (sure.bundle, sure.gaps, sure.band):

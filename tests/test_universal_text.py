@@ -22,10 +22,10 @@ from dynet_vdgi.universal.encoding import (
     known_features,
     tag_number,
 )
-from dynet_vdgi.universal.learning import LearningSettings, Treebank, learn
+from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
 from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.scorer import TextScorer
-from dynet_vdgi.universal.typology import Counts, Profile
+from dynet_vdgi.universal.typology import Profile, TagCounts
 
 LEFT, RIGHT = 0, 1
 
@@ -65,7 +65,7 @@ def test_common_words_are_in_lower_bands() -> None:
 
 def test_neighbours_and_words_in_reach_are_counted() -> None:
     text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"]), Sentence.of_tags(["VERB"])], ())
-    counts = Counts.of(text)
+    counts = TagCounts.of(text)
     det, adjective, noun, verb = (TAG[tag] for tag in ["DET", "ADJ", "NOUN", "VERB"])
     assert counts.neighbours[noun, adjective, LEFT] == 1
     assert counts.neighbours[noun, det].sum() == 0  # two words apart
@@ -140,7 +140,7 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -
 
 def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sentence]) -> None:
     half = len(demo) // 2
-    treebanks = [Treebank("one", demo[:half]), Treebank("two", demo[half:])]
+    treebanks = [GoldTreebank("one", demo[:half]), GoldTreebank("two", demo[half:])]
     settings = LearningSettings(updates=40, words=300, members=2)
     scorer = learn(treebanks, settings, hidden=8, seed=2)
     again = learn(treebanks, settings, hidden=8, seed=2)
@@ -159,7 +159,7 @@ def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sen
 
 
 def test_a_treebank_of_single_words_cannot_be_learnt_from() -> None:
-    alone = Treebank("x", [Sentence(("a",), ("NOUN",), (0,))])
+    alone = GoldTreebank("x", [Sentence(("a",), ("NOUN",), (0,))])
     with pytest.raises(DataError, match="no sentence of 2"):
         learn([alone], LearningSettings(updates=1))
 
@@ -167,7 +167,7 @@ def test_a_treebank_of_single_words_cannot_be_learnt_from() -> None:
 def test_small_treebanks_lend_no_order(demo: list[Sentence], monkeypatch: pytest.MonkeyPatch) -> None:
     features = known_features([demo], 1)
     rng = np.random.default_rng(0)
-    banks = [Treebank("one", demo, "a"), Treebank("two", demo, "b"), Treebank("three", demo, "b")]
+    banks = [GoldTreebank("one", demo, "a"), GoldTreebank("two", demo, "b"), GoldTreebank("three", demo, "b")]
     real = [learning.measured(each.sentences, features, rng) for each in banks]
     assert len(learning._invented(banks, real, features, rng)) == 3
     monkeypatch.setattr(learning, "LENDERS", 10**6)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from brute_force import crosses, is_tree, projective_trees
+from by_numba import ByNumba
 from few import tree, trees
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,10 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ConfigError, ModelError, VdgiError
 from dynet_vdgi.students import arc_hybrid, word_features, word_kernels
 from dynet_vdgi.students.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
+
+arc_hybrid = ByNumba(arc_hybrid)
+
+word_kernels = ByNumba(word_kernels)
 
 SMALL = {"log2_buckets": 12, "seeds": (1,)}
 

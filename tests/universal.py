@@ -13,7 +13,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.universal.encoding import encode
 from dynet_vdgi.universal.scorer import Scorer
-from dynet_vdgi.universal.sizes import Sizes, shapes
+from dynet_vdgi.universal.sizes import LayerSizes, shapes
 from dynet_vdgi.universal.typology import Profile
 
 FEATURES = ("Case=Gen", "Case=Nom", "Number=Plur", "Number=Sing", "Tense=Pres")
@@ -26,7 +26,7 @@ SOURCES = {
 def scorer(seed: int = 1, spread: float = 0.6) -> Scorer:
     """Weights large enough for trees that differ, sums small enough for probabilities below 1."""
     n_numbers = len(Profile.of(encode([Sentence.of_tags(["VERB"])], FEATURES), FEATURES).numbers)
-    sizes = Sizes(len(FEATURES), n_numbers, 4, 4, 2, 2, 4, hidden=6, arc=8, relation=5)
+    sizes = LayerSizes(len(FEATURES), n_numbers, 4, 4, 2, 2, 4, hidden=6, arc=8, relation=5)
     rng = np.random.default_rng(seed)
     weights: dict[str, Any] = {
         name: rng.normal(0, spread, shape).astype(np.float16).astype(np.float32)

@@ -1,6 +1,6 @@
 """The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet itself.
 
-It shares nothing with `universal.network` but the parameters; flags of arcs are found in plain Python.
+It shares nothing with `universal.arc_network` but the parameters; flags of arcs are found in plain Python.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 import dynet as dy
 import numpy as np
 
-from dynet_vdgi.universal.batches import Example
-from dynet_vdgi.universal.encoding import TAGS, Encoded
+from dynet_vdgi.universal.encoding import TAGS, CodedText
+from dynet_vdgi.universal.examples import FaultyExample
 
 
-def flags(head: int, dependent: int, example: Example, agreeing: Any) -> list[int]:
+def flags(head: int, dependent: int, example: FaultyExample, agreeing: Any) -> list[int]:
     """The flags of an arc, straight from their description in `universal.channels`."""
     n = len(example.tags)
     if head == 0:
@@ -55,7 +55,7 @@ def lstm(p: Any, layer: int, xs: list[Any], hidden: int) -> list[Any]:
     return [dy.concatenate([f, b]) for f, b in zip(*outputs)]
 
 
-def scores(network: Any, text: Encoded, example: Example) -> list[Any]:
+def scores(network: Any, text: CodedText, example: FaultyExample) -> list[Any]:
     """Scores (n + 1,) of the heads of each word."""
     p, n = network.parameters, len(example.tags)
     numbers = dy.inputTensor(example.profile.numbers)

@@ -29,7 +29,6 @@ from dynet_vdgi.parsing.confidence import shifted
 from dynet_vdgi.parsing.worth import choose
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.silver import SHORTEST, FewTrees
-from dynet_vdgi.recipes.taught import TaughtSettings
 from dynet_vdgi.recipes.teaching import teacher_of_kind
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, in_recipe, load_settings
@@ -67,7 +66,7 @@ class Course:
         """
         changes = {} if rules is None else {"rules": rules}
         settings = load_settings(preset, changes=changes)
-        if isinstance(settings, TaughtSettings):
+        if settings.recipe in ("taught", "universal"):
             settings = in_recipe("few-trees", settings, changes)
         if not isinstance(settings, FewTreesSettings) or settings.transfer.trees:
             raise UsageError("the page's parser learns from a few trees: use --preset best, or few-trees")

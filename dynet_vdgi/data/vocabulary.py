@@ -63,7 +63,7 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
-        return asdict(self)
+        return {name: list(x) if isinstance(x, tuple) else x for name, x in asdict(self).items()}
 
     @classmethod
     def from_json(cls, content: bytes | str) -> Vocabulary:

@@ -144,7 +144,7 @@ class Prior:
         """The `potentials` of each sentence."""
         return map(self.potentials, sentences)
 
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
+    def arrays(self) -> Mapping[str, Any]:
         """Nothing: rules and `text` are all there is to keep."""
         return {}
 

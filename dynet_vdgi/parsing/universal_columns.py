@@ -14,7 +14,7 @@ from dynet_vdgi.data.column_kernels import FORM
 from dynet_vdgi.data.columns import Columns, Texts, Types
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.parsing.universal_engine import LONGEST, UniversalEngine, batches, best_heads, relations_of
-from dynet_vdgi.universal.encoding import MIXED, NO_GAP, STRONG, WEAK, Encoded
+from dynet_vdgi.universal.encoding import MIXED, NO_GAP, STRONG, WEAK, CodedText
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class UniversalColumns:
                 relations[words] = relations_of(self._scorer, encoded, found)
         return heads, relations
 
-    def _encoded(self, start: Ints, types: Ints, gaps: Bytes, bands: Bytes) -> Encoded:
+    def _encoded(self, start: Ints, types: Ints, gaps: Bytes, bands: Bytes) -> CodedText:
         """The sentences as `encode` has them, which numbers values of FEATS as they come."""
         known, begins, of_word = np.unique(types, return_index=True, return_inverse=True)
         order = np.argsort(begins)
@@ -61,7 +61,7 @@ class UniversalColumns:
         tags = tuple(row.upos for row in rows)
         each = self._scorer.encode([Sentence(("_",) * len(rows), tags, feats=feats)])
         rank = np.argsort(order)[of_word]
-        return Encoded(start, each.tags[rank], each.bundle[rank], each.features, each.agreeing, gaps, bands)
+        return CodedText(start, each.tags[rank], each.bundle[rank], each.features, each.agreeing, gaps, bands)
 
     def _gaps(self, columns: Columns, is_removed: Flags, first: Ints) -> Bytes:
         """The kinds of gaps (K + S,)."""

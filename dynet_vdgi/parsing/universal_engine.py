@@ -17,7 +17,7 @@ from dynet_vdgi.grammar import chart
 from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.runs.model_file import ModelFile
-from dynet_vdgi.universal.encoding import RELATION, RELATIONS, Encoded
+from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
 from dynet_vdgi.universal.scorer import WORDS, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 
@@ -120,9 +120,9 @@ class UniversalEngine:
 class _Remembering(TextScorer):
     """Keeps what the layers made of the words of the last sentences, for their relations."""
 
-    _last: tuple[Encoded, NDArray[np.float32]] | None = None
+    _last: tuple[CodedText, NDArray[np.float32]] | None = None
 
-    def _words(self, text: Encoded) -> NDArray[np.float32]:
+    def _words(self, text: CodedText) -> NDArray[np.float32]:
         last = self._last
         if last is None or last[0] is not text:
             self._last = last = text, super()._words(text)
@@ -144,17 +144,17 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield members
 
 
-def best_heads(scorer: TextScorer, encoded: Encoded) -> Ints:
+def best_heads(scorer: TextScorer, encoded: CodedText) -> Ints:
     """Heads (N,) of the most probable trees."""
     return chart.best_in_a_row(_scores(scorer, encoded), encoded.lengths)
 
 
-def _scores(scorer: TextScorer, encoded: Encoded) -> Floats:
+def _scores(scorer: TextScorer, encoded: CodedText) -> Floats:
     with one_thread():
         return scorer.log_probabilities(encoded).astype(np.float64)
 
 
-def relations_of(scorer: TextScorer, encoded: Encoded, heads: Ints) -> Ints:
+def relations_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Ints:
     """The relations (N,), by number in LABELS, of arcs from `heads` (N,); `root` for the root alone."""
     with one_thread():
         scores = scorer.relations(encoded, heads)

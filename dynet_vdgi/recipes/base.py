@@ -153,7 +153,7 @@ def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
 
 def base_of(model: ModelFile) -> Base:
     """What the CRF of a model starts from. Raises: UsageError, the model does not say."""
-    from dynet_vdgi.universal.base import text_base
+    from dynet_vdgi.universal.text_base import text_base
 
     if model.base is None:
         raise UsageError(NO_DISTRIBUTION)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored
@@ -36,14 +36,22 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
     ) -> dict[str, str]:
         return super().without_effect(in_a_run=in_a_run) | {"rules": _NO_RULES}
 
+    @property
+    def with_trees(self) -> dict[str, Any]:
+        return {"teacher": {"kind": "universal"}, "data": {"max_len": 40}}
+
 
 @dataclass
-class _Prepared(Preparation[UniversalSettings, "Material"]):
+class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
     start: ModelFile | None = None  # whose weights are taken
 
 
 class Universal(Recipe[UniversalSettings, "Material"]):
     settings = UniversalSettings
+
+    def successor(self, inputs: Inputs, settings: UniversalSettings) -> str:
+        """Gold trees make a CRF of the universal parser."""
+        return "few-trees" if inputs.trees else ""
 
     def check(self, inputs: Inputs, settings: UniversalSettings, jobs: int) -> None:
         if settings.data.protocol != "standard":
@@ -51,8 +59,6 @@ class Universal(Recipe[UniversalSettings, "Material"]):
                 "the universal parser knows punctuation by its place: set data.protocol=standard"
             )
         check_ignored(settings, has_effect=True)
-        if inputs.trees:
-            raise UsageError("--trees: the universal parser learns nothing from them: use --preset best")
         if inputs.treebanks:
             raise UsageError("--treebank: the universal parser has its own treebanks: use --preset transfer")
         if inputs.rules or inputs.facts or inputs.without:
@@ -72,7 +78,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         dev = reading.dev(inputs.dev)
         start = _start(inputs.init)
         material = Material(texts, start.vocabulary, RuleSet(()), [], dev)
-        return _Prepared(settings, material, reading, {}, start)
+        return _PreparedUniversal(settings, material, reading, {}, start)
 
     def learn(
         self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
@@ -82,7 +88,7 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         from dynet_vdgi.runs.model_file import save as save_model
         from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
-        assert isinstance(prepared, _Prepared)
+        assert isinstance(prepared, _PreparedUniversal)
         assert prepared.start is not None
         start, material = prepared.start, prepared.material
         measures = Measures.of(scorer_of(start.parameters), list(beginning(material.sentences)))

@@ -10,8 +10,8 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.teachers.common import Floats, Teacher
-from dynet_vdgi.universal.base import TextBase
 from dynet_vdgi.universal.scorer import Scorer
+from dynet_vdgi.universal.text_base import TextBase
 
 
 class UniversalTeacher(Teacher):

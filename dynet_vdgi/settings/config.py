@@ -138,6 +138,11 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         return False
 
     @property
+    def with_trees(self) -> dict[str, Any]:
+        """What the recipe that takes over where there are gold trees gets besides what both have."""
+        return {}
+
+    @property
     def sections(self) -> dict[str, Section]:
         """The sections by their names."""
         every = ((name, getattr(self, name)) for name in self.__struct_fields__)

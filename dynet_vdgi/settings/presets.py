@@ -80,7 +80,7 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
     Raises: ConfigError, the other recipe lacks a setting of these names.
     """
     values, named = settings.to_dict(), set(names)
-    layer: Values = {"recipe": recipe}
+    layer: Values = {"recipe": recipe, **settings.with_trees}
     for name, value in leaves(values):
         if name in named and name != "recipe":
             layer = _with(layer, nested(name, value))

@@ -35,7 +35,7 @@ class Base(Protocol):
     def all_potentials(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
 
-    def arrays(self) -> Mapping[str, NDArray[Any]]:
+    def arrays(self) -> Mapping[str, Any]:
         """What a model file keeps of it beside the rule table and the table's measurements of the text."""
 
 

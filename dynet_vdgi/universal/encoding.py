@@ -44,7 +44,7 @@ BANDS = 8
 
 
 @dataclass(frozen=True)
-class Encoded:
+class CodedText:
     """Sentences in a row.
 
     `start` (S + 1,) counts words; sentence s has the words start[s] to start[s + 1] and the gaps
@@ -69,7 +69,7 @@ class Encoded:
     def lengths(self) -> Ints:
         return np.diff(self.start)
 
-    def part(self, sentences: Ints) -> Encoded:
+    def part(self, sentences: Ints) -> CodedText:
         """Some of the sentences, perhaps with repetitions."""
         ends = self.start[1:]
         words = np.concatenate([np.arange(self.start[s], ends[s]) for s in sentences] or [self.start[:0]])
@@ -136,7 +136,7 @@ def _band(frequency: float) -> int:
 
 def encode(
     sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None
-) -> Encoded:
+) -> CodedText:
     """The sentences as arrays; `bands` are those of the text that they are from."""
     place = {feature: number for number, feature in enumerate(features)}
     number_of_tag: dict[str, int] = {}
@@ -179,7 +179,7 @@ def encode(
             ],
             np.int64,
         )
-    return Encoded(
+    return CodedText(
         start,
         np.array(tags, np.int8),
         np.array(bundle, np.int64),

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
-from dynet_vdgi.universal.batches import SHORTEST, FaultSettings, Source, batch_of, drawn
-from dynet_vdgi.universal.encoding import Encoded, band_of_forms, encode, known_features
+from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
+from dynet_vdgi.universal.examples import SHORTEST, FaultSettings, LearningSource, batch_of, drawn
 from dynet_vdgi.universal.reordering import orders, reordered
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.sizes import Sizes
+from dynet_vdgi.universal.sizes import LayerSizes
 from dynet_vdgi.universal.typology import Profile
 
 if TYPE_CHECKING:
-    from dynet_vdgi.universal.network import Network
+    from dynet_vdgi.universal.arc_network import UniversalNetwork
 
 Floats = NDArray[np.float32]
 
@@ -73,7 +73,7 @@ class LearningSettings(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Treebank:
+class GoldTreebank:
     """Gold trees of a language; treebanks of one branch do not lend one another their order of words."""
 
     name: str
@@ -82,14 +82,14 @@ class Treebank:
 
 
 @dataclass(frozen=True)
-class _Measured:
-    text: Encoded
+class _MeasuredTreebank:
+    text: CodedText
     profiles: list[Profile]
     featureless: Profile
 
 
 def learn(
-    treebanks: Sequence[Treebank],
+    treebanks: Sequence[GoldTreebank],
     settings: LearningSettings,
     hidden: int = HIDDEN,
     seed: int = 1,
@@ -115,16 +115,16 @@ def learn(
     mean, scale = numbers.mean(0), numbers.std(0) + np.float32(LEAST_SCALE)
     start = Scorer(features, mean, scale, {})
     sources = [
-        Source(
+        LearningSource(
             each.text, [start.standardised(p) for p in each.profiles], start.standardised(each.featureless)
         )
         for each in real + invented
     ]
-    return distilled(start, sources, Sizes(len(features), len(mean), hidden=hidden), settings, seed)
+    return distilled(start, sources, LayerSizes(len(features), len(mean), hidden=hidden), settings, seed)
 
 
 def distilled(
-    start: Scorer, sources: Sequence[Source], sizes: Sizes, settings: LearningSettings, seed: int
+    start: Scorer, sources: Sequence[LearningSource], sizes: LayerSizes, settings: LearningSettings, seed: int
 ) -> Scorer:
     """A scorer that has learnt from the gold heads and from the mean of networks that differ in their seeds.
 
@@ -143,7 +143,7 @@ def distilled(
     return replace(start, weights=network.arrays())
 
 
-def _mean_probabilities(members: Sequence[Scorer], source: Source) -> list[Floats]:
+def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> list[Floats]:
     """Probabilities (n, n + 1) of the heads of each sentence's words, by its text's whole profile."""
     parsers = [TextScorer(member, source.profiles[0]) for member in members]
     result: list[Floats] = []
@@ -157,26 +157,28 @@ def _mean_probabilities(members: Sequence[Scorer], source: Source) -> list[Float
     return result
 
 
-def measured(sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator) -> _Measured:
+def measured(
+    sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator
+) -> _MeasuredTreebank:
     """A sample of a treebank with the profiles of its text and of smaller texts."""
     bands = band_of_forms(sentences)
     chosen = np.sort(rng.permutation(len(sentences))[:TEXT])
     text = encode([sentences[k] for k in chosen], features, bands)
     samples = [text.part(rng.integers(0, len(text), min(len(text), SAMPLE))) for _ in range(SAMPLES)]
     profiles = [Profile.of(part, features) for part in (text, *samples)]
-    return _Measured(text, profiles, Profile.of(_without_features(text), features))
+    return _MeasuredTreebank(text, profiles, Profile.of(_without_features(text), features))
 
 
-def _without_features(text: Encoded) -> Encoded:
+def _without_features(text: CodedText) -> CodedText:
     return replace(text, bundle=np.zeros_like(text.bundle))
 
 
 def _invented(
-    treebanks: Sequence[Treebank],
-    real: Sequence[_Measured],
+    treebanks: Sequence[GoldTreebank],
+    real: Sequence[_MeasuredTreebank],
     features: tuple[str, ...],
     rng: np.random.Generator,
-) -> list[_Measured]:
+) -> list[_MeasuredTreebank]:
     """A treebank from each large one, in the orders of one or two others of other branches."""
     large = [k for k, each in enumerate(real) if len(each.text) >= LENDERS]
     lent = {k: orders(real[k].text) for k in large}
@@ -197,20 +199,22 @@ def _invented(
             continue
         new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
         result.append(
-            _Measured(new, [Profile.of(new, features)], Profile.of(_without_features(new), features))
+            _MeasuredTreebank(new, [Profile.of(new, features)], Profile.of(_without_features(new), features))
         )
     return result
 
 
-def trained(sources: Sequence[Source], sizes: Sizes, settings: LearningSettings, seed: int) -> Network:
+def trained(
+    sources: Sequence[LearningSource], sizes: LayerSizes, settings: LearningSettings, seed: int
+) -> UniversalNetwork:
     """A network after the last update."""
     import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
     import dynet as dy  # isort: skip
 
-    from dynet_vdgi.universal.network import Network
+    from dynet_vdgi.universal.arc_network import UniversalNetwork
 
     rng = np.random.default_rng([seed, 1])
-    network = Network(sizes, seed)
+    network = UniversalNetwork(sizes, seed)
     dy.reset_random_seed(seed)
     trainer = dy.AdamTrainer(network.collection, settings.rate, 0.9, 0.98, 1e-8)
     trainer.set_clip_threshold(5.0)

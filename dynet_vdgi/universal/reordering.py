@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, Encoded, Ints
+from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, CodedText, Ints
 
 Floats = NDArray[np.float64]
 
@@ -44,10 +44,10 @@ _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 _VERBAL = (TAG["VERB"], TAG["AUX"])
 NOMINAL, VERBAL = 0, 1
 LEAST = 5
-"""Arcs of a kind that another treebank must have to lend their order."""
+"""ArcBatch of a kind that another treebank must have to lend their order."""
 
 
-def kinds_of_arcs(text: Encoded) -> tuple[Ints, NDArray[np.bool_]]:
+def kinds_of_arcs(text: CodedText) -> tuple[Ints, NDArray[np.bool_]]:
     """The kind (N,) of each word's arc, -1 where its order is fixed; whether the head is to the right."""
     assert text.heads is not None
     assert text.relations is not None
@@ -61,8 +61,8 @@ def kinds_of_arcs(text: Encoded) -> tuple[Ints, NDArray[np.bool_]]:
     return np.where(is_fixed, -1, kind), head > np.arange(len(head))
 
 
-def orders(text: Encoded) -> Floats:
-    """Counts (2, kinds) of dependents to the right and to the left of their heads."""
+def orders(text: CodedText) -> Floats:
+    """TagCounts (2, kinds) of dependents to the right and to the left of their heads."""
     kind, is_left = kinds_of_arcs(text)
     size = 2 * len(RELATIONS) * (N_TAGS + 1)
     movable = kind >= 0
@@ -70,7 +70,7 @@ def orders(text: Encoded) -> Floats:
     return np.bincount(sides, minlength=2 * size).reshape(2, size).astype(np.float64)
 
 
-def reordered(text: Encoded, of_verbs: Floats, of_nouns: Floats, rng: np.random.Generator) -> Encoded:
+def reordered(text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.random.Generator) -> CodedText:
     """The text with dependents on the sides that the orders of two other treebanks have, by chance.
 
     A word changes its side no more often than is needed for the share of the other treebank.

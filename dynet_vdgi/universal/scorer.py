@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, MOST_FLAGS, N_FLAGS, SCORE_ARCS
-from dynet_vdgi.universal.encoding import N_TAGS, ROOT, Encoded, encode
+from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode
 from dynet_vdgi.universal.typology import Profile
 
 Floats = NDArray[np.float32]
@@ -70,10 +70,10 @@ class TextScorer:
         self._flags = np.ascontiguousarray(w["arc.flags"].T)
         self._root = w["arc.head"] @ w["root"]
 
-    def encode(self, sentences: Sequence[Sentence]) -> Encoded:
+    def encode(self, sentences: Sequence[Sentence]) -> CodedText:
         return encode(sentences, self.scorer.features, self.bands)
 
-    def log_probabilities(self, text: Encoded) -> Floats:
+    def log_probabilities(self, text: CodedText) -> Floats:
         """log p(h | d) of all sentences in a row, each (n + 1, n) by head."""
         z = self._words(text)
         w = self.scorer.weights
@@ -105,7 +105,7 @@ class TextScorer:
         )
         return scores
 
-    def relations(self, text: Encoded, heads: Ints) -> Floats:
+    def relations(self, text: CodedText, heads: Ints) -> Floats:
         """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
         w = self.scorer.weights
         z = self._words(text)
@@ -120,7 +120,7 @@ class TextScorer:
         hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
         return np.maximum(hidden, 0) @ w["relation.out"].T
 
-    def _words(self, text: Encoded) -> Floats:
+    def _words(self, text: CodedText) -> Floats:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
         w = self.scorer.weights
         starts = text.start
@@ -215,7 +215,7 @@ class _Layer:
         return result
 
 
-def flags_of_arcs(text: Encoded, heads: Ints) -> Floats:
+def flags_of_arcs(text: CodedText, heads: Ints) -> Floats:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
     longest = int(text.lengths.max(initial=0))

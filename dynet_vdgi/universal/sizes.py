@@ -12,7 +12,7 @@ from dynet_vdgi.universal.typology import PAIR_NUMBERS
 
 
 @dataclass(frozen=True)
-class Sizes:
+class LayerSizes:
     """Units of the network's layers."""
 
     n_features: int
@@ -35,7 +35,7 @@ class Sizes:
         return 2 * self.hidden + self.word
 
     @classmethod
-    def of(cls, weights: Mapping[str, Any]) -> Sizes:
+    def of(cls, weights: Mapping[str, Any]) -> LayerSizes:
         """The sizes of a network with these arrays. Raises: KeyError, IndexError, one is missing or flat."""
         return cls(
             n_features=weights["features"].shape[1],
@@ -51,7 +51,7 @@ class Sizes:
         )
 
 
-def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
+def shapes(sizes: LayerSizes) -> dict[str, tuple[int, ...]]:
     """The shape of every array of weights."""
     hidden, joint = sizes.hidden, sizes.joint
     result: dict[str, tuple[int, ...]] = {

@@ -19,7 +19,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
 from dynet_vdgi.universal.scorer import Scorer
-from dynet_vdgi.universal.sizes import Sizes, shapes
+from dynet_vdgi.universal.sizes import LayerSizes, shapes
 from dynet_vdgi.universal.typology import PAIR_NUMBERS, Profile
 
 Arrays = dict[str, NDArray[Any]]
@@ -54,7 +54,7 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     own = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
     try:
         mean, scale, features = own.pop("mean"), own.pop("scale"), _unpacked(own.pop("known"))
-        sizes = Sizes.of(own)
+        sizes = LayerSizes.of(own)
     except (KeyError, IndexError) as error:
         raise ModelError(f"no universal parser: missing or flat: {error}") from None
     wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, Encoded, Ints
+from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, CodedText, Ints
 
 Floats = NDArray[np.float64]
 
@@ -70,15 +70,15 @@ def _numbers_of(pairs: list[str]) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Counts of a text, all from tags: [tag, tag of the other word, its side]."""
+class TagCounts:
+    """TagCounts of a text, all from tags: [tag, tag of the other word, its side]."""
 
     neighbours: Floats
     content: Floats  # neighbours once modifiers are left out
     reach: Floats  # all words within WINDOW
 
     @classmethod
-    def of(cls, text: Encoded) -> Counts:
+    def of(cls, text: CodedText) -> TagCounts:
         tags, sentence = text.tags.astype(np.int64), np.repeat(np.arange(len(text)), text.lengths)
         is_content = ~np.isin(tags, _MODIFIERS)
         reach = sum(_ordered(tags, sentence, distance) for distance in range(1, WINDOW + 1))
@@ -90,7 +90,7 @@ class Counts:
 
 
 def _ordered(tags: Ints, sentence: Ints, distance: int) -> Floats:
-    """Counts (16, 16, 2) of words `distance` apart in a sentence."""
+    """TagCounts (16, 16, 2) of words `distance` apart in a sentence."""
     counts = np.zeros((N_TAGS, N_TAGS, 2))
     together = sentence[distance:] == sentence[:-distance]
     first, second = tags[:-distance][together], tags[distance:][together]
@@ -107,13 +107,13 @@ class Profile:
     pairs: NDArray[np.float32]
 
     @classmethod
-    def of(cls, text: Encoded, names: tuple[str, ...]) -> Profile:
+    def of(cls, text: CodedText, names: tuple[str, ...]) -> Profile:
         """Measures a text; `names` are those of its features."""
-        counts = Counts.of(text)
+        counts = TagCounts.of(text)
         return cls(np.array(list(_numbers(text, counts, names).values()), np.float32), _pair_numbers(counts))
 
 
-def _pair_numbers(counts: Counts) -> NDArray[np.float32]:
+def _pair_numbers(counts: TagCounts) -> NDArray[np.float32]:
     numbers = np.zeros((N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS), np.float32)
     numbers[:N_TAGS, :, :, :5] = _five(counts.neighbours)
     numbers[:N_TAGS, :, :, 5:10] = _five(counts.content)
@@ -146,7 +146,7 @@ def _ratio(before: Floats, after: Floats, smooth: float = 3.0) -> Floats:
     return np.log((before + smooth) / (after + smooth)) / 3
 
 
-def _numbers(text: Encoded, counts: Counts, names: tuple[str, ...]) -> dict[str, float]:
+def _numbers(text: CodedText, counts: TagCounts, names: tuple[str, ...]) -> dict[str, float]:
     tags, lengths, start = text.tags.astype(np.int64), text.lengths, text.start
     n_words, sentence = len(tags), np.repeat(np.arange(len(text)), text.lengths)
     share = np.bincount(tags, minlength=N_TAGS) / max(1, n_words)
@@ -209,7 +209,7 @@ _SHARES = (
 )
 
 
-def _morphology(text: Encoded, names: tuple[str, ...]) -> dict[str, float]:
+def _morphology(text: CodedText, names: tuple[str, ...]) -> dict[str, float]:
     """Shares of the words of a tag that have a feature, or a value of it."""
     result = {}
     for tag, wanted in _SHARES:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import ALWAYS
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, MOST_FLAGS
-from dynet_vdgi.universal.encoding import N_TAGS, Encoded
+from dynet_vdgi.universal.encoding import N_TAGS, CodedText
 from dynet_vdgi.universal.typology import Profile
 
 Bytes = NDArray[np.int8]
@@ -36,21 +36,21 @@ class FaultSettings(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Source:
+class LearningSource:
     """A treebank to learn from: its sentences, and profiles with standardised numbers.
 
     The first profile is that of the whole text, the others are of samples. `featureless` is that of the text
     without features.
     """
 
-    text: Encoded
+    text: CodedText
     profiles: Sequence[Profile]
     featureless: Profile
     targets: Sequence[NDArray[np.float16]] = ()  # (n, n + 1) for each sentence: probabilities of heads
 
 
 @dataclass(frozen=True)
-class Arcs:
+class ArcBatch:
     """The arcs of a batch in order of sentence, dependent, head; each distinct value is kept once."""
 
     flags: Ints  # (X,) distinct sets of flags, a bit each
@@ -61,7 +61,7 @@ class Arcs:
 
 
 @dataclass(frozen=True)
-class Batch:
+class LearningBatch:
     """B sentences of n words; word t of sentence b is column t * B + b of `features`."""
 
     tags: Ints  # (n, B)
@@ -69,14 +69,14 @@ class Batch:
     gaps: Ints  # (n, B)
     band: Ints  # (n, B)
     numbers: Floats  # (U, B)
-    arcs: Arcs
+    arcs: ArcBatch
     heads: Ints  # (B, n)
     relations: Ints  # (B, n), -1: unknown
     targets: Floats | None = None  # (n + 1, B * n): probabilities of heads that are learnt besides
 
 
 def drawn(
-    sources: Sequence[Source], words: int, size: int, longest: int, rng: np.random.Generator
+    sources: Sequence[LearningSource], words: int, size: int, longest: int, rng: np.random.Generator
 ) -> Iterator[list[tuple[int, int]]]:
     """Batches of (source, sentence) in random order, about `size` words each.
 
@@ -102,7 +102,7 @@ def drawn(
 
 
 @dataclass
-class Example:
+class FaultyExample:
     """A sentence as it is learnt from, perhaps with faults."""
 
     tags: Bytes
@@ -112,7 +112,9 @@ class Example:
     profile: Profile
 
 
-def with_faults(source: Source, s: int, faults: FaultSettings, rng: np.random.Generator) -> Example:
+def with_faults(
+    source: LearningSource, s: int, faults: FaultSettings, rng: np.random.Generator
+) -> FaultyExample:
     """A sentence of a source, with a profile of it, and faults at random."""
     text = source.text
     low, high = text.start[s], text.start[s + 1]
@@ -134,15 +136,15 @@ def with_faults(source: Source, s: int, faults: FaultSettings, rng: np.random.Ge
         gaps = np.zeros_like(gaps)
     if rng.random() < faults.no_frequencies:
         band = np.zeros_like(band)
-    return Example(tags, gaps, bundle, band, profile)
+    return FaultyExample(tags, gaps, bundle, band, profile)
 
 
 def batch_of(
-    sources: Sequence[Source],
+    sources: Sequence[LearningSource],
     members: Sequence[tuple[int, int]],
     faults: FaultSettings,
     rng: np.random.Generator,
-) -> Batch:
+) -> LearningBatch:
     """The batch of these equally long sentences, each (source, sentence)."""
     examples = [with_faults(sources[k], s, faults, rng) for k, s in members]
     texts = [sources[k].text for k, _ in members]
@@ -153,7 +155,7 @@ def batch_of(
     assert all(text.heads is not None and text.relations is not None for text in texts)
     places = [slice(text.start[s], text.start[s + 1]) for text, (_, s) in zip(texts, members)]
     targets = [sources[k].targets[s] for k, s in members if sources[k].targets]
-    return Batch(
+    return LearningBatch(
         np.stack([e.tags.astype(np.int64) for e in examples], 1),
         features.transpose(2, 1, 0).reshape(features.shape[2], -1),
         gap_pairs(gaps[:, :-1], gaps[:, 1:]).T,
@@ -181,7 +183,7 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     return codes, rows
 
 
-def together(codes: Ints, rows: Ints, pairs: Sequence[Floats]) -> Arcs:
+def together(codes: Ints, rows: Ints, pairs: Sequence[Floats]) -> ArcBatch:
     """The arcs (B, n, n + 1) of sentences, each of which has its own numbers of pairs of tags."""
     flags, flags_of = np.unique(codes.ravel(), return_inverse=True)
     n_numbers = pairs[0].shape[-1]
@@ -189,4 +191,4 @@ def together(codes: Ints, rows: Ints, pairs: Sequence[Floats]) -> Arcs:
     of_sentence = rows // DISTANCES + n_pairs * np.arange(len(rows))[:, None, None]
     known, numbers_of = np.unique(of_sentence.ravel(), return_inverse=True)
     tables = np.concatenate([table.reshape(n_pairs, n_numbers) for table in pairs])
-    return Arcs(flags, flags_of, tables[known].T, numbers_of, rows.ravel())
+    return ArcBatch(flags, flags_of, tables[known].T, numbers_of, rows.ravel())

@@ -21,9 +21,9 @@ import dynet_vdgi.model  # noqa: F401 - sets DyNet's options
 
 import dynet as dy  # isort: skip
 
-from dynet_vdgi.universal.batches import Batch
 from dynet_vdgi.universal.channels import N_FLAGS
-from dynet_vdgi.universal.sizes import Sizes, shapes
+from dynet_vdgi.universal.examples import LearningBatch
+from dynet_vdgi.universal.sizes import LayerSizes, shapes
 
 Expression = Any
 Floats = NDArray[np.float32]
@@ -34,10 +34,10 @@ LOOKUPS = ("tag", "gaps", "band", "straight.pairs")
 ZERO = ("straight.flags", "straight.numbers", "straight.pairs", "root")
 
 
-class Network:
+class UniversalNetwork:
     """The network's parameters in DyNet, and its scores."""
 
-    def __init__(self, sizes: Sizes, seed: int) -> None:
+    def __init__(self, sizes: LayerSizes, seed: int) -> None:
         self.sizes = sizes
         self.collection = dy.ParameterCollection()
         self.parameters: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class Network:
         for name in self.parameters:
             self.set(name, arrays[name])
 
-    def scores(self, batch: Batch, drop: bool = False) -> tuple[Expression, Expression]:
+    def scores(self, batch: LearningBatch, drop: bool = False) -> tuple[Expression, Expression]:
         """Scores of heads (n + 1,)x(B * n) by sentence and dependent; relations (R,)x(B * n) of gold arcs."""
         p, sizes = self.parameters, self.sizes
         n, size = batch.tags.shape
@@ -126,7 +126,7 @@ class Network:
         scores = scores + batched(np.tile(itself, (1, size)))
         return scores, self._relations(batch, heads, z, of_head, heads_of)
 
-    def loss(self, batch: Batch, weight: float, soft: float = 0.0, drop: bool = True) -> Expression:
+    def loss(self, batch: LearningBatch, weight: float, soft: float = 0.0, drop: bool = True) -> Expression:
         """The mean over words of - log p(head) - weight * log p(relation), of known relations.
 
         If the batch has targets, the cross-entropy with them has the share `soft` of the first term.
@@ -164,7 +164,7 @@ class Network:
         return dy.concatenate(outputs)
 
     def _relations(
-        self, batch: Batch, heads: Expression, z: Expression, of_head: Ints, columns: Ints
+        self, batch: LearningBatch, heads: Expression, z: Expression, of_head: Ints, columns: Ints
     ) -> Expression:
         p, (size, n) = self.parameters, batch.heads.shape
         head = np.take_along_axis(of_head, batch.heads, 1).ravel().tolist()
