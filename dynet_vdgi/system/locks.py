@@ -19,10 +19,15 @@ logger = logging.getLogger("dynet_vdgi")
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock of a file, made if missing; waits for another process that has it."""
+    """Holds the lock of a file, made if missing, that names this process; waits for another that has it."""
+    import platform  # slow, and `data.leftovers`, which every command needs, uses `take` only
+
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as handle:
         take(handle.fileno(), wait=True)
+        handle.truncate(0)
+        handle.write(f"process {os.getpid()} on {platform.node()}\n")
+        handle.flush()
         yield
 
 

@@ -143,7 +143,10 @@ def encode(
     number_of_gap: dict[str, int] = {}
     number_of_bundle = {"_": 0}
     values: dict[str, int] = {}
-    tags, bundle, gaps, band = [], [], [], []
+    tags: list[int] = []
+    bundle: list[int] = []
+    gaps: list[int] = []
+    band: list[int] = []
     for sentence in sentences:
         upos = sentence.upos or sentence.tags
         for tag in upos:

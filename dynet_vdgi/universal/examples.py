@@ -124,7 +124,7 @@ def with_faults(
         text.gaps_of(s),
         text.band[low:high],
     )
-    profile = source.profiles[rng.integers(len(source.profiles))]
+    profile = source.profiles[int(rng.integers(len(source.profiles)))]
     if rng.random() < 0.5:
         wrong = np.flatnonzero(rng.random(len(tags)) < 2 * faults.wrong_tags)
         tags, bundle = tags.copy(), bundle.copy()

@@ -143,10 +143,10 @@ def distilled(
     return replace(start, weights=network.arrays())
 
 
-def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> list[Floats]:
+def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> list[NDArray[np.float16]]:
     """Probabilities (n, n + 1) of the heads of each sentence's words, by its text's whole profile."""
     parsers = [TextScorer(member, source.profiles[0]) for member in members]
-    result: list[Floats] = []
+    result: list[NDArray[np.float16]] = []
     for first in range(0, len(source.text), TOGETHER):
         part = source.text.part(np.arange(first, min(first + TOGETHER, len(source.text))))
         total = sum(np.exp(parser.log_probabilities(part)) for parser in parsers) / np.float32(len(parsers))

@@ -109,7 +109,7 @@ def reordered(text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.rando
 
 def _share_left(counts: Floats) -> Floats:
     """Smoothed shares, strictly between 0 and 1."""
-    return (counts[1] + 0.1) / (counts.sum(0) + 0.2)
+    return np.asarray((counts[1] + 0.1) / (counts.sum(0) + 0.2))
 
 
 def _in_order(heads: list[int], is_left: list[bool]) -> list[int]:

@@ -118,7 +118,7 @@ class TextScorer:
         hidden = np.concatenate([z @ w["relation.head"].T, (w["relation.head"] @ w["root"])[None]])[of_head]
         hidden += z @ w["relation.dependent"].T + w["relation.bias"]
         hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
-        return np.maximum(hidden, 0) @ w["relation.out"].T
+        return np.asarray(np.maximum(hidden, 0) @ w["relation.out"].T)
 
     def _words(self, text: CodedText) -> Floats:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
@@ -186,7 +186,7 @@ class _Layer:
 
     def inputs(self, x: Floats) -> Floats:
         """What the inputs (N, width) add to the gates (N, 2 * 4 * H)."""
-        return x @ self._x + self._bias
+        return np.asarray(x @ self._x + self._bias)
 
     def __call__(self, order: _Packing, inputs: Floats) -> Floats:
         """Outputs (N, 2 * H)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dynet_vdgi.universal.encoding import N_TAGS, TAG, TAGS, CodedText, Ints
 
@@ -142,8 +142,9 @@ def _five(table: Floats) -> Floats:
     )
 
 
-def _ratio(before: Floats, after: Floats, smooth: float = 3.0) -> Floats:
-    return np.log((before + smooth) / (after + smooth)) / 3
+def _ratio(before: ArrayLike, after: ArrayLike, smooth: float = 3.0) -> Floats:
+    result: Floats = np.log((np.asarray(before) + smooth) / (np.asarray(after) + smooth)) / 3
+    return result
 
 
 def _numbers(text: CodedText, counts: TagCounts, names: tuple[str, ...]) -> dict[str, float]:
