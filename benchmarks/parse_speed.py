@@ -29,7 +29,7 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.bundled import rules_path

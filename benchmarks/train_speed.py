@@ -27,7 +27,7 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import Network, new_graph, sampling
-from dynet_vdgi.parsing.blas import one_thread
+from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.bundled import rules_path

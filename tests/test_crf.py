@@ -92,18 +92,15 @@ def test_the_loss_is_minus_the_log_probability_of_the_labels():
     assert value == pytest.approx(total)
 
 
-def test_features_have_weights_for_the_labels_they_are_seen_with():
-    codes = np.array([5, 7, 5, 9], np.uint64)  # items: {5, 7}, {}, {5}, {9}
-    tokens = Tokens(
-        Items(np.array([0, 2, 2, 3, 4]), codes),
-        np.array([[0, 1], [2, 1], [3, 3]], np.int32),
-        np.array([0, 3]),
-    )
-    known, features = seen_with(tokens, np.array([1, 0, FREE]), 2)
-    assert known.keys.tolist() == [5, 7, 9]
-    assert known.starts.tolist() == [0, 2, 3, 3]
-    assert known.labels.tolist() == [0, 1, 1]
-    assert features.tolist() == [0, 1, 0, 2]
+def test_features_of_one_token_have_weights_for_its_label_and_others_for_all():
+    codes = np.array([5, 7, 5, 9, 2], np.uint64)  # items: {5, 7}, {}, {5}, {9}, {2}
+    uses = np.array([[0, 1], [2, 1], [3, 1], [4, 1]], np.int32)
+    tokens = Tokens(Items(np.array([0, 2, 2, 3, 4, 5]), codes), uses, np.array([0, 4]))
+    known, features = seen_with(tokens, np.array([1, 1, FREE, 0]), 2)
+    assert known.keys.tolist() == [2, 5, 7, 9]
+    assert known.starts.tolist() == [0, 1, 3, 4, 4]
+    assert known.labels.tolist() == [0, 0, 1, 1]
+    assert features.tolist() == [1, 2, 1, 3, 0]
 
 
 def test_scores_are_sums_over_items_and_features():

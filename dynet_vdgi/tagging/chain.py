@@ -143,18 +143,37 @@ def add_gradients(
 
 # ------------------------------------------------------------------------------------------- sums
 @compiled
+def highest_of(row: Floats) -> float:
+    """The highest number of a row."""
+    highest = row[0]
+    for t in range(1, len(row)):
+        highest = max(highest, row[t])
+    return float(highest)
+
+
+@compiled
+def highest_bigram(borders: Borders) -> float:
+    """The highest weight of a bigram."""
+    highest = borders.bigrams[0, 0]
+    for s in range(len(borders.start)):
+        highest = max(highest, highest_of(borders.bigrams[s]))
+    return float(highest)
+
+
+@compiled
 def prepare(borders: Borders, room: ChainRoom) -> None:
     """Exponentials of the chain's weights, each table's highest being 1; sums of pairs are 0."""
     bigrams, start, end = borders
     n_labels = len(start)
-    highest = bigrams.max()
+    highest = highest_bigram(borders)
     for s in range(n_labels):
         for t in range(n_labels):
             room.pairs[0, s, t] = room.pairs[1, t, s] = math.exp(bigrams[s, t] - highest)
             room.pairs[2, s, t] = 0.0
+    first, last = highest_of(start), highest_of(end)
     for t in range(n_labels):
-        room.borders[0, t] = math.exp(start[t] - start.max())
-        room.borders[1, t] = math.exp(end[t] - end.max())
+        room.borders[0, t] = math.exp(start[t] - first)
+        room.borders[1, t] = math.exp(end[t] - last)
 
 
 @compiled
@@ -174,9 +193,9 @@ def forward(scores: Floats, given: Ints, borders: Borders, room: ChainRoom) -> f
     """Fills in the forward sums of one sequence, of labels that agree with the given ones; returns log Z."""
     n, n_labels = scores.shape
     linear, before = room.linear, room.before
-    log_z = borders.start.max() + borders.end.max() + (n - 1) * borders.bigrams.max()
+    log_z = highest_of(borders.start) + highest_of(borders.end) + (n - 1) * highest_bigram(borders)
     for i in range(n):
-        highest = scores[i].max() if given[i] < 0 else scores[i, given[i]]
+        highest = highest_of(scores[i]) if given[i] < 0 else scores[i, given[i]]
         for t in range(n_labels):
             linear[i, t] = math.exp(scores[i, t] - highest) if given[i] < 0 or given[i] == t else 0.0
         if i:
@@ -283,9 +302,11 @@ def add_loss(
         start, end = first[k], first[k + 1]
         if start == end:
             continue
-        own, its = scores[start:end], gradients[start:end]
+        own, its, n_free = scores[start:end], gradients[start:end], 0
+        for i in range(start, end):
+            n_free += given[i] < 0
         loss[0] += add_expected(own, free[start:end], borders, 1.0, its, of_borders, room)
-        if given[start:end].min() >= 0:
+        if n_free == 0:
             loss[0] += add_known(own, given[start:end], borders, its, of_borders)
         else:
             loss[0] += add_expected(own, given[start:end], borders, -1.0, its, of_borders, room)
@@ -311,7 +332,9 @@ def all_marginals(
         if start < end:
             log_z[k] = forward(scores[start:end], given[start:end], borders, room)
             backward(end - start, 0.0, room)
-            marginals[start:end] = room.marginals[: end - start]
+            for i in range(end - start):
+                for t in range(len(borders.start)):
+                    marginals[start + i, t] = room.marginals[i, t]
 
 
 @compiled

@@ -14,8 +14,9 @@ once, however often the item is used. Where nothing repeats, each token is its o
 [0, 1, 1]
 
 Learning minimises minus the log-likelihood plus l2 / 2 times the sum of squared weights, by SciPy's L-BFGS.
-`scores`, `marginals` and `best` are exact. Labels may be FREE, in learning and in decoding. A feature has
-weights for the labels with which it has been seen; other features and labels add nothing to a score.
+`scores`, `marginals` and `best` are exact. Labels may be FREE, in learning and in decoding. A feature that
+only one token has gets a weight for this token's label alone, because weights for the others would be as
+small as they are many.
 
 Letters: as in `chain`.
 """
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.machine_code import ALWAYS, ENOUGH, Kernel
 from dynet_vdgi.compiled.sparse_weights import check_version
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.tagging import chain
 from dynet_vdgi.tagging.chain import FREE, Borders, ChainRoom, Codes, Floats, Ints, Numbers, Sparse
 
@@ -108,22 +110,33 @@ class Weights:
 
 
 def seen_with(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
-    """The features of these tokens, with the labels (N,) they are seen with; and the number (C,) of each.
+    """The features of these tokens, with the labels they have weights for; and the number (C,) of each.
 
-    FREE labels are not seen.
+    labels (N,): a feature of several tokens has weights for all labels, a feature of a single one only for
+    this token's label, and if that is FREE for none.
     """
-    keys, features = np.unique(tokens.items.codes, return_inverse=True)
-    sizes = np.diff(tokens.items.first)
-    token, place = np.nonzero((labels >= 0)[:, None] & (sizes[tokens.uses] > 0))
-    pairs = np.unique(tokens.uses[token, place].astype(np.int64) * n_labels + labels[token])  # item, label
-    item, label = pairs // n_labels, pairs % n_labels
-    n = sizes[item]
-    ends = np.cumsum(n)
-    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(tokens.items.first[item] - ends + n, n)
-    pairs = np.unique(features[at].astype(np.int64) * n_labels + np.repeat(label, n))  # feature, label
+    items, uses, _ = tokens
+    keys, features = np.unique(items.codes, return_inverse=True)
+    pairs = labels_of_features(tokens, features, labels, n_labels)
+    counts = np.bincount(uses.ravel(), minlength=len(items.first) - 1)
+    often = np.bincount(features, np.repeat(counts, np.diff(items.first)), len(keys)) > 1
+    every = (np.flatnonzero(often)[:, None] * n_labels + np.arange(n_labels)).ravel()
+    pairs = np.union1d(pairs, every)
     starts = np.zeros(len(keys) + 1, np.int64)
     np.cumsum(np.bincount(pairs // n_labels, minlength=len(keys)), out=starts[1:])
     return Sparse(keys, starts, (pairs % n_labels).astype(np.int32)), features.astype(np.int32)
+
+
+def labels_of_features(tokens: Tokens, features: Ints, labels: Ints, n_labels: int) -> Ints:
+    """The pairs feature * n_labels + label that are seen, each once; FREE labels are not."""
+    items, uses, _ = tokens
+    token, place = np.nonzero(np.broadcast_to((labels >= 0)[:, None], uses.shape))
+    pairs = np.unique(uses[token, place].astype(np.int64) * n_labels + labels[token])  # item, label
+    item, label = pairs // n_labels, pairs % n_labels
+    n = np.diff(items.first)[item]
+    ends = np.cumsum(n)
+    at = np.arange(n.sum()) + np.repeat(items.first[item] - ends + n, n)
+    return np.unique(features[at].astype(np.int64) * n_labels + np.repeat(label, n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,13 +259,9 @@ def minimised(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
         value, gradient = loss(x)
         return value + 0.5 * l2 * float(x @ x), gradient + l2 * x
 
-    found = minimize(
-        with_l2,
-        np.zeros(n_weights),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": 6},
-    )
+    options = {"maxiter": iterations, "maxcor": 6}
+    with one_thread():
+        found = minimize(with_l2, np.zeros(n_weights), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x, np.float64)
 
 

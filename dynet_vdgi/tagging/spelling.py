@@ -42,7 +42,8 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 def mixed(code: np.uint64, other: np.uint64) -> np.uint64:
     """A 64-bit number for a pair of such numbers."""
     product = (code ^ other) * _FACTOR
-    return product ^ (product >> np.uint64(29))
+    mixture: np.uint64 = product ^ (product >> np.uint64(29))
+    return mixture
 
 
 @compiled
@@ -138,7 +139,7 @@ def items_of(forms: Sequence[str]) -> Items:
 
 def uses_of(types: Ints, first: Ints) -> Numbers:
     """The items (N, 5) of words, given their types (N,), in sentences as first (S + 1,) has them."""
-    return around(types, first, OFFSETS) * SLOTS + np.arange(SLOTS, dtype=np.int32)
+    return (around(types, first, OFFSETS) * SLOTS + np.arange(SLOTS)).astype(np.int32)
 
 
 def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
