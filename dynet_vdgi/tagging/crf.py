@@ -121,10 +121,14 @@ def seen_with(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numb
     counts = np.bincount(uses.ravel(), minlength=len(items.first) - 1)
     often = np.bincount(features, np.repeat(counts, np.diff(items.first)), len(keys)) > 1
     every = (np.flatnonzero(often)[:, None] * n_labels + np.arange(n_labels)).ravel()
-    pairs = np.union1d(pairs, every)
+    return sparse_of(keys, np.union1d(pairs, every), n_labels), features.astype(np.int32)
+
+
+def sparse_of(keys: Codes, pairs: Ints, n_labels: int) -> Sparse:
+    """Weights for these ascending pairs, feature * n_labels + label."""
     starts = np.zeros(len(keys) + 1, np.int64)
     np.cumsum(np.bincount(pairs // n_labels, minlength=len(keys)), out=starts[1:])
-    return Sparse(keys, starts, (pairs % n_labels).astype(np.int32)), features.astype(np.int32)
+    return Sparse(keys, starts, (pairs % n_labels).astype(np.int32))
 
 
 def labels_of_features(tokens: Tokens, features: Ints, labels: Ints, n_labels: int) -> Ints:

@@ -9,8 +9,9 @@ Letters: V word types, L letters of all types, N words, S sentences.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.tagging.chain import Codes, Ints, Numbers
-from dynet_vdgi.tagging.crf import Items, coded
+from dynet_vdgi.tagging.crf import Items, Tokens, coded
 
 Letters = NDArray[np.uint32]
 
@@ -137,9 +138,63 @@ def items_of(forms: Sequence[str]) -> Items:
     return Items(first, codes[: first[-1]].copy())
 
 
-def uses_of(types: Ints, first: Ints) -> Numbers:
-    """The items (N, 5) of words, given their types (N,), in sentences as first (S + 1,) has them."""
-    return (around(types, first, OFFSETS) * SLOTS + np.arange(SLOTS)).astype(np.int32)
+class Words(NamedTuple):
+    """The words of sentences, by type; type OUTSIDE is none of them."""
+
+    forms: list[str]  # (V,)
+    lower: Ints  # (V,): the number of each type's lower-cased form
+    lower_forms: list[str]
+    types: Ints  # (N,)
+    first: Ints  # (S + 1,)
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]]) -> Words:
+        """The words of sentences, given by their forms."""
+        known: dict[str, int] = {}
+        types: list[int] = []
+        ends = [0]
+        for forms in sentences:
+            types += [known.setdefault(form, len(known) + 1) for form in forms]
+            ends.append(len(types))
+        cased: dict[str, int] = {}
+        lower = [0, *(cased.setdefault(form.lower(), len(cased) + 1) for form in known)]
+        return cls(["", *known], np.array(lower), ["", *cased], np.array(types, np.int64), np.array(ends))
+
+    def tokens(self) -> Tokens:
+        """The words with the features of their spelling and of their place in the sentence."""
+        items = items_of(self.forms)
+        n_items = len(items.first) - 1
+        around_words = around(self.types, self.first, OFFSETS) * SLOTS + np.arange(SLOTS)
+        is_upper = np.array([form[:1].isupper() for form in self.forms])
+        place = is_upper[self.types].astype(np.int64)
+        place[self.first[:-1][np.diff(self.first) > 0]] += 2
+        uses = np.concatenate([around_words, n_items + place[:, None]], axis=1)
+        return Tokens(joined(items, _PLACES), uses.astype(np.int32), self.first)
+
+
+_PLACES = Items(
+    np.array([0, 0, 1, 2, 4]),
+    np.array([coded(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
+)
+"""Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
+
+
+def joined(one: Items, other: Items) -> Items:
+    """The items of both."""
+    return Items(
+        np.concatenate([one.first, one.first[-1] + other.first[1:]]),
+        np.concatenate([one.codes, other.codes]),
+    )
+
+
+def with_items(tokens: Tokens, items: Items, uses: Ints | Numbers) -> Tokens:
+    """The tokens with further items, used as `uses` (N, k) says."""
+    more = uses + (len(tokens.items.first) - 1)
+    return Tokens(
+        joined(tokens.items, items),
+        np.concatenate([tokens.uses, more.astype(np.int32)], axis=1),
+        tokens.first,
+    )
 
 
 def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
