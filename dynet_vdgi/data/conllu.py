@@ -29,6 +29,9 @@ Heads = Literal["optional", "partial", "required", "ignored"]
 Window = TypeVar("Window")
 
 TAG_COLUMNS = ("upos", "xpos")
+KNOWN = "known"
+"""Reading for a tagger: tags are UPOS, `_` where that is missing."""
+
 FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
 """Columns that only some readers need, by their names in `Sentence`."""
 
@@ -66,7 +69,7 @@ def read(
 
     `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
     UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without UPOS are then PUNCT
-    if their XPOS says so (see `tags.is_punctuation`), else "_".
+    if their XPOS says so (see `tags.is_punctuation`), else "_". With "known", tags are UPOS and may be `_`.
 
     With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
     fault per sentence is reported; a file that cannot be read to its end is reported too, which ends the
@@ -78,8 +81,8 @@ def read(
     """
     if heads not in get_args(Heads):
         raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
-    if tags not in TAG_COLUMNS:
-        raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
+    if tags not in (*TAG_COLUMNS, KNOWN):
+        raise ValueError(f"tags={tags!r}; expected 'upos', 'xpos' or 'known'")
     return _told(_items(path, heads, tags), on_error, on_repair or warn)
 
 
@@ -170,12 +173,12 @@ def _sentence(
     found = _columns_at_once(block, lines, by_xpos)
     if found is None:
         block = BlockCheck(name, first)
-        found = _columns_line_by_line(block, lines, by_xpos)
+        found = _columns_line_by_line(block, lines, tag_column)
     (_, forms, lemmas, upos, xpos, feats, heads, deprels, _, _), rows = found
     block.check_end(lines, len(rows))
     tree = None if policy == "ignored" else _tree(block, heads, rows, policy, on_repair)
     universal = tuple(map(sys.intern, upos))
-    if "_" in universal:
+    if "_" in universal and tag_column != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
         on_repair(block.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
         universal = tuple([u if u != "_" else _punctuation_or_none(x) for u, x in zip(universal, xpos)])
@@ -246,7 +249,7 @@ def _rows_of_words(block: BlockCheck, cells: list[str], n_comments: int) -> list
 
 
 def _columns_line_by_line(
-    block: BlockCheck, lines: Sequence[str], by_xpos: bool
+    block: BlockCheck, lines: Sequence[str], tag_column: str
 ) -> tuple[Columns, Sequence[int]]:
     """Columns and rows of the words of any block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
@@ -266,9 +269,9 @@ def _columns_line_by_line(
         if columns[0] != next_id:
             block.check_other_token(row, columns, len(rows))
             continue
-        if columns[3] == "_" and not by_xpos:
+        if columns[3] == "_" and tag_column == "upos":
             raise block.missing_upos(row, columns)
-        if by_xpos and columns[4] == "_":
+        if columns[4] == "_" and tag_column == "xpos":
             hint = "tags are taken from there: fill it, or set data.tags=upos"
             raise block.fault(row, "column 5 (XPOS) is missing", hint)
         words.append(columns)

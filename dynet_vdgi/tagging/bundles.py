@@ -10,15 +10,26 @@ Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.tagging.chain import Floats, Ints, Numbers, Sparse
-from dynet_vdgi.tagging.crf import Tokens, Weights, labels_of_features, minimised, sparse_of
+from dynet_vdgi.tagging.crf import (
+    Tokens,
+    Weights,
+    labels_of_features,
+    minimised,
+    sparse_of,
+    weights_from_arrays,
+    weights_to_arrays,
+)
 
 
 class Parts(NamedTuple):
@@ -119,9 +130,9 @@ def best_bundles(
     scores: Floats,
     found: Floats,
 ) -> None:
-    """The most probable bundle (N,) of each word and its probability (N,); of_groups (N, G) are those of groups.
+    """The most probable bundle (N,) of each word and its probability (N,).
 
-    scores (P,) and found (B,) are workspace.
+    of_groups (N, G) are the probabilities of groups; scores (P,) and found (B,) are workspace.
     """
     for i in range(len(uses)):
         scores[:] = 0.0
@@ -195,7 +206,7 @@ class Bundles:
         return cls(parts, n_parts, Weights(known, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
-        """The most probable bundle (N,) of each word, and its probability (N,), given those of groups (N, G)."""
+        """The most probable bundle (N,) of each word and its probability (N,), given that of groups (N, G)."""
         items, uses, _ = tokens
         best, chances = np.zeros(len(uses), np.int64), np.zeros(len(uses))
         room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))
@@ -214,3 +225,18 @@ class Bundles:
             work=len(uses) * 20,
         )
         return best, chances
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The arrays that `from_arrays` reads; the bundles are not part of them."""
+        return weights_to_arrays(prefix, self.weights, max(1, self.n_parts))
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, parts: Parts, what: str = "tagger"
+    ) -> Bundles:
+        """The model of these bundles with these arrays. Raises: ModelError, they do not fit together."""
+        weights, n_labels = weights_from_arrays(arrays, prefix, what)
+        n_parts = int(parts.of_bundle.max(initial=-1)) + 1
+        if n_labels != max(1, n_parts):
+            raise ModelError(f"no {what}: {prefix}weights are of {n_labels} parts, not of {n_parts}")
+        return cls(parts, n_parts, weights)

@@ -164,16 +164,25 @@ class Crf:
         Raises:
             ValueError: a label is out of range, or there is not one a token.
         """
-        labels = np.ascontiguousarray(labels, np.int64)
-        if labels.shape != (len(tokens.uses),) or not (labels < n_labels).all() or not (labels >= FREE).all():
-            raise ValueError(
-                f"labels {labels.shape} for {len(tokens.uses)} tokens, or out of 0..{n_labels - 1}"
-            )
+        if labels.shape != (len(tokens.uses),) or not ((labels >= FREE) & (labels < n_labels)).all():
+            raise ValueError(f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens")
         known, features = seen_with(tokens, labels, n_labels)
-        loss = Likelihood(tokens, labels, n_labels, known, features)
-        x = minimised(loss, len(known.labels) + n_labels * (n_labels + 2), l2, iterations)
-        values, borders = split(x.astype(np.float32).astype(np.float64), n_labels)  # as a file has them
-        return cls(Weights(known, values), borders)
+        return cls.minimum(Likelihood(tokens, labels, n_labels, known, features), l2, iterations)
+
+    @classmethod
+    def minimum(cls, loss: Likelihood, l2: float, iterations: int) -> Crf:
+        """The random field that minimises the loss plus l2 / 2 times the sum of squared weights."""
+        n_weights = len(loss.known.labels) + loss.n_labels * (loss.n_labels + 2)
+        x = minimised(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
+        values, borders = split(x.astype(np.float64), loss.n_labels)
+        return cls(Weights(loss.known, values), borders)
+
+    @classmethod
+    def mean_of(cls, fields: Sequence[Crf]) -> Crf:
+        """The random field whose weights are the means of those of others, which have the same features."""
+        borders = [np.mean([field.borders[k] for field in fields], axis=0) for k in range(3)]
+        values = np.mean([field.weights.values for field in fields], axis=0)
+        return cls(Weights(fields[0].weights.known, values), Borders(*borders))
 
     def scores(self, tokens: Tokens) -> Floats:
         """The scores (N, T) of labels, for `marginals` and `best`."""
@@ -224,7 +233,8 @@ class Likelihood:
     """Minus the log-likelihood of labels (N,), as a function of all weights, with its gradients."""
 
     def __init__(self, tokens: Tokens, labels: Ints, n_labels: int, known: Sparse, features: Numbers) -> None:
-        self.tokens, self.labels, self.n_labels = tokens, labels, n_labels
+        self.tokens, self.labels = tokens, np.ascontiguousarray(labels, np.int64)
+        self.n_labels = n_labels
         self.known, self.features = known, features
         self._room, self._free = ChainRoom.of(tokens.first, n_labels), np.full(len(labels), FREE)
         self._work = max(1, len(labels) * (4 + n_labels**2 // 50))

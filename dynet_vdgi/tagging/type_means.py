@@ -43,7 +43,7 @@ class TypeMeans:
         """Those of words with these marginals (N, T)."""
         n = len(words.lower_forms)
         lower = words.lower[words.types]
-        counts = np.bincount(lower, minlength=n).astype(np.float64)
+        counts = np.bincount(lower, np.ones(len(lower)), n)
         columns = [np.bincount(lower, column, n) for column in marginals.T]
         keys = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
         order = np.argsort(keys)
