@@ -173,7 +173,7 @@ class Bundles:
         groups = np.where(gold < 0, 0, group_of[gold]) if n_bundles else np.zeros(len(gold), np.int64)
         keys, features = np.unique(tokens.items.codes, return_inverse=True)
         width = np.diff(parts.first)
-        pairs = []
+        pairs = [np.zeros(0, np.int64)]
         for m in range(int(width.max(initial=0))):
             has = (gold >= 0) & (width[gold] > m)
             part = np.where(has, parts.of_bundle[np.where(has, parts.first[gold] + m, 0)], -1)
@@ -206,7 +206,7 @@ class Bundles:
         return cls(parts, n_parts, Weights(known, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
-        """The most probable bundle (N,) of each word and its probability (N,), given that of groups (N, G)."""
+        """The most probable bundle (N,) of each word, and its probability, given that of groups (N, G)."""
         items, uses, _ = tokens
         best, chances = np.zeros(len(uses), np.int64), np.zeros(len(uses))
         room = np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first)))

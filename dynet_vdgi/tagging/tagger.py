@@ -111,33 +111,9 @@ class Tagger:
     def stream(self, sentences: Sentences, *, retag: bool = False) -> Iterator[Tagged]:
         """The sentences that `predict` gives, BATCH at a time, and how probable their tags are."""
         rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
-        while batch := list(islice(rest, BATCH)):
-            yield from self._tagged(batch, retag)
-
-    def _tagged(self, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
+        batches = iter(lambda: list(islice(rest, BATCH)), [])
         learnt = self._fitted()
-        words = Words.of(sentence.forms for sentence in sentences)
-        number = {tag: k for k, tag in enumerate(learnt.tags)}
-        gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
-        given = np.array([number.get(tag, FREE) for tag in gold], np.int64)
-        tokens = words.tokens()
-        before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
-        seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
-        marginals = learnt.second.marginals(learnt.second.scores(seen), words.first, given)
-        best, _ = learnt.of_feats.best(tokens, marginals)
-        found = [learnt.bundles[k] for k in best.tolist()]
-        numbers = np.array([number[tag] for tag, _ in found], np.int64)
-        chances = marginals[np.arange(len(numbers)), numbers].tolist()
-        xpos = [UNKNOWN] * len(found)
-        if learnt.xpos:
-            of_tags = np.eye(len(learnt.tags))[numbers]
-            by_bundle, chance = learnt.of_xpos.best(_with_bundles(tokens, found), of_tags)
-            xpos = [learnt.xpos[k][1] if p > 0 else UNKNOWN for k, p in zip(by_bundle.tolist(), chance)]
-        ends = words.first.tolist()
-        for sentence, start, end in zip(sentences, ends, ends[1:]):
-            yield _filled(
-                sentence, learnt.lemmas, found[start:end], xpos[start:end], chances[start:end], retag
-            )
+        return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
     def save(self, path: str | Path) -> None:
         """Writes the tagger to a file. Raises: UsageError, it cannot be written; ValueError, `fit` first."""
@@ -161,6 +137,30 @@ class Tagger:
         if self.learnt is None:
             raise ValueError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
+
+
+def _tagged(learnt: Learnt, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
+    """What `Tagger.stream` gives, of sentences that are tagged together."""
+    words = Words.of(sentence.forms for sentence in sentences)
+    number = {tag: k for k, tag in enumerate(learnt.tags)}
+    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
+    given = np.array([number.get(tag, FREE) for tag in gold], np.int64)
+    tokens = words.tokens()
+    before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
+    seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
+    marginals = learnt.second.marginals(learnt.second.scores(seen), words.first, given)
+    best, _ = learnt.of_feats.best(tokens, marginals)
+    found = [learnt.bundles[k] for k in best.tolist()]
+    numbers = np.array([number[tag] for tag, _ in found], np.int64)
+    chances = marginals[np.arange(len(numbers)), numbers].tolist()
+    xpos = [UNKNOWN] * len(found)
+    if learnt.xpos:
+        of_tags = np.eye(len(learnt.tags))[numbers]
+        by_bundle, chance = learnt.of_xpos.best(_with_bundles(tokens, found), of_tags)
+        xpos = [learnt.xpos[k][1] if p > 0 else UNKNOWN for k, p in zip(by_bundle.tolist(), chance)]
+    ends = words.first.tolist()
+    for sentence, start, end in zip(sentences, ends, ends[1:]):
+        yield _filled(sentence, learnt.lemmas, found[start:end], xpos[start:end], chances[start:end], retag)
 
 
 def universal(sentence: Sentence) -> Sequence[str]:

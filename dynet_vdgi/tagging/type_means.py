@@ -43,11 +43,11 @@ class TypeMeans:
         """Those of words with these marginals (N, T)."""
         n = len(words.lower_forms)
         lower = words.lower[words.types]
-        counts = np.bincount(lower, np.ones(len(lower)), n)
+        counts = np.asarray(np.bincount(lower, minlength=n), np.float64)
         columns = [np.bincount(lower, column, n) for column in marginals.T]
         keys = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
         order = np.argsort(keys)
-        return cls(keys[order], np.stack(columns, axis=1)[1:][order], counts[1:][order])
+        return cls(keys[order], np.stack(columns, axis=1).astype(np.float64)[1:][order], counts[1:][order])
 
     def plus(self, other: TypeMeans) -> TypeMeans:
         """Those of both texts together."""
