@@ -28,8 +28,9 @@ from languages import Listed, file_list_parser, listed
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
+from dynet_vdgi.tagging.scores import scores_of
 
-COLUMNS = ("UPOS", "UFeats", "both", "XPOS", "Lemmas")
+COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
 
 HEADER = (
@@ -41,12 +42,6 @@ TAGGED = (50, 100, 300)
 Text = list[Sentence]
 
 
-def columns_of(sentence: Sentence) -> list[Sequence[str]]:
-    """UPOS, FEATS, XPOS and lemmas."""
-    optional = (sentence.feats, sentence.xpos, sentence.lemmas)
-    return [sentence.tags, *(column or "_" * len(sentence) for column in optional)]
-
-
 def bare(sentence: Sentence) -> Sentence:
     """The words alone."""
     nothing = "_" * len(sentence)
@@ -55,15 +50,15 @@ def bare(sentence: Sentence) -> Sentence:
 
 def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
     """`COLUMNS`, and UPOS of words whose lower-cased forms are not known, in per cent."""
-    right, n_words, new = [0] * len(COLUMNS), 0, [0, 0]
-    for one, other in zip(gold, found):
-        for form, *pairs in zip(one.forms, *(zip(*both) for both in zip(columns_of(one), columns_of(other)))):
-            upos, feats, xpos, lemma = (a == b for a, b in pairs)
-            right = [n + ok for n, ok in zip(right, (upos, feats, upos and feats, xpos, lemma))]
-            n_words += 1
-            if form.lower() not in known:
-                new = [new[0] + upos, new[1] + 1]
-    return [100 * n / n_words for n in right] + [100 * new[0] / max(1, new[1])]
+    scores = scores_of(gold, found).accuracy
+    new = [
+        tag == its
+        for one, other in zip(gold, found)
+        for form, tag, its in zip(one.forms, one.tags, other.tags)
+        if form.lower() not in known
+    ]
+    names = ("UPOS", "FEATS", "UPOS and FEATS", "XPOS", "lemma")
+    return [100 * scores[name] for name in names] + [100 * sum(new) / max(1, len(new))]
 
 
 def by_vdgi(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:

@@ -41,10 +41,11 @@ UNKNOWN = "_"
 
 
 class Tagged(NamedTuple):
-    """A sentence with its tags, and the probability of each word's UPOS."""
+    """A sentence with its tags, the probability of each UPOS, and the number of words that had UPOS."""
 
     sentence: Sentence
     chances: list[float]  # (n,)
+    n_given: int
 
 
 @dataclass
@@ -132,6 +133,11 @@ class Tagger:
     def accuracy(self) -> float:
         """The share of words whose UPOS was found by learning from other sentences alone, from 0 to 1."""
         return self._fitted().jackknifed
+
+    @property
+    def n_words(self) -> int:
+        """The number of words with UPOS that it has learnt from."""
+        return self._fitted().n_words
 
     def _fitted(self) -> Learnt:
         if self.learnt is None:
@@ -271,10 +277,11 @@ def _filled(
         list(c or (UNKNOWN,) * n)
         for c in (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
     ]
-    certain = list(chances)
+    certain, n_given = list(chances), 0
     for k, (tag, feats) in enumerate(bundles):
         if not retag and old[1][k] != UNKNOWN:
             certain[k] = 1.0
+            n_given += 1
         else:
             old[1][k] = tag
             if retag or old[3][k] == UNKNOWN:
@@ -283,4 +290,4 @@ def _filled(
                 old[2][k] = xpos[k]
         if lemmas is not None and (retag or old[0][k] == UNKNOWN):
             old[0][k] = lemmas.of_word(sentence.forms[k], old[1][k], old[3][k])
-    return Tagged(with_columns(sentence, *map(tuple, old)), certain)
+    return Tagged(with_columns(sentence, *map(tuple, old)), certain, n_given)
