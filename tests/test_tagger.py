@@ -13,7 +13,7 @@ import dynet_vdgi as vdgi
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.tagging.lemmas import Lemmas, applied, rule_of
+from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import OUTSIDE, Words, around, items_of
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tagging.type_means import LEAST, TypeMeans
@@ -228,29 +228,23 @@ def test_features_of_spelling_depend_on_the_letters_alone():
     assert len(own[1]) == len(own[1] & own[2]) + 1 + 1 + 4  # form, the longest suffix, prefixes
 
 
-def test_rules_of_lemmas_make_the_lemmas_they_are_from():
-    for form, lemma in (
-        ("Dogs", "dog"),
-        ("went", "go"),
-        ("Paris", "Paris"),
-        ("x", "x"),
-        ("USA", "usa"),
-        ("a", "bcd"),
-    ):
-        assert applied(rule_of(form, lemma), form) == lemma
+@pytest.mark.parametrize(
+    ("form", "lemma"),
+    [("Dogs", "dog"), ("went", "go"), ("Paris", "Paris"), ("x", "x"), ("USA", "usa"), ("a", "bcd")],
+)
+def test_rules_of_lemmas_make_the_lemmas_they_are_from(form, lemma):
+    assert applied(rule_of(form, lemma), form) == lemma
 
 
-def test_new_words_get_the_lemmas_of_the_longest_ending():
-    words = [
-        ("cities", "NOUN", "_", "city"),
-        ("dogs", "NOUN", "_", "dog"),
-        ("cats", "NOUN", "_", "cat"),
-        ("was", "AUX", "_", "be"),
-    ]
-    lemmas = Lemmas.of([*words, ("bus", "NOUN", "_", "_")])
-    assert [lemmas.of_word(w, "NOUN", "_") for w in ("ponies", "pets", "dogs")] == ["pony", "pet", "dog"]
-    assert lemmas.of_word("was", "AUX", "_") == "be"
-    assert lemmas.of_word("Has", "X", "_") == "Has"
+def test_rules_that_do_not_fit_leave_the_lower_cased_form():
+    assert applied("ies>y", "Dogs") == "dogs"
+    assert applied("s>", "s") == "s"
+    assert rule_of("thoroughly", "x") == "_"
+
+
+def test_a_word_has_its_most_frequent_lemma():
+    words = [("saw", "NOUN", "_", lemma) for lemma in ("see", "saw", "saw")]
+    assert known_lemmas(words) == {"NOUN _ saw": "saw"}
 
 
 @pytest.mark.slow

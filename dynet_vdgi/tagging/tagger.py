@@ -9,7 +9,7 @@ Letters: N words, T tags.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.tagging.bundles import Bundles, Parts
 from dynet_vdgi.tagging.chain import FREE, Floats, Ints
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
-from dynet_vdgi.tagging.lemmas import Lemmas
+from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import Words, with_items
 from dynet_vdgi.tagging.type_means import TypeMeans
 
@@ -55,12 +55,14 @@ class Learnt:
     tags: list[str]
     bundles: list[tuple[str, str]]  # UPOS and FEATS, sorted
     xpos: list[tuple[str, str]]  # UPOS and XPOS, sorted; empty: no word had one
-    lemmas: Lemmas | None  # None: no word had one
+    rules: list[tuple[str, str]]  # UPOS and rules of lemmas, sorted; empty: no word had a lemma
+    lemmas: dict[str, str]  # of words, by `key_of`
     first: Crf
     means: TypeMeans
     second: Crf
     of_feats: Bundles
     of_xpos: Bundles
+    of_rules: Bundles
     jackknifed: float  # share of words whose UPOS the first pass finds without their sentence
     n_words: int  # with tags, learnt from
 
@@ -98,9 +100,11 @@ class Tagger:
         second = Crf.fit(means.seen(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1])
         of_feats = Bundles.fit(tokens, text.numbers_of_bundles, feats_parts(text.bundles, text.tags))
         with_bundles = _with_bundles(tokens, text.bundle_of_words)
-        of_xpos = Bundles.fit(with_bundles, text.numbers_of_xpos, xpos_parts(text.xpos, text.tags))
+        of_xpos = Bundles.fit(with_bundles, text.numbers_of_xpos, plain_parts(text.xpos, text.tags))
+        of_rules = Bundles.fit(with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags))
         self.learnt = Learnt(
-            text.tags, text.bundles, text.xpos, text.lemmas, first, means, second, of_feats, of_xpos,
+            text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
+            first, means, second, of_feats, of_xpos, of_rules,
             jackknifed, int((gold >= 0).sum()),
         )  # fmt: skip
         return self
@@ -159,14 +163,18 @@ def _tagged(learnt: Learnt, sentences: list[Sentence], retag: bool) -> Iterator[
     found = [learnt.bundles[k] for k in best.tolist()]
     numbers = np.array([number[tag] for tag, _ in found], np.int64)
     chances = marginals[np.arange(len(numbers)), numbers].tolist()
-    xpos = [UNKNOWN] * len(found)
-    if learnt.xpos:
-        of_tags = np.eye(len(learnt.tags))[numbers]
-        by_bundle, chance = learnt.of_xpos.best(_with_bundles(tokens, found), of_tags)
-        xpos = [learnt.xpos[k][1] if p > 0 else UNKNOWN for k, p in zip(by_bundle.tolist(), chance)]
+    with_bundles, of_tags = _with_bundles(tokens, found), np.eye(len(learnt.tags))[numbers]
+    xpos, rules = (
+        [known[k][1] if p > 0 else UNKNOWN for k, p in zip(*(each.tolist() for each in best))]
+        for known, best in (
+            (learnt.xpos, learnt.of_xpos.best(with_bundles, of_tags)),
+            (learnt.rules, learnt.of_rules.best(with_bundles, of_tags)),
+        )
+    )
     ends = words.first.tolist()
     for sentence, start, end in zip(sentences, ends, ends[1:]):
-        yield _filled(sentence, learnt.lemmas, found[start:end], xpos[start:end], chances[start:end], retag)
+        its = found[start:end], xpos[start:end], rules[start:end], chances[start:end]
+        yield _filled(sentence, learnt.lemmas, *its, retag)
 
 
 def universal(sentence: Sentence) -> Sequence[str]:
@@ -193,8 +201,14 @@ class _Text:
         self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
         self.numbers_of_xpos = _numbers(pairs, self.xpos)
         forms = [self.words.forms[k] for k in self.words.types.tolist()]
-        known = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
-        self.lemmas = Lemmas.of(known) if known else None
+        words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
+        self.lemmas = known_lemmas(words)
+        rules = [
+            (tag, rule_of(form, lemma)) if UNKNOWN not in (tag, lemma) else (UNKNOWN, UNKNOWN)
+            for form, tag, lemma in zip(forms, tags, lemmas)
+        ]
+        self.rules = sorted({pair for pair in rules if UNKNOWN not in pair})
+        self.numbers_of_rules = _numbers(rules, self.rules)
 
 
 def _numbers(values: Sequence[object], known: Sequence[object]) -> Ints:
@@ -232,7 +246,7 @@ def _part(tokens: Tokens, chosen: Ints, first: Ints) -> Tokens:
 
 
 def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
-    """The tokens with their UPOS and FEATS as a feature, for XPOS."""
+    """The tokens with their UPOS and FEATS as a feature, for XPOS and lemmas."""
     known: dict[tuple[str, str], int] = {}
     uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
     codes = np.array([coded(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
@@ -244,9 +258,9 @@ def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Part
     return _parts(bundles, tags, [[*_values(feats), f"{tag} {feats}"] for tag, feats in bundles])
 
 
-def xpos_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """An XPOS's parts: itself, which all UPOS share, and UPOS and XPOS together."""
-    return _parts(pairs, tags, [[xpos, f"{tag} {xpos}"] for tag, xpos in pairs])
+def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
+    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
+    return _parts(pairs, tags, [[value, f"{tag} {value}"] for tag, value in pairs])
 
 
 def _values(feats: str) -> list[str]:
@@ -265,9 +279,10 @@ def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], named: Seque
 
 def _filled(
     sentence: Sentence,
-    lemmas: Lemmas | None,
+    lemmas: Mapping[str, str],
     bundles: Sequence[tuple[str, str]],
     xpos: Sequence[str],
+    rules: Sequence[str],
     chances: Sequence[float],
     retag: bool,
 ) -> Tagged:
@@ -288,6 +303,8 @@ def _filled(
                 old[3][k] = feats
             if retag or old[2][k] == UNKNOWN:
                 old[2][k] = xpos[k]
-        if lemmas is not None and (retag or old[0][k] == UNKNOWN):
-            old[0][k] = lemmas.of_word(sentence.forms[k], old[1][k], old[3][k])
+        if lemmas and (retag or old[0][k] == UNKNOWN):
+            form = sentence.forms[k]
+            known = lemmas.get(key_of(form, old[1][k], old[3][k]))
+            old[0][k] = applied(rules[k], form) if known is None else known
     return Tagged(with_columns(sentence, *map(tuple, old)), certain, n_given)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
@@ -19,8 +18,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_archive import Archive, npz
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
-from dynet_vdgi.tagging.lemmas import Lemmas
-from dynet_vdgi.tagging.tagger import Learnt, feats_parts, xpos_parts
+from dynet_vdgi.tagging.tagger import Learnt, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FORMAT = 1
@@ -43,8 +41,8 @@ class Texts(Struct, frozen=True, kw_only=True):
     tags: list[str]
     bundles: list[tuple[str, str]]
     xpos: list[tuple[str, str]]
-    words: dict[str, tuple[int, str]] | None  # rules of lemmas
-    endings: dict[str, tuple[int, str]] | None
+    rules: list[tuple[str, str]]
+    lemmas: dict[str, str]
 
 
 def save(path: str | Path, learnt: Learnt) -> None:
@@ -56,13 +54,12 @@ def save(path: str | Path, learnt: Learnt) -> None:
         n_words=learnt.n_words,
         jackknifed=learnt.jackknifed,
     )
-    lemmas = learnt.lemmas
     texts = Texts(
         tags=learnt.tags,
         bundles=learnt.bundles,
         xpos=learnt.xpos,
-        words=None if lemmas is None else lemmas.words,
-        endings=None if lemmas is None else lemmas.endings,
+        rules=learnt.rules,
+        lemmas=learnt.lemmas,
     )
     arrays = {
         **learnt.first.arrays("first/"),
@@ -70,6 +67,7 @@ def save(path: str | Path, learnt: Learnt) -> None:
         **learnt.second.arrays("second/"),
         **learnt.of_feats.arrays("feats/"),
         **learnt.of_xpos.arrays("xpos/"),
+        **learnt.of_rules.arrays("rules/"),
     }
     entries = {
         "meta.json": msgspec.json.encode(meta),
@@ -116,19 +114,18 @@ def _read(archive: Archive) -> Learnt:
     fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
     if any(field.n_labels != n_tags for field in fields):
         raise ModelError(f"no tagger: weights are not of {n_tags} tags")
-    lemmas = None
-    if texts.words is not None and texts.endings is not None:
-        lemmas = Lemmas(texts.words, texts.endings)
     return Learnt(
         tags=texts.tags,
         bundles=texts.bundles,
         xpos=texts.xpos,
-        lemmas=lemmas,
+        rules=texts.rules,
+        lemmas=texts.lemmas,
         first=fields[0],
         means=TypeMeans.from_arrays(arrays, "means/", n_tags),
         second=fields[1],
         of_feats=Bundles.from_arrays(arrays, "feats/", feats_parts(texts.bundles, texts.tags)),
-        of_xpos=Bundles.from_arrays(arrays, "xpos/", xpos_parts(texts.xpos, texts.tags)),
+        of_xpos=Bundles.from_arrays(arrays, "xpos/", plain_parts(texts.xpos, texts.tags)),
+        of_rules=Bundles.from_arrays(arrays, "rules/", plain_parts(texts.rules, texts.tags)),
         jackknifed=meta.jackknifed,
         n_words=meta.n_words,
     )
@@ -141,13 +138,13 @@ def _check(texts: Texts) -> None:
         raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")
     if {tag for tag, _ in texts.bundles} != known:
         raise ModelError("the tagger is damaged: its FEATS are not those of its tags")
-    for pairs in (texts.bundles, texts.xpos):
+    for pairs in (texts.bundles, texts.xpos, texts.rules):
         if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
-            raise ModelError("the tagger is damaged: FEATS or XPOS are not sorted by tag")
-    rules = [*(texts.words or {}).values(), *(texts.endings or {}).values()]
+            raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
     columns = [*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs)]
-    for text in [*columns, *(added for _, added in rules)]:
+    columns += [rule for _, rule in texts.rules] + list(texts.lemmas.values())
+    for text in columns:
         if any(letter in text for letter in "\t\n\r\0"):
             raise ModelError(f"the tagger is damaged: {text!r} cannot stand in CoNLL-U")
-    if not all(np.array(columns, np.str_) != ""):
+    if not all(columns):
         raise ModelError("the tagger is damaged: a tag is empty")
