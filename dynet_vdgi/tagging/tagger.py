@@ -20,7 +20,7 @@ import numpy as np
 from dynet_vdgi.data.conllu_writing import with_columns
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.tagging.bundles import Bundles, Parts
 from dynet_vdgi.tagging.chain import FREE, Floats, Ints
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
@@ -84,13 +84,13 @@ class Tagger:
         Equal sentences give equal taggers.
 
         Raises:
-            VdgiError: no word has a tag.
-            DataError, UsageError: as `read`.
+            UsageError: no word has a tag.
+            DataError: as `read`.
         """
         text = _Text(list(sentences_of(sentences, heads="ignored", tags="known")))
         more = Words.of(each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
         if not text.tags:
-            raise VdgiError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
+            raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
         tokens, gold = text.words.tokens(), text.numbers_of_tags
         first, marginals = _first_pass(tokens, gold, len(text.tags))
         jackknifed = float((marginals.argmax(axis=1) == gold)[gold >= 0].mean())
