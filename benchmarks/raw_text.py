@@ -142,13 +142,12 @@ def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
         yield f"\n| {name} | tagged | mean | {' | '.join(languages)} |"
         yield "|---" * (len(languages) + 3) + "|"
         for tagged, system in systems:
-            found = [values.get((system, str(tagged), language)) for language in languages]
-            cells = [f"{float(row[name]):.1f}" if row else "" for row in found]
-            numbers = [float(row[name]) for row in found if row]
+            found = [values.get((system, str(tagged), language), {}).get(name) for language in languages]
+            numbers = [float(value) for value in found if value]
+            cells = [f"{float(value):.1f}" if value else "" for value in found]
+            mean = f"**{sum(numbers) / len(numbers):.1f}**" if numbers else ""
             star = "" if all(found) else "*"
-            yield (
-                f"| {system} | {tagged} | **{sum(numbers) / len(numbers):.1f}**{star} | {' | '.join(cells)} |"
-            )
+            yield f"| {system} | {tagged} | {mean}{star} | {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -167,8 +166,8 @@ def main() -> None:
     if arguments.out.exists():
         with arguments.out.open(newline="") as handle:
             rows = list(csv.DictReader(handle))
+    print("python benchmarks/raw_text.py", *sys.argv[1:])
     if "--table" in sys.argv:
-        print("python benchmarks/raw_text.py")
         shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
         print("\n".join(table(shown)))
         return
