@@ -166,7 +166,7 @@ def main() -> None:
     if arguments.out.exists():
         with arguments.out.open(newline="") as handle:
             rows = list(csv.DictReader(handle))
-    print("python benchmarks/raw_text.py", *sys.argv[1:])
+    print("python benchmarks/raw_text.py")
     if "--table" in sys.argv:
         shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
         print("\n".join(table(shown)))

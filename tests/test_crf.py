@@ -11,7 +11,7 @@ import pytest
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.tagging import crf as crfs
 from dynet_vdgi.tagging.chain import FREE, Borders
-from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, Weights, coded, seen_with
+from dynet_vdgi.tagging.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, coded, seen_with
 
 FIRST = np.array([0, 4, 4, 5, 8])  # one sequence is empty, one has one token
 
@@ -20,7 +20,7 @@ def made(rng, n_labels=3, scale=2.0):
     """A random field without features."""
     borders = Borders(*(scale * rng.normal(size=s) for s in ((n_labels, n_labels), n_labels, n_labels)))
     none = crfs.Sparse(np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32))
-    return Crf(Weights(none, np.zeros(0)), borders)
+    return Crf(FeatureWeights(none, np.zeros(0)), borders)
 
 
 def tokens_of(rng, n_codes=12, n_items=6, n_uses=2):
@@ -177,7 +177,7 @@ def test_features_are_found_among_many():
     codes = np.array([coded(str(k)) for k in range(20_000)], np.uint64)
     keys = np.unique(codes[::2])
     known = crfs.Sparse(keys, np.arange(len(keys) + 1), np.zeros(len(keys), np.int32))
-    weights = Weights(known, np.zeros(len(keys)))
+    weights = FeatureWeights(known, np.zeros(len(keys)))
     for count in (20, 20_000):  # as Python, and as machine code
         found = weights.found(Items(np.array([0, count]), codes[:count]))
         assert (keys[found[::2]] == codes[:count:2]).all()

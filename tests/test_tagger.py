@@ -14,7 +14,7 @@ from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.errors import ModelError, VdgiError
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.tagging.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import OUTSIDE, Words, around, items_of
+from dynet_vdgi.tagging.spelling import OUTSIDE, WordTypes, around, items_of
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tagging.type_means import LEAST, TypeMeans
 from dynet_vdgi.tagging.type_means import items_of as items_of_means
@@ -202,11 +202,11 @@ def test_predicting_before_learning_is_refused():
 
 # ------------------------------------------------------------------------------------------- parts
 def test_type_means_are_those_of_all_occurrences_whatever_their_case():
-    words = Words.of([("The", "dog"), ("the",)])
+    words = WordTypes.of([("The", "dog"), ("the",)])
     means = TypeMeans.of(words, np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
-    more = Words.of([("THE", "cat")])
+    more = WordTypes.of([("THE", "cat")])
     both = means.plus(TypeMeans.of(more, np.array([[1.0, 0.0], [0.25, 0.75]])))
-    new = Words.of([("cat", "the", "dog")])
+    new = WordTypes.of([("cat", "the", "dog")])
     np.testing.assert_allclose(both.of_words(new)[1:], [[0.25, 0.75], [2 / 3, 1 / 3], [0.5, 0.5]])
 
 

@@ -22,8 +22,8 @@ from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.tagging.chain import Floats, Ints, Numbers, Sparse
 from dynet_vdgi.tagging.crf import (
+    FeatureWeights,
     Tokens,
-    Weights,
     labels_of_features,
     minimised,
     sparse_of,
@@ -94,7 +94,7 @@ def add_bundle_loss(
 ) -> None:
     """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients (Q,).
 
-    Words whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
+    WordTypes whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
     """
     for i in range(len(uses)):
         start, end = parts.groups[groups[i]], parts.groups[groups[i] + 1]
@@ -160,7 +160,7 @@ class Bundles:
 
     parts: Parts
     n_parts: int
-    weights: Weights
+    weights: FeatureWeights
 
     @classmethod
     def fit(
@@ -203,7 +203,7 @@ class Bundles:
             return float(total[0]), gradient
 
         x = minimised(loss, len(known.labels), l2, iterations)
-        return cls(parts, n_parts, Weights(known, x.astype(np.float32).astype(np.float64)))
+        return cls(parts, n_parts, FeatureWeights(known, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
         """The most probable bundle (N,) of each word, and its probability, given that of groups (N, G)."""

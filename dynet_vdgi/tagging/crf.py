@@ -80,7 +80,7 @@ class Tokens(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class FeatureWeights:
     """The weights (Q,) of features, and the labels they belong to."""
 
     known: Sparse
@@ -147,7 +147,7 @@ def labels_of_features(tokens: Tokens, features: Ints, labels: Ints, n_labels: i
 class Crf:
     """The random field with its weights; `fit` learns one."""
 
-    weights: Weights
+    weights: FeatureWeights
     borders: Borders
 
     @property
@@ -175,14 +175,14 @@ class Crf:
         n_weights = len(loss.known.labels) + loss.n_labels * (loss.n_labels + 2)
         x = minimised(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
         values, borders = split(x.astype(np.float64), loss.n_labels)
-        return cls(Weights(loss.known, values), borders)
+        return cls(FeatureWeights(loss.known, values), borders)
 
     @classmethod
     def mean_of(cls, fields: Sequence[Crf]) -> Crf:
         """The random field whose weights are the means of those of others, which have the same features."""
         borders = [np.mean([field.borders[k] for field in fields], axis=0) for k in range(3)]
         values = np.mean([field.weights.values for field in fields], axis=0)
-        return cls(Weights(fields[0].weights.known, values), Borders(*borders))
+        return cls(FeatureWeights(fields[0].weights.known, values), Borders(*borders))
 
     def scores(self, tokens: Tokens) -> Floats:
         """The scores (N, T) of labels, for `marginals` and `best`."""
@@ -285,7 +285,7 @@ def free_or(given: Ints | None, scores: Floats) -> Ints:
 
 
 # ------------------------------------------------------------------------------------------- arrays
-def weights_to_arrays(prefix: str, weights: Weights, n_labels: int) -> dict[str, NDArray[Any]]:
+def weights_to_arrays(prefix: str, weights: FeatureWeights, n_labels: int) -> dict[str, NDArray[Any]]:
     """Weights as arrays of a file."""
     keys, starts, labels = weights.known
     return {
@@ -297,7 +297,9 @@ def weights_to_arrays(prefix: str, weights: Weights, n_labels: int) -> dict[str,
     }
 
 
-def weights_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str, what: str) -> tuple[Weights, int]:
+def weights_from_arrays(
+    arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
+) -> tuple[FeatureWeights, int]:
     """Weights and the number of labels. Raises: ModelError, they are no such arrays."""
     found, n_labels = map(int, checked(arrays, prefix + "shape", "i8", (2,), what))
     check_version(what, found, FORMAT)
@@ -310,7 +312,7 @@ def weights_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str, what: s
     if not (keys[1:] > keys[:-1]).all():
         raise ModelError(f"no {what}: {prefix}keys do not ascend")
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return Weights(Sparse(keys, starts, labels.astype(np.int32)), values.astype(np.float64)), n_labels
+    return FeatureWeights(Sparse(keys, starts, labels.astype(np.int32)), values.astype(np.float64)), n_labels
 
 
 def checked(

@@ -138,7 +138,7 @@ def items_of(forms: Sequence[str]) -> Items:
     return Items(first, codes[: first[-1]].copy())
 
 
-class Words(NamedTuple):
+class WordTypes(NamedTuple):
     """The words of sentences, by type; type OUTSIDE is none of them."""
 
     forms: list[str]  # (V,)
@@ -148,7 +148,7 @@ class Words(NamedTuple):
     first: Ints  # (S + 1,)
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> Words:
+    def of(cls, sentences: Iterable[Sequence[str]]) -> WordTypes:
         """The words of sentences, given by their forms."""
         known: dict[str, int] = {}
         types: list[int] = []

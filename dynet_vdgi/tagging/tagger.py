@@ -25,7 +25,7 @@ from dynet_vdgi.tagging.bundles import Bundles, Parts
 from dynet_vdgi.tagging.chain import FREE, Floats, Ints
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
-from dynet_vdgi.tagging.spelling import Words, with_items
+from dynet_vdgi.tagging.spelling import WordTypes, with_items
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5
@@ -49,7 +49,7 @@ class Tagged(NamedTuple):
 
 
 @dataclass
-class Learnt:
+class TaggerState:
     """What learning finds, and what a file of a tagger holds."""
 
     tags: list[str]
@@ -76,7 +76,7 @@ class Tagger:
     >>> vdgi.write(tagger.predict("new.conllu"), "new.tagged.conllu")  # doctest: +SKIP
     """
 
-    learnt: Learnt | None = field(default=None, repr=False)
+    learnt: TaggerState | None = field(default=None, repr=False)
 
     def fit(self, sentences: Sentences, raw: Sentences = ()) -> Tagger:
         """Learns from sentences with tags, some of which may be `_`, and from raw ones.
@@ -88,7 +88,7 @@ class Tagger:
             DataError: as `read`.
         """
         text = _Text(list(sentences_of(sentences, heads="ignored", tags="known")))
-        more = Words.of(each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
+        more = WordTypes.of(each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
         if not text.tags:
             raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
         tokens, gold = text.words.tokens(), text.numbers_of_tags
@@ -102,7 +102,7 @@ class Tagger:
         with_bundles = _with_bundles(tokens, text.bundle_of_words)
         of_xpos = Bundles.fit(with_bundles, text.numbers_of_xpos, plain_parts(text.xpos, text.tags))
         of_rules = Bundles.fit(with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags))
-        self.learnt = Learnt(
+        self.learnt = TaggerState(
             text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
             first, means, second, of_feats, of_xpos, of_rules,
             jackknifed, int((gold >= 0).sum()),
@@ -143,15 +143,15 @@ class Tagger:
         """The number of words with UPOS that it has learnt from."""
         return self._fitted().n_words
 
-    def _fitted(self) -> Learnt:
+    def _fitted(self) -> TaggerState:
         if self.learnt is None:
             raise ValueError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
 
 
-def _tagged(learnt: Learnt, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
+def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
     """What `Tagger.stream` gives, of sentences that are tagged together."""
-    words = Words.of(sentence.forms for sentence in sentences)
+    words = WordTypes.of(sentence.forms for sentence in sentences)
     number = {tag: k for k, tag in enumerate(learnt.tags)}
     gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
     given = np.array([number.get(tag, FREE) for tag in gold], np.int64)
@@ -186,7 +186,7 @@ class _Text:
     """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
-        self.words = Words.of(sentence.forms for sentence in sentences)
+        self.words = WordTypes.of(sentence.forms for sentence in sentences)
         tags = [tag for sentence in sentences for tag in universal(sentence)]
         feats, xpos, lemmas = (
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]

@@ -18,7 +18,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_archive import Archive, npz
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
-from dynet_vdgi.tagging.tagger import Learnt, feats_parts, plain_parts
+from dynet_vdgi.tagging.tagger import TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FORMAT = 1
@@ -35,7 +35,7 @@ class Meta(Struct, frozen=True, kw_only=True):
     jackknifed: float = 0.0
 
 
-class Texts(Struct, frozen=True, kw_only=True):
+class TagTexts(Struct, frozen=True, kw_only=True):
     """Everything but numbers."""
 
     tags: list[str]
@@ -45,7 +45,7 @@ class Texts(Struct, frozen=True, kw_only=True):
     lemmas: dict[str, str]
 
 
-def save(path: str | Path, learnt: Learnt) -> None:
+def save(path: str | Path, learnt: TaggerState) -> None:
     """Writes a tagger atomically."""
     meta = Meta(
         kind=KIND,
@@ -54,7 +54,7 @@ def save(path: str | Path, learnt: Learnt) -> None:
         n_words=learnt.n_words,
         jackknifed=learnt.jackknifed,
     )
-    texts = Texts(
+    texts = TagTexts(
         tags=learnt.tags,
         bundles=learnt.bundles,
         xpos=learnt.xpos,
@@ -82,7 +82,7 @@ def save(path: str | Path, learnt: Learnt) -> None:
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
-def load(path: str | Path) -> Learnt:
+def load(path: str | Path) -> TaggerState:
     """The tagger in a file. Raises: ModelError, there is none, it is damaged, or of a newer version."""
     try:
         with Archive(path) as archive:
@@ -99,7 +99,7 @@ def load(path: str | Path) -> Learnt:
         raise ModelError(f"{path}: the tagger is damaged ({str(error) or type(error).__name__})") from None
 
 
-def _read(archive: Archive) -> Learnt:
+def _read(archive: Archive) -> TaggerState:
     if "tags.json" not in archive.names:
         raise ModelError("not a file of a tagger (a parser's, perhaps?)")
     meta = archive.content("meta.json", Meta)
@@ -107,14 +107,14 @@ def _read(archive: Archive) -> Learnt:
         raise ModelError(
             f"a {meta.kind} of format {meta.format}; this program reads taggers of format {FORMAT}: update it"
         )
-    texts = archive.content("tags.json", Texts)
+    texts = archive.content("tags.json", TagTexts)
     _check(texts)
     arrays: dict[str, Any] = archive.arrays("weights.npz")
     n_tags = len(texts.tags)
     fields = [Crf.from_arrays(arrays, prefix) for prefix in ("first/", "second/")]
     if any(field.n_labels != n_tags for field in fields):
         raise ModelError(f"no tagger: weights are not of {n_tags} tags")
-    return Learnt(
+    return TaggerState(
         tags=texts.tags,
         bundles=texts.bundles,
         xpos=texts.xpos,
@@ -131,7 +131,7 @@ def _read(archive: Archive) -> Learnt:
     )
 
 
-def _check(texts: Texts) -> None:
+def _check(texts: TagTexts) -> None:
     """Raises: ModelError, the tags are not those that learning makes."""
     known = set(texts.tags)
     if not texts.tags or texts.tags != sorted(known):

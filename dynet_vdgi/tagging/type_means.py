@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.tagging.chain import Codes, Floats
 from dynet_vdgi.tagging.crf import Items, Tokens, checked, coded
-from dynet_vdgi.tagging.spelling import Words, around, with_items
+from dynet_vdgi.tagging.spelling import WordTypes, around, with_items
 
 OFFSETS = (0, -1, 1)
 """The words whose means a word sees."""
@@ -39,7 +39,7 @@ class TypeMeans:
     counts: Floats  # (V,)
 
     @classmethod
-    def of(cls, words: Words, marginals: Floats) -> TypeMeans:
+    def of(cls, words: WordTypes, marginals: Floats) -> TypeMeans:
         """Those of words with these marginals (N, T)."""
         n = len(words.lower_forms)
         lower = words.lower[words.types]
@@ -57,7 +57,7 @@ class TypeMeans:
         np.add.at(counts, place, np.concatenate([self.counts, other.counts]))
         return TypeMeans(keys, sums, counts)
 
-    def of_words(self, words: Words) -> Floats:
+    def of_words(self, words: WordTypes) -> Floats:
         """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no word."""
         codes = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
         place = np.searchsorted(self.keys, codes)
@@ -65,7 +65,7 @@ class TypeMeans:
         means[1:] = self.sums[place] / self.counts[place, None]
         return means
 
-    def seen(self, tokens: Tokens, words: Words) -> Tokens:
+    def seen(self, tokens: Tokens, words: WordTypes) -> Tokens:
         """The tokens of these words, all of which have means, with features of means."""
         items = items_of(self.of_words(words))
         n_offsets = len(OFFSETS)
