@@ -16,6 +16,8 @@ from dynet_vdgi.labels import label_table
 from dynet_vdgi.labels.labeller import Labeller
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.tagging.spelling import WordTypes
+from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 
@@ -44,7 +46,19 @@ def of_the_labeller(trees):
     return [labeller.buckets, labeller.weights, *labeller.predict(trees)]
 
 
-@pytest.mark.parametrize("work", [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller])
+def of_the_tagger(trees):
+    learnt = Tagger().fit(trees[:4], trees[4:]).learnt
+    found = Tagger(learnt).predict(trees, retag=True)
+    parts = [learnt.first.weights.values, learnt.second.weights.values, learnt.of_feats.weights.values]
+    words = WordTypes.of(tree.forms for tree in trees).tokens()
+    best = learnt.first.best(learnt.first.scores(words), words.first)
+    return [*parts, *learnt.second.borders, words.items.codes, best, *found]
+
+
+WORKS = [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller, of_the_tagger]
+
+
+@pytest.mark.parametrize("work", WORKS)
 def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
     path = resources() / "demo" / "demo-ud-dev.conllu"
     trees = [without_punctuation(tree)[0] for tree in islice(read(path), 6)]
