@@ -143,7 +143,7 @@ RUNS = {
     ),
     "raw_text": (
         [*LISTED, "--tagged", "5", "--systems", "vdgi", "one-pass", "--out", "rows.csv"],
-        ["python benchmarks/raw_text.py", "xx text 5 vdgi", "xx text 5 one-pass"],
+        ["python benchmarks/raw_text.py", "xx test 5 vdgi", "xx test 5 one-pass"],
     ),
     "word_orders": (
         [*LISTED, "--tables", "text", "--orders", "original", "mirror", "head-final", "--max-text", "40"],
