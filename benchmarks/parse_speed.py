@@ -29,11 +29,11 @@ from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.data.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.grammar.transitions import Action, State
-from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.model_file import ModelFile, Provenance
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.system.blas import one_thread
 
 REFERENCE, NAIVE, AUTOBATCH = "reference engine", "DyNet", "DyNet autobatch"
 TORCH, ARENA = "PyTorch", "arena"

@@ -27,13 +27,13 @@ from dynet_vdgi.data.vocabulary import Encoded, Vocabulary, build_vocabulary
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.model import lockstep, per_sentence
 from dynet_vdgi.model.network import Network, new_graph, sampling
-from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.runs.material import NeuralMaterial
 from dynet_vdgi.runs.model_file import Provenance
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.config import Settings
 from dynet_vdgi.settings.neural_settings import PosteriorSettings
 from dynet_vdgi.settings.presets import load_settings
+from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.variational.batches import minibatches
 from dynet_vdgi.variational.optimiser import AdaGrad
 from dynet_vdgi.variational.phases import Pretraining

@@ -309,6 +309,7 @@ CLASSES = (
     "Parse",
     "How",
     "Sampling",
+    "Tagger",
     "Evaluation",
     "Protocol",
     "Drawing",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.parsing.parser import How, Parse, Parser, Sampling, load
     from dynet_vdgi.settings.config import Settings
     from dynet_vdgi.students.linear_student import Perceptron
+    from dynet_vdgi.tagging.tagger import Tagger
     from dynet_vdgi.teachers.dmv import Dmv
     from dynet_vdgi.variational.neural import Neural
 
@@ -56,6 +57,7 @@ _HOMES = {
     "Sampling": "parsing.parser",
     "Sentence": "data.sentence",
     "Settings": "settings.config",
+    "Tagger": "tagging.tagger",
     "UsageError": "errors",
     "VdgiError": "errors",
     "draw": "drawing.sentences",
@@ -90,6 +92,7 @@ __all__ = [
     "Sampling",
     "Sentence",
     "Settings",
+    "Tagger",
     "UsageError",
     "VdgiError",
     "__version__",

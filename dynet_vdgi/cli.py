@@ -50,6 +50,7 @@ VERBS = (
     "vectors",
     "annotate",
     "report",
+    "tag",
 )
 EXIT_BUG, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 1, 130, 141
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -68,11 +69,14 @@ class ArgumentParser(argparse.ArgumentParser):
     the error for an unknown option shows this verb's usage and the most similar option."""
 
     _is_inside = False
+    default_task = ""  # what is meant where none is named
 
     # Typed loosely, because argparse's own method has overloads that differ by version.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; unlike the base class, rejects unknown ones."""
         is_nested = any(action.nargs == argparse.PARSER for action in self._get_positional_actions())
+        if self.default_task and args and args[0] not in (*self._tasks(), "-h", "--help"):
+            args = [self.default_task, *args]
         if self._is_inside or is_nested:
             return super().parse_known_args(args, namespace)
         self._is_inside = True
@@ -83,6 +87,10 @@ class ArgumentParser(argparse.ArgumentParser):
         if unknown:
             self._refuse(unknown)
         return found, unknown
+
+    def _tasks(self) -> list[str]:
+        """The tasks of this verb."""
+        return [name for action in self._get_positional_actions() for name in action.choices or ()]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Reports an unknown task of a verb in this program's words; argparse lists all tasks."""

@@ -152,6 +152,10 @@ RUNS = {
         [*LISTED, "--learn"],
         ["|  | ECE | AUC | least sure tenth right |", "| mean |", "Weights(forced="],
     ),
+    "raw_text": (
+        [*LISTED, "--tagged", "5", "--systems", "vdgi", "one-pass", "--out", "rows.csv"],
+        ["python benchmarks/raw_text.py", "xx test 5 vdgi", "xx test 5 one-pass"],
+    ),
     "word_orders": (
         [*LISTED, "--tables", "text", "--orders", "original", "mirror", "head-final", "--max-text", "40"],
         ["| language | text | text, mirror | text, head-final |", "| xx |", "| mean |"],

@@ -10,8 +10,9 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from dynet_vdgi.data.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.model.network import Network
-from dynet_vdgi.parsing import arena, blas
+from dynet_vdgi.parsing import arena
 from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.system import blas
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from dynet_vdgi.rivals.neural_dmv import NeuralDmv
 from dynet_vdgi.rivals.rasooli_faili import RasooliFaili
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.students.word_perceptron import WordPerceptron
+from dynet_vdgi.tagging.spelling import WordTypes
+from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.teachers.arc_crf import ArcCrf
 
 
@@ -71,7 +73,19 @@ RIVALS = (
 )
 
 
-@pytest.mark.parametrize("work", [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller, *RIVALS])
+def of_the_tagger(trees):
+    learnt = Tagger().fit(trees[:4], trees[4:]).learnt
+    found = Tagger(learnt).predict(trees, retag=True)
+    parts = [learnt.first.weights.values, learnt.second.weights.values, learnt.of_feats.weights.values]
+    words = WordTypes.of(tree.forms for tree in trees).tokens()
+    best = learnt.first.best(learnt.first.scores(words), words.first)
+    return [*parts, *learnt.second.borders, words.items.codes, best, *found]
+
+
+WORKS = [of_charts, of_the_word_perceptron, of_the_crf, of_the_labeller, of_the_tagger, *RIVALS]
+
+
+@pytest.mark.parametrize("work", WORKS)
 def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
     path = resources() / "demo" / "demo-ud-dev.conllu"
     trees = [without_punctuation(tree)[0] for tree in islice(read(path), 6)]

@@ -29,6 +29,9 @@ Heads = Literal["optional", "partial", "required", "ignored"]
 Window = TypeVar("Window")
 
 TAG_COLUMNS = ("upos", "xpos")
+KNOWN = "known"
+"""Reading for a tagger: tags are UPOS, `_` where that is missing."""
+
 FURTHER_COLUMNS = ("lemmas", "xpos", "feats", "deprels")
 """Columns that only some readers need, by their names in `Sentence`."""
 
@@ -64,7 +67,7 @@ def read(
 
     `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
     UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without UPOS are then PUNCT
-    if their XPOS says so (see `tags.is_punctuation`), else "_".
+    if their XPOS says so (see `tags.is_punctuation`), else "_". With "known", tags are UPOS and may be `_`.
 
     With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one
     fault per sentence is reported; a file that cannot be read to its end is reported too, which ends the
@@ -76,8 +79,8 @@ def read(
     """
     if heads not in get_args(Heads):
         raise ValueError(f"heads={heads!r}; expected one of {', '.join(get_args(Heads))}")
-    if tags not in TAG_COLUMNS:
-        raise ValueError(f"tags={tags!r}; expected 'upos' or 'xpos'")
+    if tags not in (*TAG_COLUMNS, KNOWN):
+        raise ValueError(f"tags={tags!r}; expected 'upos', 'xpos' or 'known'")
     return _told(_items(path, heads, tags), on_error, on_repair or warn)
 
 
@@ -113,11 +116,11 @@ def sentence_of(
     name, first, lines = block
     by_xpos = tags == "xpos"
     check = BlockCheck(name, first)
-    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, by_xpos)
+    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags)
     check.check_end(lines, len(rows))
     tree = None if heads == "ignored" else _tree(check, texts, rows, heads, on_repair)
     universal = tuple(map(sys.intern, upos))
-    if "_" in universal:
+    if "_" in universal and tags != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
         on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
         told = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
@@ -180,7 +183,7 @@ def _checked(
             repairs.clear()
 
 
-def _columns(block: BlockCheck, lines: Sequence[str], by_xpos: bool) -> tuple[Columns, Sequence[int]]:
+def _columns(block: BlockCheck, lines: Sequence[str], tag_column: str) -> tuple[Columns, Sequence[int]]:
     """Columns and rows of the words of a block. Raises: `DataError`, the first fault."""
     words: list[list[str]] = []
     rows: list[int] = []
@@ -199,9 +202,9 @@ def _columns(block: BlockCheck, lines: Sequence[str], by_xpos: bool) -> tuple[Co
         if columns[0] != next_id:
             block.check_other_token(row, columns, len(rows))
             continue
-        if columns[3] == "_" and not by_xpos:
+        if columns[3] == "_" and tag_column == "upos":
             raise block.missing_upos(row, columns)
-        if by_xpos and columns[4] == "_":
+        if columns[4] == "_" and tag_column == "xpos":
             hint = "tags are taken from there: fill it, or set data.tags=upos"
             raise block.fault(row, "column 5 (XPOS) is missing", hint)
         words.append(columns)

@@ -89,6 +89,33 @@ def with_notes(
     return replace(sentence, source=replace(source, lines=(*comments, *lines), rows=moved))
 
 
+def with_columns(
+    sentence: Sentence,
+    lemmas: Sequence[str],
+    upos: Sequence[str],
+    xpos: Sequence[str],
+    feats: Sequence[str],
+) -> Sentence:
+    """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS."""
+    source = sentence.source
+    if source is not None:
+        lines = list(source.lines)
+        for row, columns in zip(source.rows, zip(lemmas, upos, xpos, feats)):
+            number, form, *_, rest = lines[row].split("\t", 6)
+            lines[row] = "\t".join((number, form, *columns, rest))
+        source = replace(source, lines=tuple(lines))
+    known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]
+    return replace(
+        sentence,
+        tags=tuple(upos),
+        upos=(),
+        lemmas=known[0],
+        xpos=known[1],
+        feats=known[2],
+        source=source,
+    )
+
+
 def unchanged(sentence: Sentence) -> str:
     """The sentence's block unchanged: with its heads and relations if it has heads, else as it was read.
 

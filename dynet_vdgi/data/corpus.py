@@ -29,7 +29,7 @@ class Corpus:
     def __init__(self, path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos") -> None:
         for name, value, values in (
             ("heads", heads, get_args(conllu.Heads)),
-            ("tags", tags, conllu.TAG_COLUMNS),
+            ("tags", tags, (*conllu.TAG_COLUMNS, conllu.KNOWN)),
         ):
             if value not in values:
                 hint = f"{did_you_mean(str(value), values)} (there are: {', '.join(values)})"
@@ -50,7 +50,7 @@ def read(path: AnyPath, *, heads: conllu.Heads = "optional", tags: str = "upos")
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
         heads: what column 7 must hold: "optional", "partial", "required" or "ignored", see `conllu.read`.
-        tags: the column of the sentences' tags, "upos" or "xpos".
+        tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
     Raises:
         UsageError: another value of `heads` or `tags`.

@@ -25,7 +25,7 @@ def sentences(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[
 
 
 def _of_treebank(name: str) -> Iterator[list[str]]:
-    for sentence in conllu.read(name):
+    for sentence in conllu.read(name, heads="ignored", tags=conllu.KNOWN):
         yield [form for form, tag in zip(sentence.forms, sentence.tags) if tag != "PUNCT"]
 
 

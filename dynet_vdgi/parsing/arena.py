@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.data.vocabulary import Encoded
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.parsing.choices import Array, Choose, Floats, Ints, Recorder, Sampler, greedy
 from dynet_vdgi.parsing.row_stacks import (
     BLOCK,
@@ -46,6 +45,7 @@ from dynet_vdgi.parsing.row_stacks import (
     room_for_words,
 )
 from dynet_vdgi.settings.neural_settings import ModelSettings
+from dynet_vdgi.system.blas import one_thread
 
 PREFIX = "encoder/"
 FORGET = 1.0  # DyNet adds it to the forget gate itself, so the stored bias lacks it

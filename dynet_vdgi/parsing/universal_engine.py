@@ -15,8 +15,8 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.parsing.blas import one_thread
 from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
 from dynet_vdgi.universal.scorer import WORDS, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of

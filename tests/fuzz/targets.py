@@ -35,6 +35,7 @@ from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.tagging.tagger import Tagger
 from fuzz import mutations
 
 TESTS = Path(__file__).parents[1]
@@ -90,6 +91,28 @@ def _model(path: Path) -> None:
         for how in (How(confidence=True), How(exact=True)):
             with suppress(VdgiError):
                 parser.parse_all(sentences, how)
+
+
+@lru_cache(maxsize=1)
+def _taggers() -> list[bytes]:
+    """A tagger that has learnt everything, and one that has learnt UPOS alone."""
+    demo = _start_of_demo().decode()
+    with tempfile.TemporaryDirectory() as name:
+        path, text = Path(name) / "a.tagger", Path(name) / "a.conllu"
+        text.write_text(demo, encoding="utf-8")
+        found = []
+        for sentences in (text, TAGGED):
+            Tagger().fit(sentences).save(path)
+            found.append(path.read_bytes())
+    return found
+
+
+def _tagger(path: Path) -> None:
+    tagger = Tagger.load(path)
+    words = Sentence(("a", "dog", "New", "1990-91", "."), ("_", "NOUN", "_", "_", "_"))
+    for sentence, chances, _ in tagger.stream([words, Sentence(("b",), ("_",))]):
+        unchanged(sentence)
+        assert all(0 <= chance <= 1 + 1e-9 for chance in chances)
 
 
 def _beside(path: Path, name: str, content: bytes) -> Path:
@@ -281,6 +304,7 @@ TARGETS: dict[str, Target] = {
     "journals": Target(_a_journal, _journal, ".conllu.journal", mutations.json_lines),
     "logs": Target(lambda: LOGS, _log, ".jsonl", mutations.json_lines),
     "results": Target(lambda: list(_sound_results().values()), _results, ".json", mutations.json_file),
+    "taggers": Target(_taggers, _tagger, ".tagger", mutations.model),
     "models": Target(lambda: MODELS, _model, ".vdgi", mutations.model),
 }
 

@@ -1,4 +1,4 @@
-"""Limits BLAS to one thread while parsing, and restores the caller's number afterwards.
+"""Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
 
 The matrices here are so small that several threads wait for each other, on a busy machine ten times as long.
 """

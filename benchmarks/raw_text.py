@@ -1,0 +1,187 @@
+"""Accuracy of tags by the number of tagged sentences, over a list of treebanks, beside UDPipe 1's tagger.
+
+    python benchmarks/raw_text.py --list benchmarks/lists/ud2.csv --data DIR --scored test --out rows.csv
+    python benchmarks/raw_text.py ... --tagged 100 --systems udpipe
+    python benchmarks/raw_text.py --out rows.csv --table
+
+Of each treebank's text, shuffled by random.Random(1), the first sentences are tagged and the others are raw.
+Each row of the output is one system on one treebank and is never made twice; the table summarises the rows.
+`one-pass` is the tagger without the raw text; `udpipe` needs the package ufal.udpipe and learns lemmas, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
+from languages import Listed, file_list_parser, listed
+
+from dynet_vdgi import Sentence, Tagger
+from dynet_vdgi.data import conllu
+from dynet_vdgi.data.conllu_writing import unchanged, with_columns
+from dynet_vdgi.tagging.scores import scores_of
+
+COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
+"""Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
+
+HEADER = (
+    "language", "scored", "tagged", "system", *COLUMNS, "new", "jackknifed", "train_s", "words_per_s",
+)  # fmt: skip
+"""new: UPOS of words that are not in the tagged sentences; seconds are of the processor."""
+
+TAGGED = (50, 100, 300)
+Text = list[Sentence]
+
+
+def bare(sentence: Sentence) -> Sentence:
+    """The words alone."""
+    nothing = "_" * len(sentence)
+    return with_columns(sentence, nothing, nothing, nothing, nothing)
+
+
+def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
+    """`COLUMNS`, and UPOS of words whose lower-cased forms are not known, in per cent."""
+    scores = scores_of(gold, found).accuracy
+    new = [
+        tag == its
+        for one, other in zip(gold, found)
+        for form, tag, its in zip(one.forms, one.tags, other.tags)
+        if form.lower() not in known
+    ]
+    names = ("UPOS", "FEATS", "UPOS and FEATS", "XPOS", "lemma")
+    return [100 * scores[name] for name in names] + [100 * sum(new) / max(1, len(new))]
+
+
+def by_vdgi(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """The tagger, and its accuracy on the tagged sentences by the others."""
+    tagger = Tagger().fit(tagged, raw)
+    return tagger.predict, tagger.accuracy
+
+
+def one_pass(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """The tagger without the raw text."""
+    return by_vdgi(tagged, [])
+
+
+def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """UDPipe 1's tagger with its default settings, lemmas included."""
+    from ufal import udpipe as u
+
+    def given(text: Text) -> object:
+        reader, all_of_them = u.InputFormat.newConlluInputFormat(), u.Sentences()
+        reader.setText("".join(map(unchanged, text)))
+        sentence, error = u.Sentence(), u.ProcessingError()
+        while reader.nextSentence(sentence, error):
+            all_of_them.push_back(sentence)
+            sentence = u.Sentence()
+        return all_of_them
+
+    error = u.ProcessingError()
+    trained = u.Trainer.train("morphodita_parsito", given(tagged), u.Sentences(), "none", "", "none", error)
+    if error.occurred():
+        raise RuntimeError(error.message)
+    path = Path(f"udpipe-{os.getpid()}.model")
+    path.write_bytes(trained if isinstance(trained, bytes) else trained.encode("latin-1"))
+    model = u.Model.load(str(path))
+    path.unlink()
+
+    def predict(text: Text) -> Text:
+        found = []
+        for sentence, tags in zip(text, given(text)):
+            model.tag(tags, u.Model.DEFAULT, u.ProcessingError())
+            words = list(tags.words)[1:]
+            columns = ([w.lemma, w.upostag, w.xpostag, w.feats] for w in words)
+            found.append(with_columns(sentence, *zip(*([value or "_" for value in c] for c in columns))))
+        return found
+
+    return predict, float("nan")
+
+
+SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "udpipe": udpipe}
+
+
+def rows_of(
+    treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]
+) -> Iterator[list[str]]:
+    """The rows of one treebank that are not done."""
+    text = [sentence for path in treebank.text for sentence in conllu.read(path, heads="ignored")]
+    random.Random(1).shuffle(text)
+    gold = [sentence for path in treebank.scored for sentence in conllu.read(path, heads="ignored")]
+    to_tag = [replace(bare(sentence), heads=None) for sentence in gold]
+    for n in arguments.tagged:
+        for system in arguments.systems:
+            key = (treebank.name, arguments.scored, str(n), system)
+            if key in done or n > len(text):
+                continue
+            known = {form.lower() for sentence in text[:n] for form in sentence.forms}
+            start = time.process_time()
+            predict, jackknifed = SYSTEMS[system](text[:n], text[n:])
+            learnt = time.process_time()
+            found = predict(to_tag)
+            end = time.process_time()
+            scores = [f"{value:.2f}" for value in accuracies(gold, found, known)]
+            speed = sum(map(len, gold)) / max(1e-3, end - learnt)
+            yield [*key, *scores, f"{100 * jackknifed:.2f}", f"{learnt - start:.1f}", f"{speed:.0f}"]
+
+
+def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
+    """Lines of Markdown: for each column, systems by languages."""
+    languages = list(dict.fromkeys(row["language"] for row in rows))
+    values = {(row["system"], row["tagged"], row["language"]): row for row in rows}
+    systems = sorted({(int(tagged), system) for system, tagged, _ in values})
+    for name in (*COLUMNS, "new", "train_s", "words_per_s"):
+        yield f"\n| {name} | tagged | mean | {' | '.join(languages)} |"
+        yield "|---" * (len(languages) + 3) + "|"
+        for tagged, system in systems:
+            found = [values.get((system, str(tagged), language), {}).get(name) for language in languages]
+            numbers = [float(value) for value in found if value]
+            cells = [f"{float(value):.1f}" if value else "" for value in found]
+            mean = f"**{sum(numbers) / len(numbers):.1f}**" if numbers else ""
+            star = "" if all(found) else "*"
+            yield f"| {system} | {tagged} | {mean}{star} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Makes the rows that are missing, or prints the table."""
+    if "--table" in sys.argv:
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--table", action="store_true")
+        parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
+    else:
+        parser = file_list_parser(__doc__)
+        parser.add_argument("--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences")
+        parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["vdgi"])
+    parser.add_argument("--out", type=Path, required=True, help="rows, as CSV")
+    arguments = parser.parse_args()
+    rows: list[dict[str, str]] = []
+    if arguments.out.exists():
+        with arguments.out.open(newline="") as handle:
+            rows = list(csv.DictReader(handle))
+    print("python benchmarks/raw_text.py")
+    if "--table" in sys.argv:
+        shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
+        print("\n".join(table(shown)))
+        return
+    done = {(row["language"], row["scored"], row["tagged"], row["system"]) for row in rows}
+    with arguments.out.open("a", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        if not rows:
+            writer.writerow(HEADER)
+        for treebank in listed(arguments):
+            for row in rows_of(treebank, arguments, done):
+                writer.writerow(row)
+                handle.flush()
+                print(*row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""List the most frequent words of a text, to fill in their tags.
+
+The output has a line for each word: form, _ for UPOS, _ for FEATS, count, with tabs between. Forms are
+lower-cased; punctuation and numbers are left out. TEXT is CoNLL-U (a name in .conllu) or plain text with
+spaces between words.
+
+  vdgi tag list more.conllu -n 200 -o words.tsv
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi tag list`."""
+    parser.add_argument("texts", nargs="+", metavar="TEXT", help="text or CoNLL-U; - is standard input")
+    parser.add_argument(
+        "-n", "--number", type=int, default=200, metavar="N", help="how many words (default: %(default)s)"
+    )
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="output file (default: standard output)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi tag list`."""
+    from collections import Counter
+
+    from dynet_vdgi.data import file_checks, files, text
+    from dynet_vdgi.errors import UsageError
+
+    if arguments.number < 1:
+        raise UsageError(f"-n {arguments.number}: must be at least 1")
+    names = files.expand(arguments.texts)
+    file_checks.check_output(arguments.output, names)
+    counts = Counter(word for words in text.sentences(names) for word in words if any(map(str.isalpha, word)))
+    with files.atomic_writer(arguments.output) as handle:
+        for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:
+            handle.write(f"{word}\t_\t_\t{number}\n")

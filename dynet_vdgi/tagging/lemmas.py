@@ -1,0 +1,55 @@
+"""Lemmas: those of words seen with them, and rules about endings for other words.
+
+A rule is text: `s>` takes an s off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is
+the form as it is written. Which rule a word gets is learnt as its FEATS are, see `bundles`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+LONGEST = 6
+"""Letters of the longest ending that a rule takes off."""
+
+AS_WRITTEN = "="
+
+Word = tuple[str, str, str, str]
+"""Form, tag, FEATS and lemma."""
+
+
+def rule_of(form: str, lemma: str) -> str:
+    """The rule that makes this lemma; "_" if it would take off too much.
+
+    >>> rule_of("Dogs", "dog"), rule_of("ponies", "pony"), rule_of("Paris", "Paris"), rule_of("x", "x")
+    ('s>', 'ies>y', '=', '>')
+    """
+    lower = form.lower()
+    if lemma == form != lower:
+        return AS_WRITTEN
+    same = 0
+    while same < min(len(lower), len(lemma)) and lower[same] == lemma[same]:
+        same += 1
+    return "_" if len(lower) - same > LONGEST else f"{lower[same:]}>{lemma[same:]}"
+
+
+def applied(rule: str, form: str) -> str:
+    """The lemma that a rule makes of a form: the lower-cased form where the rule does not fit."""
+    if rule == AS_WRITTEN:
+        return form
+    lower = form.lower()
+    ending, _, added = rule.partition(">")
+    return (lower[: len(lower) - len(ending)] + added if lower.endswith(ending) else lower) or lower
+
+
+def key_of(form: str, tag: str, feats: str) -> str:
+    """The name of a word under which its lemma is kept."""
+    return f"{tag} {feats} {form}"
+
+
+def known_lemmas(words: Iterable[Word]) -> dict[str, str]:
+    """The most frequent lemma of each word, by `key_of`."""
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for form, tag, feats, lemma in words:
+        seen[key_of(form, tag, feats)][lemma] += 1
+    return {key: min(lemmas, key=lambda each: (-lemmas[each], each)) for key, lemmas in seen.items()}

@@ -1,0 +1,310 @@
+"""The tagger: learns from tagged sentences and raw ones, and gives words UPOS, FEATS, XPOS and lemmas.
+
+It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
+they say of all occurrences of a word type is a feature of the second random field (`type_means`). FEATS and
+UPOS are chosen together: the best by p(UPOS | sentence) p(FEATS | UPOS, spelling).
+
+Letters: N words, T tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dynet_vdgi.data.conllu_writing import with_columns
+from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import UsageError
+from dynet_vdgi.tagging.bundles import Bundles, Parts
+from dynet_vdgi.tagging.chain import FREE, Floats, Ints
+from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
+from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
+from dynet_vdgi.tagging.spelling import WordTypes, with_items
+from dynet_vdgi.tagging.type_means import TypeMeans
+
+FOLDS = 5
+"""Random fields of the first pass; each leaves out one of so many tagged sentences."""
+
+ITERATIONS = 50, 80
+"""Of learning, in the first pass and in the second."""
+
+BATCH = 2000
+"""Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
+
+UNKNOWN = "_"
+
+
+class Tagged(NamedTuple):
+    """A sentence with its tags, the probability of each UPOS, and the number of words that had UPOS."""
+
+    sentence: Sentence
+    chances: list[float]  # (n,)
+    n_given: int
+
+
+@dataclass
+class TaggerState:
+    """What learning finds, and what a file of a tagger holds."""
+
+    tags: list[str]
+    bundles: list[tuple[str, str]]  # UPOS and FEATS, sorted
+    xpos: list[tuple[str, str]]  # UPOS and XPOS, sorted; empty: no word had one
+    rules: list[tuple[str, str]]  # UPOS and rules of lemmas, sorted; empty: no word had a lemma
+    lemmas: dict[str, str]  # of words, by `key_of`
+    first: Crf
+    means: TypeMeans
+    second: Crf
+    of_feats: Bundles
+    of_xpos: Bundles
+    of_rules: Bundles
+    jackknifed: float  # share of words whose UPOS the first pass finds without their sentence
+    n_words: int  # with tags, learnt from
+
+
+@dataclass
+class Tagger:
+    """A tagger; `fit` learns one from sentences, `load` reads one.
+
+    >>> import dynet_vdgi as vdgi
+    >>> tagger = vdgi.Tagger().fit("tagged.conllu", raw="more.conllu")  # doctest: +SKIP
+    >>> vdgi.write(tagger.predict("new.conllu"), "new.tagged.conllu")  # doctest: +SKIP
+    """
+
+    learnt: TaggerState | None = field(default=None, repr=False)
+
+    def fit(self, sentences: Sentences, raw: Sentences = ()) -> Tagger:
+        """Learns from sentences with tags, some of which may be `_`, and from raw ones.
+
+        Equal sentences give equal taggers.
+
+        Raises:
+            UsageError: no word has a tag.
+            DataError: as `read`.
+        """
+        text = _Text(list(sentences_of(sentences, heads="ignored", tags="known")))
+        more = WordTypes.of(each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
+        if not text.tags:
+            raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
+        tokens, gold = text.words.tokens(), text.numbers_of_tags
+        first, marginals = _first_pass(tokens, gold, len(text.tags))
+        jackknifed = float((marginals.argmax(axis=1) == gold)[gold >= 0].mean())
+        means = TypeMeans.of(text.words, marginals)
+        raw_tokens = more.tokens()
+        means = means.plus(TypeMeans.of(more, first.marginals(first.scores(raw_tokens), more.first)))
+        second = Crf.fit(means.seen(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1])
+        of_feats = Bundles.fit(tokens, text.numbers_of_bundles, feats_parts(text.bundles, text.tags))
+        with_bundles = _with_bundles(tokens, text.bundle_of_words)
+        of_xpos = Bundles.fit(with_bundles, text.numbers_of_xpos, plain_parts(text.xpos, text.tags))
+        of_rules = Bundles.fit(with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags))
+        self.learnt = TaggerState(
+            text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
+            first, means, second, of_feats, of_xpos, of_rules,
+            jackknifed, int((gold >= 0).sum()),
+        )  # fmt: skip
+        return self
+
+    def predict(self, sentences: Sentences, *, retag: bool = False) -> list[Sentence]:
+        """The sentences with tags: words that have UPOS keep what they have, unless `retag`."""
+        return [each.sentence for each in self.stream(sentences, retag=retag)]
+
+    def stream(self, sentences: Sentences, *, retag: bool = False) -> Iterator[Tagged]:
+        """The sentences that `predict` gives, BATCH at a time, and how probable their tags are."""
+        rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
+        batches = iter(lambda: list(islice(rest, BATCH)), [])
+        learnt = self._fitted()
+        return (each for batch in batches for each in _tagged(learnt, batch, retag))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the tagger to a file. Raises: UsageError, it cannot be written; ValueError, `fit` first."""
+        from dynet_vdgi.tagging import tagger_file
+
+        tagger_file.save(path, self._fitted())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tagger:
+        """The tagger in a file. Raises: ModelError, there is none, or it is damaged."""
+        from dynet_vdgi.tagging import tagger_file
+
+        return cls(tagger_file.load(path))
+
+    @property
+    def accuracy(self) -> float:
+        """The share of words whose UPOS was found by learning from other sentences alone, from 0 to 1."""
+        return self._fitted().jackknifed
+
+    @property
+    def n_words(self) -> int:
+        """The number of words with UPOS that it has learnt from."""
+        return self._fitted().n_words
+
+    def _fitted(self) -> TaggerState:
+        if self.learnt is None:
+            raise ValueError("the tagger has learnt nothing yet: call fit first")
+        return self.learnt
+
+
+def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
+    """What `Tagger.stream` gives, of sentences that are tagged together."""
+    words = WordTypes.of(sentence.forms for sentence in sentences)
+    number = {tag: k for k, tag in enumerate(learnt.tags)}
+    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
+    given = np.array([number.get(tag, FREE) for tag in gold], np.int64)
+    tokens = words.tokens()
+    before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
+    seen = learnt.means.plus(TypeMeans.of(words, before)).seen(tokens, words)
+    marginals = learnt.second.marginals(learnt.second.scores(seen), words.first, given)
+    best, _ = learnt.of_feats.best(tokens, marginals)
+    found = [learnt.bundles[k] for k in best.tolist()]
+    numbers = np.array([number[tag] for tag, _ in found], np.int64)
+    chances = marginals[np.arange(len(numbers)), numbers].tolist()
+    with_bundles, of_tags = _with_bundles(tokens, found), np.eye(len(learnt.tags))[numbers]
+    xpos, rules = (
+        [known[k][1] if p > 0 else UNKNOWN for k, p in zip(*(each.tolist() for each in best))]
+        for known, best in (
+            (learnt.xpos, learnt.of_xpos.best(with_bundles, of_tags)),
+            (learnt.rules, learnt.of_rules.best(with_bundles, of_tags)),
+        )
+    )
+    ends = words.first.tolist()
+    for sentence, start, end in zip(sentences, ends, ends[1:]):
+        its = found[start:end], xpos[start:end], rules[start:end], chances[start:end]
+        yield _filled(sentence, learnt.lemmas, *its, retag)
+
+
+def universal(sentence: Sentence) -> Sequence[str]:
+    """The UPOS of a sentence's words, `_` where there is none."""
+    return sentence.upos or sentence.tags
+
+
+class _Text:
+    """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self.words = WordTypes.of(sentence.forms for sentence in sentences)
+        tags = [tag for sentence in sentences for tag in universal(sentence)]
+        feats, xpos, lemmas = (
+            [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
+            for name in ("feats", "xpos", "lemmas")
+        )
+        self.tags = sorted({*tags} - {UNKNOWN})
+        self.bundle_of_words = list(zip(tags, feats))
+        self.bundles = sorted({pair for pair in self.bundle_of_words if pair[0] != UNKNOWN})
+        pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
+        self.xpos = sorted({pair for pair in pairs if pair[0] != UNKNOWN})
+        self.numbers_of_tags = _numbers(tags, self.tags)
+        self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
+        self.numbers_of_xpos = _numbers(pairs, self.xpos)
+        forms = [self.words.forms[k] for k in self.words.types.tolist()]
+        words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
+        self.lemmas = known_lemmas(words)
+        rules = [
+            (tag, rule_of(form, lemma)) if UNKNOWN not in (tag, lemma) else (UNKNOWN, UNKNOWN)
+            for form, tag, lemma in zip(forms, tags, lemmas)
+        ]
+        self.rules = sorted({pair for pair in rules if UNKNOWN not in pair})
+        self.numbers_of_rules = _numbers(rules, self.rules)
+
+
+def _numbers(values: Sequence[object], known: Sequence[object]) -> Ints:
+    number = {value: k for k, value in enumerate(known)}
+    return np.array([number.get(value, FREE) for value in values], np.int64)
+
+
+def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
+    """A random field, and marginals (N, T) of the tagged text from others that have not seen the sentence."""
+    n_sentences = len(tokens.first) - 1
+    known, features = seen_with(tokens, gold, n_tags)
+    marginals = np.full((len(gold), n_tags), 1 / n_tags)
+    fields = []
+    fold_of = np.arange(n_sentences) % FOLDS
+    for fold in range(min(FOLDS, n_sentences)):
+        kept, others = (_sentences(tokens, fold_of == fold, is_in) for is_in in (False, True))
+        if n_sentences == 1:
+            kept = others
+        part = _part(tokens, *kept)
+        loss = Likelihood(part, gold[kept[0]], n_tags, known, features)
+        fields.append(Crf.minimum(loss, 0.1, ITERATIONS[0]))
+        held = _part(tokens, *others)
+        marginals[others[0]] = fields[-1].marginals(fields[-1].scores(held), held.first)
+    return Crf.mean_of(fields), marginals
+
+
+def _sentences(tokens: Tokens, of_fold: np.ndarray, is_in: bool) -> tuple[Ints, Ints]:
+    """The tokens of the sentences that are in a fold, or are not, and where these begin and end."""
+    lengths = np.diff(tokens.first)
+    return np.flatnonzero(np.repeat(of_fold == is_in, lengths)), np.cumsum([0, *lengths[of_fold == is_in]])
+
+
+def _part(tokens: Tokens, chosen: Ints, first: Ints) -> Tokens:
+    return Tokens(tokens.items, np.ascontiguousarray(tokens.uses[chosen]), first)
+
+
+def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
+    """The tokens with their UPOS and FEATS as a feature, for XPOS and lemmas."""
+    known: dict[tuple[str, str], int] = {}
+    uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
+    codes = np.array([coded(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
+    return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
+
+
+def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
+    """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
+    return _parts(bundles, tags, [[*_values(feats), f"{tag} {feats}"] for tag, feats in bundles])
+
+
+def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
+    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
+    return _parts(pairs, tags, [[value, f"{tag} {value}"] for tag, value in pairs])
+
+
+def _values(feats: str) -> list[str]:
+    return [] if feats == UNKNOWN else feats.split("|")
+
+
+def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], named: Sequence[Sequence[str]]) -> Parts:
+    """Bundles, sorted by tag, with their parts, of which each name is one."""
+    names: dict[str, int] = {}
+    parts = [names.setdefault(name, len(names)) for each in named for name in each]
+    sizes = np.array([sum(bundle[0] == tag for bundle in bundles) for tag in tags], np.int64)
+    return Parts(
+        np.cumsum([0, *sizes]), np.cumsum([0, *map(len, named)], dtype=np.int64), np.array(parts, np.int32)
+    )
+
+
+def _filled(
+    sentence: Sentence,
+    lemmas: Mapping[str, str],
+    bundles: Sequence[tuple[str, str]],
+    xpos: Sequence[str],
+    rules: Sequence[str],
+    chances: Sequence[float],
+    retag: bool,
+) -> Tagged:
+    """The sentence with the tags found for words that have none, or for all."""
+    n = len(sentence)
+    old = [
+        list(c or (UNKNOWN,) * n)
+        for c in (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
+    ]
+    certain, n_given = list(chances), 0
+    for k, (tag, feats) in enumerate(bundles):
+        if not retag and old[1][k] != UNKNOWN:
+            certain[k] = 1.0
+            n_given += 1
+        else:
+            old[1][k] = tag
+            if retag or old[3][k] == UNKNOWN:
+                old[3][k] = feats
+            if retag or old[2][k] == UNKNOWN:
+                old[2][k] = xpos[k]
+        if lemmas and (retag or old[0][k] == UNKNOWN):
+            form = sentence.forms[k]
+            known = lemmas.get(key_of(form, old[1][k], old[3][k]))
+            old[0][k] = applied(rules[k], form) if known is None else known
+    return Tagged(with_columns(sentence, *map(tuple, old)), certain, n_given)
