@@ -123,3 +123,18 @@ def partners(kept, forms):
             elif forms[mark - 1] == opens:
                 waiting.append(mark)
     return found
+
+
+def label_sequences(scores, bigrams, start, end, given=None):
+    """All sequences of labels of a chain, and the weight (unnormalised log-probability) of each.
+
+    scores (n, T); with `given`, only sequences that agree with the labels which are not negative.
+    """
+    n, n_labels = len(scores), len(start)
+    for labels in product(range(n_labels), repeat=n):
+        if given is not None and any(g >= 0 and g != label for g, label in zip(given, labels)):
+            continue
+        total = start[labels[0]] + end[labels[-1]]
+        total += sum(scores[i][label] for i, label in enumerate(labels))
+        total += sum(bigrams[a][b] for a, b in zip(labels, labels[1:]))
+        yield labels, total

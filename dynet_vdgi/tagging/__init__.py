@@ -1,0 +1,1 @@
+"""From words to tags: a linear-chain CRF, and the tagger made of several."""
