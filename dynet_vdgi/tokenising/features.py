@@ -15,7 +15,7 @@ from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
 from dynet_vdgi.tokenising.characters import PADDING, PARAGRAPH, WHITE, Ints, Symbols
 
-Keys = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
 Hashes = NDArray[np.uint64]
 
 N_FEATURES = 48
@@ -23,7 +23,6 @@ N_FEATURES = 48
 
 _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xC2B2AE3D27D4EB4F)
-_32 = np.uint64(32)
 
 
 class Window(NamedTuple):
@@ -72,8 +71,7 @@ def fill_window(w: Window) -> None:
 @compiled
 def _put(keys: Keys, t: int, h: np.uint64) -> None:
     """Feature t has this hash."""
-    key = np.uint32(_mixed(np.uint64(t + 1), h) >> _32)
-    keys[t] = key if key else np.uint32(1)
+    keys[t] = _mixed(np.uint64(t + 1), h) | np.uint64(1)
 
 
 @compiled
@@ -160,7 +158,7 @@ def units_of(symbols: Symbols) -> Ints:
 def keys_of(symbols: Symbols) -> Keys:
     """The features (U, F) of a text's units."""
     units = units_of(symbols)
-    keys = np.zeros((len(units), N_FEATURES), np.uint32)
+    keys = np.zeros((len(units), N_FEATURES), np.uint64)
     KEYS(window(symbols), units, keys, work=len(units) // 10)
     return keys
 
