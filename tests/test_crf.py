@@ -174,3 +174,14 @@ def test_damaged_arrays_are_refused(message):
     arrays = {key: array for key, array in arrays.items() if array is not None}
     with pytest.raises(ModelError, match=message):
         Crf.from_arrays(arrays, "x/")
+
+
+def test_features_are_found_among_many():
+    codes = np.array([coded(str(k)) for k in range(20_000)], np.uint64)
+    keys = np.unique(codes[::2])
+    known = crfs.Sparse(keys, np.arange(len(keys) + 1), np.zeros(len(keys), np.int32))
+    weights = Weights(known, np.zeros(len(keys)))
+    for count in (20, 20_000):  # as Python, and as machine code
+        found = weights.found(Items(np.array([0, count]), codes[:count]))
+        assert (keys[found[::2]] == codes[:count:2]).all()
+        assert (found[1::2] == -1).all()

@@ -76,7 +76,7 @@ def fill_table(keys: Codes, shift: int, table: Numbers) -> None:
     """Puts the number of each key, plus one, into the first free place of table (2 ** (64 - shift),)."""
     mask = len(table) - 1
     for f in range(len(keys)):
-        place = int(keys[f] >> np.uint64(shift))
+        place = np.int64(keys[f] >> np.uint64(shift))
         while table[place]:
             place = (place + 1) & mask
         table[place] = f + 1
@@ -87,7 +87,7 @@ def find(codes: Codes, keys: Codes, shift: int, table: Numbers, features: Number
     """The number (C,) of each code among the keys; -1: it is none of them."""
     mask = len(table) - 1
     for c in range(len(codes)):
-        place = int(codes[c] >> np.uint64(shift))
+        place = np.int64(codes[c] >> np.uint64(shift))
         while table[place] and keys[table[place] - 1] != codes[c]:
             place = (place + 1) & mask
         features[c] = table[place] - 1

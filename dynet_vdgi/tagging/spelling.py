@@ -1,0 +1,153 @@
+"""Features of words by their spelling, and by that of their neighbours, as items of a `crf`.
+
+A word type, which is a form, makes five items: as the word itself, as the word to its left or right, and as
+the word two to its left or right. Their features are hashed from the letters in a kernel.
+
+Letters: V word types, L letters of all types, N words, S sentences.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.compiled.jit import compiled
+from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
+from dynet_vdgi.tagging.chain import Codes, Ints, Numbers
+from dynet_vdgi.tagging.crf import Items, coded
+
+Letters = NDArray[np.uint32]
+
+SLOTS = 5
+"""Items of a type: itself, left, right, two to the left, two to the right."""
+
+OFFSETS = (0, -1, 1, -2, 2)
+PREFIX, SUFFIX = 4, 6
+"""Letters of the longest prefixes and suffixes."""
+
+MOST = 64
+"""At least as many as all features of a type."""
+
+OUTSIDE = 0
+"""The type of what is before the first word and after the last."""
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@compiled
+def mixed(code: np.uint64, other: np.uint64) -> np.uint64:
+    """A 64-bit number for a pair of such numbers."""
+    product = (code ^ other) * _FACTOR
+    return product ^ (product >> np.uint64(29))
+
+
+@compiled
+def feature(code: np.uint64, template: int, slot: int) -> np.uint64:
+    """The code of a feature."""
+    return mixed(mixed(code, np.uint64(template + 1)), np.uint64(slot + 1))
+
+
+@compiled
+def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: Codes) -> None:
+    """The features of all types' items: `first` (5 V + 1,) and codes, as `crf.Items` has them.
+
+    Type v has the letters from ends[v] to ends[v + 1], lower-cased; whole (V, 3) are its shape, a code of the
+    form if that is not lower-case, or 0, and whether it has a hyphen inside.
+    """
+    count = 0
+    for v in range(len(ends) - 1):
+        start, end = ends[v], ends[v + 1]
+        for slot in range(SLOTS):
+            first[SLOTS * v + slot] = count
+            code = np.uint64(end - start)
+            for at in range(start, end):
+                code = mixed(code, np.uint64(letters[at]))
+            codes[count] = feature(code, 0, slot)
+            count += 1
+            if slot > 2 or (v == OUTSIDE and slot):
+                continue
+            codes[count] = feature(whole[v, 0], 1, slot)
+            count += 1
+            longest = SUFFIX if slot == 0 else 3
+            code = np.uint64(0)
+            for k in range(min(longest, end - start)):
+                code = mixed(code, np.uint64(letters[end - 1 - k]))
+                codes[count] = feature(code, 2 + k, slot)
+                count += 1
+            longest = PREFIX if slot == 0 else 2
+            code = np.uint64(0)
+            for k in range(min(longest, end - start)):
+                code = mixed(code, np.uint64(letters[start + k]))
+                if slot == 0 or k == 1 or end - start == 1:
+                    codes[count] = feature(code, 10 + k, slot)
+                    count += 1
+            if slot == 0:
+                codes[count] = feature(np.uint64(min(8, end - start)), 20, slot)
+                codes[count + 1] = feature(np.uint64(0), 21, slot)
+                count += 2
+                if whole[v, 1]:
+                    codes[count] = feature(whole[v, 1], 22, slot)
+                    count += 1
+                if whole[v, 2]:
+                    codes[count] = feature(np.uint64(0), 23, slot)
+                    count += 1
+    first[SLOTS * (len(ends) - 1)] = count
+
+
+_FILL = Kernel(fill_codes, "the tagger", ENOUGH)
+
+_SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
+
+
+@lru_cache(maxsize=20_000)
+def _shape_of(letter: str) -> str:
+    category = unicodedata.category(letter)
+    return _SHAPES.get(category) or {"N": "d", "P": "p", "S": "p", "M": "m"}.get(category[0], "o")
+
+
+@lru_cache(maxsize=200_000)
+def shape(form: str) -> str:
+    """The kinds of a form's letters, repetitions left out.
+
+    >>> shape("McDonald's"), shape("1990-91")
+    ('XxXxpx', 'dpd')
+    """
+    kinds = [_shape_of(letter) for letter in form]
+    return "".join(kind for kind, before in zip(kinds, ["", *kinds]) if kind != before)
+
+
+def items_of(forms: Sequence[str]) -> Items:
+    """The items (5 V,) of word types; the first one, whose form does not matter, is OUTSIDE."""
+    lower = ["", *(form.lower() for form in forms[1:])]
+    ends = np.zeros(len(forms) + 1, np.int64)
+    np.cumsum([len(each) for each in lower], out=ends[1:])
+    letters = np.frombuffer("".join(lower).encode("utf-32-le", "surrogatepass"), np.uint32)
+    whole = [
+        (coded(shape(form)), coded(form) if form != low else 0, "-" in low[1:-1])
+        for form, low in zip(forms, lower)
+    ]
+    first = np.zeros(SLOTS * len(forms) + 1, np.int64)
+    codes = np.zeros(MOST * len(forms), np.uint64)
+    _FILL(letters, ends, np.array(whole, np.uint64).reshape(-1, 3), first, codes, work=len(forms))
+    return Items(first, codes[: first[-1]].copy())
+
+
+def uses_of(types: Ints, first: Ints) -> Numbers:
+    """The items (N, 5) of words, given their types (N,), in sentences as first (S + 1,) has them."""
+    return around(types, first, OFFSETS) * SLOTS + np.arange(SLOTS, dtype=np.int32)
+
+
+def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
+    """The types (N, offsets) of the words at these offsets from each word; OUTSIDE beyond its sentence."""
+    n = len(types)
+    sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    found = np.zeros((n, len(offsets)), np.int32)
+    for k, offset in enumerate(offsets):
+        at = np.arange(n) + offset
+        inside = (at >= first[sentence]) & (at < first[sentence + 1])
+        found[inside, k] = types[at[inside]]
+    return found
