@@ -41,6 +41,7 @@ VERBS = (
     "evaluate",
     "check",
     "convert",
+    "tokenize",
     "info",
     "demo",
     "draw",

@@ -191,7 +191,7 @@ def _said_text(block: Block) -> str | None:
         if line[0] != "#":
             break
         if found := _TEXT.fullmatch(line):
-            return found[1]
+            return found[1] or None
     return None
 
 
@@ -204,7 +204,7 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
         space.before * (n > 0) + form + (" " if space.after is None else space.after)
         for n, (form, space) in enumerate(zip(forms, spaces))
     )
-    if _form(joined).split() == said.split():
+    if form_of(joined).split() == said.split():
         return spaces
     found, place = list(spaces), 0
     for n, form in enumerate(forms):
@@ -228,24 +228,25 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
 
 
 # ------------------------------------------------------------------------------------------- writing
-def conllu(document: Document, first: int = 1) -> str:
-    """A document as CoNLL-U with nothing but tokens: `read_documents` gives it back, byte for byte.
+def conllu(document: Document, first: int = 1, *, begins: bool = True) -> str:
+    """A document as CoNLL-U with nothing but tokens, which `read_documents` gives back byte for byte.
 
-    first: the number of the first sentence, its `sent_id`.
+    first: the number of the first sentence, its `sent_id`. begins: the document is not the continuation of
+    one that has been written before.
     """
-    text, out = document.text, [f"# newdoc id = {document.name}\n" if document.name else "# newdoc\n"]
-    starts = [token.start for sentence in document.sentences for token in sentence.tokens]
-    before = text[: starts[0]] if starts else ""
+    text, sentences = document.text, document.sentences
+    name = form_of(document.name.encode(errors="replace").decode()).strip()
+    out = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] if begins else []
+    starts = [token.start for sentence in sentences for token in sentence.tokens]
     starts.append(len(text))
-    number = 0
-    for n, sentence in enumerate(document.sentences):
+    before, number = text[: starts[0]] if begins else "", 0
+    for n, sentence in enumerate(sentences):
         last = number + len(sentence.tokens)
-        is_last = n + 1 == len(document.sentences) or document.sentences[n + 1].begins_paragraph
-        if sentence.begins_paragraph:
-            out.append("# newpar\n")
-        words = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last)
-        whole = " ".join(_form(text[sentence.tokens[0].start : sentence.tokens[-1].end]).split())
-        out.append(f"# sent_id = {first + n}\n# text = {whole}\n{words}\n")
+        is_last = n + 1 == len(sentences) or sentences[n + 1].begins_paragraph
+        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last)
+        whole = form_of(text[starts[number] : sentence.tokens[-1].end])
+        paragraph = "# newpar\n" if sentence.begins_paragraph else ""
+        out.append(f"{paragraph}# sent_id = {first + n}\n# text = {whole}\n{rows}\n")
         number, before = last, ""
     return "".join(out)
 
@@ -254,16 +255,15 @@ def _rows(text: str, sentence: TokenisedSentence, nexts: list[int], before: str,
     """The lines of a sentence; `nexts`: where the next tokens begin."""
     lines, number, n_tokens = [], 0, len(sentence.tokens)
     for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
-        form = text[start:end]
-        misc = "_" if begin == end + 1 and text[end] == " " else _misc(text[end:begin])
-        if n == n_tokens and is_last:
-            misc = _misc(text[end:begin], always=True)
+        spaces = text[end:begin]
+        misc = "_" if spaces == " " else f"SpacesAfter={escaped(spaces)}" if spaces else "SpaceAfter=No"
+        if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
+            misc = "SpacesAfter=\\s"
         if n == 1 and before:
-            misc = _joined(f"SpacesBefore={escaped(before)}", misc)
-        if (not form.isprintable() or "  " in form) and (written := _form(form)) != form:
-            misc = _joined(misc, f"SpacesInToken={escaped(form)}")
-            words = (written,) if words == (form,) else words
-            form = written
+            misc = f"SpacesBefore={escaped(before)}" + (f"|{misc}" if misc != "_" else "")
+        own = text[start:end]
+        if (form := form_of(own)) != own:
+            misc = (f"{misc}|" if misc != "_" else "") + f"SpacesInToken={escaped(own)}"
         if len(words) > 1:
             lines.append(f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")
             misc = "_"
@@ -273,20 +273,13 @@ def _rows(text: str, sentence: TokenisedSentence, nexts: list[int], before: str,
     return "".join(lines)
 
 
-def _misc(spaces: str, always: bool = False) -> str:
-    """What MISC says of the spaces after a token; `always`: a space, which is usual, is named, too."""
-    if not spaces:
-        return "SpaceAfter=No"
-    return "_" if spaces == " " and not always else f"SpacesAfter={escaped(spaces)}"
+def form_of(text: str) -> str:
+    """A text as a form may have it: runs of white space become a space, but single no-break spaces stay.
 
-
-def _joined(*parts: str) -> str:
-    return "|".join(part for part in parts if part != "_") or "_"
-
-
-def _form(text: str) -> str:
-    """A text as a form may have it: runs of white space become a space, but single no-break spaces stay."""
-    return SPACES.sub(_one_space, text)
+    >>> form_of("20 \\n 000")
+    '20 000'
+    """
+    return text if text.isprintable() and "  " not in text else SPACES.sub(_one_space, text)
 
 
 def _one_space(run: re.Match[str]) -> str:

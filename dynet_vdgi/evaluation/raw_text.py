@@ -5,6 +5,9 @@ Forms are compared without white space, so both sides must hold the same charact
 word that is a token is right if it covers the same characters. Multiword tokens of either side that overlap
 make a span, in which words are aligned by a longest common subsequence of their lower-cased forms. Tags,
 features, lemmas and trees are compared for aligned words; F1 then counts the words of both sides.
+
+Where a span has a form twice, there may be several alignments, all as long; the script of the shared task,
+whose spans are sometimes larger than its definition says, may then choose another one.
 """
 
 from __future__ import annotations
@@ -110,12 +113,13 @@ def _without_spaces(form: str) -> str:
     return "".join(character for character in form if unicodedata.category(character) != "Zs")
 
 
-def scores(gold: AnyPath, parsed: AnyPath) -> dict[str, Score]:
-    """The score of each of METRICS.
+def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str, Score]]:
+    """The score of each of METRICS, by path of the parse.
 
-    Raises: DataError, a file is malformed, or the two hold different characters.
+    Raises: DataError, a file is malformed, or a parse holds other characters than the gold file.
     """
-    return compared(read(gold), read(parsed))
+    reference = read(gold)
+    return {str(path): compared(reference, read(path)) for path in parses}
 
 
 def compared(gold: Words, found: Words) -> dict[str, Score]:
@@ -225,7 +229,7 @@ def _sorted_out(words: Sequence[Span], spans: Sequence[Span]) -> tuple[list[list
 
 
 def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of a longest common subsequence; of several, the one that pairs the earliest equal items.
+    """The places of a longest common subsequence; of several, one with late items of the left side.
 
     >>> longest_common(["de", "le", "chat"], ["le", "les", "chat"])
     [(1, 0), (2, 2)]
@@ -249,20 +253,20 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
 
 
 # ------------------------------------------------------------------------------------------- tables
-def shown(by_name: Mapping[str, Mapping[str, Score]], markdown: bool = False) -> str:
-    """F1 of files by name, a line each, from 0 to 100; for one file precision and recall, too."""
+def shown(by_name: Mapping[str, Mapping[str, Score]], *, markdown: bool = False) -> str:
+    """F1 by file, a line each, from 0 to 100; for a single file precision and recall, too."""
     if len(by_name) == 1:
         ((name, found),) = by_name.items()
-        header = [name, "precision", "recall", "F1"]
-        rows = [[m, *(f"{100 * v:.2f}" for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
+        rows = [[name, "precision", "recall", "F1"]]
+        rows += [[m, *(f"{100 * v:.2f}" for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
     else:
-        header = ["F1", *METRICS]
-        rows = [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
-    return text_tables.table(header, rows, markdown=markdown)
+        rows = [["F1", *METRICS]]
+        rows += [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
+    return text_tables.markdown(rows) if markdown else text_tables.aligned(rows)
 
 
 def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float]]:
-    """Ready for JSON: numbers of words and shares from 0 to 1."""
+    """Ready for JSON: how many are right, on the gold side and found, and shares from 0 to 1."""
     return {
         name: {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
         for name, score in found.items()

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from dynet_vdgi.data.conllu_faults import has_stray_space
+from dynet_vdgi.data.raw_text import form_of
+
 GLUE = "\x1f"
 """Between words that are rewritten as one text; in none of them."""
 
@@ -51,16 +54,21 @@ class Splitter(Struct, frozen=True):
         low = form.lower()
         if len(low) != len(form):  # a letter whose small form is two
             return (form,)
-        words = self.words.get(low) or self._rewritten(form, low)
-        return (form,) if words is None else _with_case(form, words)
+        words = _with_case(form, self.words.get(low) or self._rewritten(form, low))
+        return words if len(words) > 1 and all(map(_is_form, words)) else (form,)
 
-    def _rewritten(self, form: str, low: str) -> tuple[str, ...] | None:
+    def _rewritten(self, form: str, low: str) -> tuple[str, ...]:
         n_begin, begin = _longest(self.begins, [low[:n] for n in range(min(LONGEST, len(low)), -1, -1)])
         n_end, end = _longest(self.ends, [low[len(low) - n :] for n in range(min(LONGEST, len(low)), -1, -1)])
         if n_begin + n_end > len(form):
             n_begin, begin = 0, ""
         words = tuple((begin + form[n_begin : len(form) - n_end] + end).split(GLUE))
-        return words if len(words) > 1 and all(words) and all(map(str.strip, words)) else None
+        return words
+
+
+def _is_form(word: str) -> bool:
+    """Whether a word can be written: what has been learnt may give others."""
+    return word != "" and word == form_of(word) and not has_stray_space(word)
 
 
 def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
