@@ -21,16 +21,18 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.raw_text import SPACES, Document, Token, TokenisedSentence, form_of
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.limits import limit
-from dynet_vdgi.tagging.crf import Crf, Items, Tokens
+from dynet_vdgi.tagging.crf import FREE, Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
 from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
+from dynet_vdgi.tokenising.punctuation import invented
 from dynet_vdgi.tokenising.splitting import Splitter
 
 NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)
 """What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
 
 N_LABELS = 6
+FREE_ENDS = False
 _SENTENCES = (SENTENCE, SPLIT_SENTENCE)
 _NEVER = -1e9
 """The score of a label that is impossible."""
@@ -53,14 +55,19 @@ class Tokeniser:
     @classmethod
     def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
         """Learns from documents whose tokens are known."""
-        symbols = [symbols_of(document.text) for document in documents]
-        gold = np.concatenate([_gold_labels(d, s) for d, s in zip(documents, symbols)])
-        labels, numbers = np.unique(gold, return_inverse=True)
+        more = invented(documents)
+        symbols = [symbols_of(document.text) for document in (*documents, *more)]
+        gold = [_gold_labels(d, s) for d, s in zip((*documents, *more), symbols)]
+        for each in gold[len(documents) :]:
+            if FREE_ENDS: each[-1] = FREE  # invented sentences say nothing about what ends a sentence
+        every = np.concatenate(gold)
+        labels = np.unique(every[every != FREE])
+        numbers = np.where(every == FREE, FREE, np.searchsorted(labels, every))
         keys = [features.keys_of(each) for each in symbols]
         items = Items(_joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys]))
         tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
         crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
-        return cls(crf, tuple(labels.tolist()), Splitter.fit(_tokens_to_split(documents)))
+        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)))
 
     # ------------------------------------------------------------------------------------------- texts
     def tokenise(self, text: str, name: str = "") -> Document:
@@ -121,8 +128,10 @@ def passages(text: str) -> Iterator[tuple[int, str, bool]]:
     begins with white space but the first; the last one may be shorter.
     """
     start, is_paragraph = 0, True
+    white = SPACES.match(text)
+    n_white = white.end() if white else 0
     while start < len(text):
-        at, latest, found = start + PASSAGE, start + 2 * PASSAGE, None
+        at, latest, found = max(start, n_white) + PASSAGE, max(start, n_white) + 2 * PASSAGE, None
         for border in _BORDERS:
             found = found or border.search(text, at, latest)
         end = len(text) if at >= len(text) else found.end() if found else latest
@@ -152,9 +161,12 @@ def _sentences(text: str, symbols: Symbols, labels: Ints, splitter: Splitter) ->
     sentences: list[TokenisedSentence] = []
     tokens: list[Token] = []
     n_words, most = 0, limit("words")
+    is_new: dict[str, bool] = {}  # forms: whether they are new and to be split
     for n, (start, stop, label) in enumerate(zip(starts, stops, labels[ends].tolist())):
         form = form_of(text[start:stop])
-        words = splitter.split(form) if label >= SPLIT else (form,)
+        if form not in is_new:
+            is_new[form] = splitter.is_split(form)
+        words = splitter.split(form) if label >= SPLIT or is_new[form] else (form,)
         if len(words) == 1 and n_before[n] < n_after[n]:
             borders = [start, *cuts[n_before[n] : n_after[n]], stop]
             words = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
@@ -203,13 +215,13 @@ def _pieces(form: str, words: Sequence[str]) -> list[int]:
     return ends if place == len(form) else []
 
 
-def _tokens_to_split(documents: Iterable[Document]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The multiword tokens whose words are no pieces of them."""
+def _forms(documents: Iterable[Document]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The forms of all tokens, and their words if these are no pieces of them."""
     for document in documents:
         for sentence in document.sentences:
             for start, end, words in sentence.tokens:
-                if not _pieces(document.text[start:end], words):
-                    yield form_of(document.text[start:end]), words
+                is_whole = _pieces(document.text[start:end], words)
+                yield form_of(document.text[start:end]), () if is_whole else words
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:
