@@ -38,8 +38,19 @@ CASES = {
     "nothing differs": (block(A, B, DOT), block(A, B, DOT), {"Tokens": (3, 3, 3), "LAS": (3, 3, 3)}),
     "a token is cut": (
         block(A, B, DOT),
-        block(("a", "NOUN", 2, "nsubj"), ("b", "X", 3, "x"), ("c", "VERB", 0, "root"), (".", "PUNCT", 3, "punct")),
-        {"Tokens": (2, 3, 4), "Sentences": (1, 1, 1), "Words": (2, 3, 4), "UPOS": (2, 3, 4), "UAS": (2, 3, 4)},
+        block(
+            ("a", "NOUN", 2, "nsubj"),
+            ("b", "X", 3, "x"),
+            ("c", "VERB", 0, "root"),
+            (".", "PUNCT", 3, "punct"),
+        ),
+        {
+            "Tokens": (2, 3, 4),
+            "Sentences": (1, 1, 1),
+            "Words": (2, 3, 4),
+            "UPOS": (2, 3, 4),
+            "UAS": (2, 3, 4),
+        },
     ),
     "a sentence is cut": (
         block(A, B, DOT),
@@ -81,7 +92,9 @@ def test_hand_made_cases(name: str, tmp_path: Path) -> None:
 
 
 def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"):
+    with pytest.raises(
+        DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"
+    ):
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 

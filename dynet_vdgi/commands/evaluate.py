@@ -63,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: best)",
     )
     parser.add_argument(
-        "--raw", action="store_true", help="score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS"
+        "--raw",
+        action="store_true",
+        help="score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS",
     )
     parser.add_argument("--baselines", action="store_true", help="also score parsers that learn nothing")
     parser.add_argument(

@@ -181,9 +181,7 @@ def _spaces(misc: str) -> _Spaces:
     after = "" if found.get("SpaceAfter") == "No" else None
     if "SpacesAfter" in found:
         after = unescaped(found["SpacesAfter"])
-    return _Spaces(
-        unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after
-    )
+    return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)
 
 
 def _said_text(block: Block) -> str | None:
@@ -224,7 +222,9 @@ def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[
     path, first, _ = sentence.block
     token = quoted(forms[n])
     message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
-    raise DataError(path, first + sentence.rows[n], message, "correct the comment, the forms or SpaceAfter=No")
+    raise DataError(
+        path, first + sentence.rows[n], message, "correct the comment, the forms or SpaceAfter=No"
+    )
 
 
 # ------------------------------------------------------------------------------------------- writing

@@ -28,12 +28,16 @@ FIRST = 3
 PADDING = 5
 """Symbols EDGE before, between and after paragraphs, so that a window around a unit always fits."""
 
-_KINDS = ("", " ", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S", "!", "C")
+_KINDS = ("", " ", *["Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S", "!", "C"])
 _NUMBERS = {name: number for number, name in enumerate(_KINDS)}
-_ENDS = frozenset("!?;;։؟۔܀।॥၊။።፧។。！．？｡") - {";"}
+_ENDS = frozenset(
+    "!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4\u3002\uff01\uff0e\uff1f\uff61"
+)
 """Characters that hardly do anything but end sentences: kind "!"."""
 
-WHITE, LAST_LETTER, NUMBER = (_NUMBERS[name] for name in (" ", "M", "N"))
+WHITE, LETTERS, LAST_LETTER, NUMBER = (_NUMBERS[name] for name in (" ", "Lu", "M", "N"))
+"""Some kinds; from LETTERS on come those of letters, the last one being that of marks."""
+
 N_KINDS = len(_KINDS)
 
 

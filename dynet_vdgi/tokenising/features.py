@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.jit import compiled
 from dynet_vdgi.compiled.machine_code import ENOUGH, Kernel
-from dynet_vdgi.tokenising.characters import LAST_LETTER, N_KINDS, NUMBER, WHITE, Ints, Numbers, Symbols
+from dynet_vdgi.tokenising.characters import (
+    LAST_LETTER,
+    LETTERS,
+    N_KINDS,
+    NUMBER,
+    WHITE,
+    Ints,
+    Numbers,
+    Symbols,
+)
 
 Codes = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -103,6 +112,20 @@ def put(keys: Codes, n: int, t: int, h: np.uint64) -> int:
 
 
 @compiled
+def letters_before(w: Window, i: int) -> int:
+    """How many letters, without marks, are right before a symbol of a chunk, 7 at most; 8 more: shortly
+    before them the symbol occurs, too."""
+    at, letters = i - 1, 0
+    while letters < 7 and at >= w.begins[i] and LETTERS <= w.kinds[at] <= LAST_LETTER:
+        letters += w.kinds[at] != LAST_LETTER
+        at -= 1
+    for other in range(max(w.begins[i], at - 8), at + 1):
+        if w.codes[other] == w.codes[i]:
+            return letters + 8
+    return letters
+
+
+@compiled
 def fill_keys(w: Window, i: int, keys: Codes) -> int:
     """The features of unit i but for those of single symbols; returns how many they are."""
     c, k = w.codes, w.kinds
@@ -149,6 +172,19 @@ def fill_keys(w: Window, i: int, keys: Codes) -> int:
     n = put(keys, n, 23, mixed(c1, s0 * _SORTS + s2))
     n = put(keys, n, 24, mixed(c0, (r1 * _SORTS + s1) * _SORTS + s2))
     n = put(keys, n, 25, mixed(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1))
+    if s0 == _THREE or (s0 == _ONE and s1 == _THREE):  # an abbreviation with its full stop?
+        at = i if s0 == _THREE else i + 1
+        shape = np.uint64(2 * letters_before(w, at) + (at - i))
+        n = put(keys, n, 44, mixed(np.uint64(c[at]), shape))
+        n = put(
+            keys,
+            n,
+            45,
+            mixed(
+                np.uint64(c[at]),
+                (shape * _ALL_KINDS + np.uint64(k[at + 1])) * _ALL_KINDS + np.uint64(k[at + 2]),
+            ),
+        )
     if s1 != s0:  # a token may end here
         begin, h = w.begins[i], mixed(left3, b3)
         for size in range(5, LONGEST_ENDING + 1):

@@ -44,7 +44,9 @@ def invented(documents: Sequence[Document]) -> list[Document]:
     if not words or 2 * n_spaces < n_tokens:
         return []
     rng = random.Random(1)
-    return [_document([rng.choice(words) if each == "w" else each for each in form]) for form in _forms(marks)]
+    return [
+        _document([rng.choice(words) if each == "w" else each for each in form]) for form in _forms(marks)
+    ]
 
 
 def _forms(marks: Counter[str]) -> Iterator[list[str]]:

@@ -4,17 +4,22 @@ A token and its words share a core, their longest common stretch; what surrounds
 `auquel = à + lequel` the core is `quel`, and the beginning `au` becomes `à|le`. A new token is rewritten at
 both ends as the known ones with the longest common beginning and the longest common ending were.
 
-Whether a token is split at all, the tokeniser's CRF says, which sees the context. It hardly says so of forms
-that it has never seen. They are split, too, if enough of the known forms with the longest common ending are; how
-many is enough is what would have been best for the known forms, had each been new.
+Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms that
+it has never seen. For these a logistic regression looks at the endings and lengths of the known forms, each as
+if it had not been seen.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import log
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from dynet_vdgi.data.conllu_faults import has_stray_space
 from dynet_vdgi.data.raw_text import form_of
@@ -25,8 +30,8 @@ GLUE = "\x1f"
 LONGEST = 12
 """Characters of a beginning or ending that rules look at."""
 
-WEIGHTS, SHARES = (0.25, 0.5, 1.0, 2.0, 4.0), (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 2.0)
-"""Weights of shorter endings, and shares, that `likely_endings` chooses from; 2: no new form is split."""
+PROBABLE = -1.4
+"""Log odds that are enough for a new form that the context says is to be split: a fifth."""
 
 Rewriting = tuple[int, str]
 """How many characters at the end (or beginning) of a token become which text."""
@@ -38,8 +43,9 @@ class Splitter(Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}  # of known tokens
     begins: dict[str, Rewriting] = {}  # by beginnings of tokens
     ends: dict[str, Rewriting] = {}
-    likely: dict[str, bool] = {}  # by endings: whether new forms are split
-    others: frozenset[str] = frozenset()  # forms that are not split and yet have such an ending
+    shares: dict[str, float] = {}  # of the forms with an ending: those that are split
+    weights: tuple[float, ...] = ()  # of `_evidence`
+    others: frozenset[str] = frozenset()  # forms that are not split although they look so
 
     @classmethod
     def fit(cls, tokens: Iterable[tuple[str, Sequence[str]]]) -> Splitter:
@@ -58,14 +64,21 @@ class Splitter(Struct, frozen=True):
                 begins[form[:n]][n_begin, begin] += 1
             for n in range(n_end, min(LONGEST, len(form)) + 1):
                 ends[form[len(form) - n :]][n_end, end] += 1
-        likely = likely_endings(usual)
-        others = frozenset(form for form in usual if form not in known and _is_likely(likely, form))
-        return cls(known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), likely, others)
+        splitter = cls(
+            known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
+        )
+        others = [form for form in usual if form not in known and splitter.is_split(form, True)]
+        return replace(splitter, others=frozenset(others))
 
-    def is_split(self, form: str) -> bool:
-        """Whether a form that has not been seen is split, by its ending."""
+    def is_split(self, form: str, is_probable: bool) -> bool:
+        """Whether a token is to be split; `is_probable`: the context says so, which decides for known forms."""
         low = form.lower()
-        return _is_likely(self.likely, low) and low not in self.words and low not in self.others
+        if not self.weights or low in self.words or low in self.others:
+            return is_probable
+        share = next((self.shares[ending] for ending in _endings(low) if ending in self.shares), 0.0)
+        share = min(max(share, 0.0), 1.0)  # a damaged file may say anything
+        score = sum(weight * value for weight, value in zip(self.weights, _evidence(low, share)))
+        return score > (PROBABLE if is_probable else 0.0)
 
     def split(self, form: str) -> tuple[str, ...]:
         """The words of a token; itself, if nothing is known that splits it."""
@@ -100,42 +113,54 @@ def _longest(known: Mapping[str, Rewriting], stretches: Iterable[str]) -> Rewrit
 
 
 # ------------------------------------------------------------------------------------------- new forms
-def likely_endings(is_split: Mapping[str, bool]) -> dict[str, bool]:
-    """By endings of known forms: whether new forms are split; a longer ending counts before a shorter one.
+def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[float, ...]]:
+    """`shares` and `weights` of a splitter; empty if no form is split.
 
-    The share of the forms with an ending that are split is smoothed by that of the next shorter ending. How
-    much, and what share is enough, is what makes most of the known forms right, each without itself.
+    The share of the forms with an ending that are split is smoothed by that of the next shorter ending.
     """
     if not any(is_split.values()):
-        return {}
+        return {}, ()
     n_all, n_split = Counter[str](), Counter[str]()
     for form, its in is_split.items():
         for ending in _endings(form):
             n_all[ending] += 1
             n_split[ending] += its
-    right: Counter[tuple[float, float]] = Counter()
+    rows = []
     for form, its in is_split.items():
-        for weight in WEIGHTS:
-            share = 0.0
-            for ending in reversed(_endings(form)):
-                if n_all[ending] == 1:
-                    break
-                share = (n_split[ending] - its + weight * share) / (n_all[ending] - 1 + weight)
-            right.update((weight, enough) for enough in SHARES if (share >= enough) == its)
-    weight, enough = max(right, key=lambda choice: (right[choice], choice))
+        share = 0.0
+        for ending in reversed(_endings(form)):
+            if n_all[ending] == 1:
+                break
+            share = (n_split[ending] - its + share) / n_all[ending]  # of the other forms, and the smoothing
+        rows.append(_evidence(form, share))
+    weights = _logistic(np.array(rows), np.array(list(is_split.values()), float))
     shares = {"": 0.0}
     for ending in sorted(n_all, key=len):
-        shares[ending] = (n_split[ending] + weight * shares[ending[1:]]) / (n_all[ending] + weight)
-    return {e: s >= enough for e, s in shares.items() if e and (s >= enough) != (shares[e[1:]] >= enough)}
+        shares[ending] = round((n_split[ending] + shares[ending[1:]]) / (n_all[ending] + 1), 3)
+    kept = {e: share for e, share in shares.items() if e and share != shares[e[1:]]}
+    return kept, tuple(weights.tolist())
+
+
+def _logistic(x: NDArray[np.float64], y: NDArray[np.float64], l2: float = 0.1) -> NDArray[np.float64]:
+    """The weights of a logistic regression of y (N,), 0 or 1, on x (N, columns), by Newton's method."""
+    weights = np.zeros(x.shape[1])
+    for _ in range(20):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        slope = x.T @ (p - y) + l2 * weights
+        curvature = (x.T * (p * (1 - p))) @ x + l2 * np.eye(len(weights))
+        weights = weights - np.linalg.solve(curvature, slope)
+    return weights
+
+
+def _evidence(form: str, share: float) -> tuple[float, float, float]:
+    """What the regression sees: 1, the log odds of a share, and the logarithm of the number of letters."""
+    letters = sum(not unicodedata.category(character).startswith("M") for character in form)
+    return 1.0, log((share + 0.02) / (1.02 - share)), log(1 + letters)
 
 
 def _endings(form: str) -> list[str]:
     """Endings of a form, the longest first."""
     return [form[len(form) - n :] for n in range(min(LONGEST, len(form)), 0, -1)]
-
-
-def _is_likely(likely: Mapping[str, bool], form: str) -> bool:
-    return bool(likely) and next((likely[e] for e in _endings(form) if e in likely), False)
 
 
 # ------------------------------------------------------------------------------------------- rewriting

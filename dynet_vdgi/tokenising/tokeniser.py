@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.raw_text import SPACES, Document, Token, TokenisedSentence, form_of
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.limits import limit
-from dynet_vdgi.tagging.crf import FREE, Crf, Items, Tokens
+from dynet_vdgi.tagging.crf import Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
 from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
@@ -32,7 +32,6 @@ NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)
 """What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
 
 N_LABELS = 6
-FREE_ENDS = False
 _SENTENCES = (SENTENCE, SPLIT_SENTENCE)
 _NEVER = -1e9
 """The score of a label that is impossible."""
@@ -55,14 +54,10 @@ class Tokeniser:
     @classmethod
     def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
         """Learns from documents whose tokens are known."""
-        more = invented(documents)
-        symbols = [symbols_of(document.text) for document in (*documents, *more)]
-        gold = [_gold_labels(d, s) for d, s in zip((*documents, *more), symbols)]
-        for each in gold[len(documents) :]:
-            if FREE_ENDS: each[-1] = FREE  # invented sentences say nothing about what ends a sentence
-        every = np.concatenate(gold)
-        labels = np.unique(every[every != FREE])
-        numbers = np.where(every == FREE, FREE, np.searchsorted(labels, every))
+        every = [*documents, *invented(documents)]
+        symbols = [symbols_of(document.text) for document in every]
+        gold = np.concatenate([_gold_labels(d, s) for d, s in zip(every, symbols)])
+        labels, numbers = np.unique(gold, return_inverse=True)
         keys = [features.keys_of(each) for each in symbols]
         items = Items(_joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys]))
         tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
@@ -116,7 +111,8 @@ class Tokeniser:
         """
         crf = Crf.from_arrays(arrays, "tokeniser/", "tokeniser")
         labels = arrays.get("tokeniser/kinds", np.zeros(0)).tolist()
-        if len(labels) != crf.n_labels or not {*labels} <= {*range(N_LABELS)} or not {*_SENTENCES} & {*labels}:
+        is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*_SENTENCES} & {*labels}
+        if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
         return cls(crf, tuple(map(int, labels)), splitter)
 
@@ -161,12 +157,13 @@ def _sentences(text: str, symbols: Symbols, labels: Ints, splitter: Splitter) ->
     sentences: list[TokenisedSentence] = []
     tokens: list[Token] = []
     n_words, most = 0, limit("words")
-    is_new: dict[str, bool] = {}  # forms: whether they are new and to be split
+    found: dict[tuple[str, bool], tuple[str, ...]] = {}
     for n, (start, stop, label) in enumerate(zip(starts, stops, labels[ends].tolist())):
         form = form_of(text[start:stop])
-        if form not in is_new:
-            is_new[form] = splitter.is_split(form)
-        words = splitter.split(form) if label >= SPLIT or is_new[form] else (form,)
+        key = form, label >= SPLIT
+        words = found.get(key)
+        if words is None:
+            words = found[key] = splitter.split(form) if splitter.is_split(*key) else (form,)
         if len(words) == 1 and n_before[n] < n_after[n]:
             borders = [start, *cuts[n_before[n] : n_after[n]], stop]
             words = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])

@@ -76,4 +76,6 @@ def load(path: str | Path) -> Tokeniser:
         if made.kind != WHAT or made.format != FORMAT:
             newer = f"it is a {made.kind} of format {made.format}, this program reads format {FORMAT}"
             raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
-        return Tokeniser.from_arrays(archive.arrays("tokeniser.npz"), archive.content("splitter.json", Splitter))
+        return Tokeniser.from_arrays(
+            archive.arrays("tokeniser.npz"), archive.content("splitter.json", Splitter)
+        )
