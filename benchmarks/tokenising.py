@@ -8,8 +8,8 @@ are joined as its SpaceAfter says, paragraphs by empty lines. F1 is that of the 
 --scored text, the sentences of the text that were not learnt from are scored, in their order: choose on them.
 
 UDPipe (package ufal.udpipe) is left out unless --udpipe gives numbers of epochs of its tokeniser; 100 is its
-default. Its models are kept in the folder --models, because each takes minutes. --random N checks that nothing
-of N random texts is lost.
+default. Its models are kept in the folder --models, because each takes minutes. --random N checks that
+nothing of N random texts is lost.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ draws), and the rules alone (mean of 5, ties broken at random). To see what a mo
 name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
 scorer (CoNLL 2018).
 
---raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences, words,
-tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters.
+--raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
+words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters.
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown

@@ -9,8 +9,8 @@ are enough to begin. Multiword tokens such as French du = de le are learnt, and 
   vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
 
 An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. Each FILE
-becomes a document (`# newdoc`), each paragraph begins with `# newpar`. Nothing of the text is lost: MISC tells
-of all spaces, with SpaceAfter=No, or as UDPipe does with SpacesAfter, SpacesBefore and SpacesInToken.
+becomes a document (`# newdoc`), each paragraph begins with `# newpar`. Nothing of the text is lost: MISC
+tells of all spaces, with SpaceAfter=No, or as UDPipe does with SpacesAfter, SpacesBefore and SpacesInToken.
 """
 
 from __future__ import annotations

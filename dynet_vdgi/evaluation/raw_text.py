@@ -25,9 +25,29 @@ from dynet_vdgi.system import text_tables
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
 
-UNIVERSAL = frozenset(
-    ["PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case", "Definite", "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person", "Polite"]
-)
+UNIVERSAL = {
+    "PronType",
+    "NumType",
+    "Poss",
+    "Reflex",
+    "Foreign",
+    "Abbr",
+    "Gender",
+    "Animacy",
+    "Number",
+    "Case",
+    "Definite",
+    "Degree",
+    "VerbForm",
+    "Mood",
+    "Tense",
+    "Aspect",
+    "Voice",
+    "Evident",
+    "Polarity",
+    "Person",
+    "Polite",
+}
 """The features that UFeats compares."""
 
 Span = tuple[int, int]

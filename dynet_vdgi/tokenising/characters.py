@@ -28,7 +28,8 @@ FIRST = 3
 PADDING = 5
 """Symbols EDGE before, between and after paragraphs, so that a window around a unit always fits."""
 
-_KINDS = ("", " ", *["Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S", "!", "C"])
+_LETTERS = ("Lu", "Ll", "Lt", "Lm", "Lo", "M")
+_KINDS = ("", " ", *_LETTERS, "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S", "!", "C")
 _NUMBERS = {name: number for number, name in enumerate(_KINDS)}
 _ENDS = frozenset(
     "!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4\u3002\uff01\uff0e\uff1f\uff61"

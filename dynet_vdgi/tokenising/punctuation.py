@@ -26,7 +26,7 @@ RARE = 10
 def invented(documents: Sequence[Document]) -> list[Document]:
     """Documents of one sentence each, of the treebank's words and marks that are rare in it.
 
-    None where less than half of the tokens are followed by a space, because marks are written otherwise there.
+    None where less than half of the tokens are followed by a space, because marks are written otherwise.
     """
     words, multiword, marks, n_spaces, n_tokens = [], set(), Counter[str](), 0, 0
     for document in documents:

@@ -4,9 +4,9 @@ A token and its words share a core, their longest common stretch; what surrounds
 `auquel = à + lequel` the core is `quel`, and the beginning `au` becomes `à|le`. A new token is rewritten at
 both ends as the known ones with the longest common beginning and the longest common ending were.
 
-Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms that
-it has never seen. For these a logistic regression looks at the endings and lengths of the known forms, each as
-if it had not been seen.
+Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms
+that it has never seen. For these a logistic regression looks at the endings and lengths of the known forms,
+each as if it had not been seen.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Splitter(Struct, frozen=True):
         return replace(splitter, others=frozenset(others))
 
     def is_split(self, form: str, is_probable: bool) -> bool:
-        """Whether a token is to be split; `is_probable`: the context says so, which decides for known forms."""
+        """Whether a token is to be split; `is_probable`: the context says so, and decides for known forms."""
         low = form.lower()
         if not self.weights or low in self.words or low in self.others:
             return is_probable
