@@ -126,15 +126,18 @@ def test_new_tokens_are_split_like_those_with_the_longest_common_beginning_and_e
 
 
 def test_new_forms_are_split_by_their_endings_and_lengths() -> None:
-    """Of the known words in -um, the long ones are split; a context counts more for known forms."""
-    stems = ["kata" + a + b for a, b in zip("abcdefgh" * 3, "xyz" * 8)]
-    long = [(stem + "um", (stem, "um")) for stem in stems]
-    short = [(letter + "um", ()) for letter in "abcdefgh"]
-    splitter = Splitter.fit([*long, *short, ("other", ()), ("words", ())])
-    assert splitter.is_split("katapapum", False)
-    assert not splitter.is_split("zum", False)
-    assert not splitter.is_split("kataother", False)
+    """Of the known forms in -um, the long ones are split, and none of the others."""
+    rng = random.Random(1)
+    stems = ["".join(rng.choices("abcdefghijkl", k=k)) for k in [8] * 30 + [2] * 30]
+    long = [(stem + "um", (stem, "um")) for stem in stems[:30]]
+    others = [(stem + "um", ()) for stem in stems[30:]] + [(stem + "is", ()) for stem in stems]
+    splitter = Splitter.fit([*long, *others])
+    assert splitter.is_split("zyxwvutzum", False)
+    assert splitter.split("zyxwvutzum") == ("zyxwvutz", "um")
+    assert not splitter.is_split("zyum", False)
+    assert not splitter.is_split("zyxwvutzis", False)
     assert not splitter.is_split(long[0][0], False), "it is known: the context decides"
+    assert splitter.is_split(long[0][0], True)
 
 
 def test_without_multiword_tokens_the_context_alone_decides() -> None:

@@ -194,7 +194,7 @@ def _said_text(block: Block) -> str | None:
 
 
 def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
-    """The spaces as MISC has them or, if that does not give `# text`, as this has them where MISC says nothing.
+    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC is silent.
 
     Raises: DataError, the tokens do not give the text.
     """

@@ -67,6 +67,8 @@ class Splitter(Struct, frozen=True):
         splitter = cls(
             known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
         )
+        if not splitter.weights:
+            return splitter
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]
         return replace(splitter, others=frozenset(others))
 
