@@ -174,17 +174,13 @@ def fill_keys(w: Window, i: int, keys: Codes) -> int:
     n = put(keys, n, 25, mixed(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1))
     if s0 == _THREE or (s0 == _ONE and s1 == _THREE):  # an abbreviation with its full stop?
         at = i if s0 == _THREE else i + 1
-        shape = np.uint64(2 * letters_before(w, at) + (at - i))
-        n = put(keys, n, 44, mixed(np.uint64(c[at]), shape))
-        n = put(
-            keys,
-            n,
-            45,
-            mixed(
-                np.uint64(c[at]),
-                (shape * _ALL_KINDS + np.uint64(k[at + 1])) * _ALL_KINDS + np.uint64(k[at + 2]),
-            ),
-        )
+        letters = letters_before(w, at)
+        mark, side = mixed(_ONE, np.uint64(c[at])), np.uint64(at - i)
+        few = np.uint64(2 * (letters // 8) + ((letters % 8) <= 2))
+        n = put(keys, n, 44, mixed(mark, _TWO * np.uint64(letters) + side))
+        n = put(keys, n, 45, mixed(mark, _TWO * few + side))
+        kinds = np.uint64(k[at + 1]) * _ALL_KINDS + np.uint64(k[at + 2])
+        n = put(keys, n, 46, mixed(mark, (_TWO * few + side) * _ALL_KINDS * _ALL_KINDS + kinds))
     if s1 != s0:  # a token may end here
         begin, h = w.begins[i], mixed(left3, b3)
         for size in range(5, LONGEST_ENDING + 1):
