@@ -70,16 +70,16 @@ def symbols_of(text: str) -> Symbols:
     times = np.ones(len(kept), np.int64)
     times[runs[within > 1]] = PADDING
     codes[runs[within > 1]] = kinds[runs[within > 1]] = 0
-    ids = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
-    ids[kinds == 0] = EDGE
-    codes, kinds, ids, kept = (
-        np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, ids, kept)
+    numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
+    numbers[kinds == 0] = EDGE
+    codes, kinds, ids, places = (
+        np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, numbers, kept)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))
     distinct = np.zeros(len(known) + FIRST, np.int32)
     distinct[ids] = np.arange(len(ids))
-    return Symbols(codes, kinds, ids, distinct, units.astype(np.int32), kept[units], first)
+    return Symbols(codes, kinds, ids, distinct, units.astype(np.int32), places[units], first)
 
 
 def _distinct(points: Numbers) -> tuple[Numbers, Numbers]:

@@ -7,7 +7,7 @@ Letters: as in `characters`; K features of a unit, F features with weights, L la
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ class KnownWeights(NamedTuple):
 
 
 @compiled
-def mixed(a: np.uint64, b: np.uint64) -> np.uint64:
+def mixed(a: np.uint64, b: np.uint64) -> Any:
     """One hash of two numbers."""
     h = (a ^ (b * _A)) * _B
     return h ^ (h >> _DOWN)
@@ -93,13 +93,13 @@ def fill_window(w: Window) -> None:
 
 
 @compiled
-def sort_of(kind: int) -> np.uint64:
+def sort_of(kind: int) -> Any:
     """0: white space or an edge, 1: a letter or mark, 2: a number, 3: anything else."""
     return np.uint64(0 if kind <= WHITE else 1 if kind <= LAST_LETTER else 2 if kind == NUMBER else 3)
 
 
 @compiled
-def single_key(d: int, code: int, is_kind: int) -> np.uint64:
+def single_key(d: int, code: int, is_kind: int) -> Any:
     """The feature of a symbol's code or kind at distance d."""
     return mixed(np.uint64(2 * (d + LEFT) + is_kind + 1), np.uint64(code))
 

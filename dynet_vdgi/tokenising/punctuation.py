@@ -16,7 +16,7 @@ from dynet_vdgi.data.raw_text import Document, Token, TokenisedSentence
 _NO_LETTER = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff]|[\d_]")
 """Characters of no word; marks of the scripts of South Asia are none to `re`."""
 
-PAIRS = ("()", "[]", '""', "“”", "„“", "«»", "‘’")
+PAIRS = tuple(map(tuple, ("()", "[]", '""', "“”", "„“", "«»", "‘’")))
 MARKS, ENDS = ",;:", "?!…"
 
 RARE = 10
