@@ -81,7 +81,7 @@ class Score:
 
 
 @dataclass
-class Words:
+class Side:
     """One side: characters are counted without white space."""
 
     path: str
@@ -95,9 +95,9 @@ class Words:
     lines: list[int]  # of the tokens
 
 
-def read(path: AnyPath) -> Words:
+def read(path: AnyPath) -> Side:
     """A CoNLL-U file. Raises: DataError, it is malformed, or a head is outside its sentence."""
-    side = Words(str(path), "", [], [], [], [], [], [], [])
+    side = Side(str(path), "", [], [], [], [], [], [], [])
     forms, place = [], 0
     for sentence in token_blocks(path):
         begin, first = place, len(side.columns)
@@ -141,7 +141,7 @@ def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str,
     return {str(path): compared(reference, read(path)) for path in parses}
 
 
-def compared(gold: Words, found: Words) -> dict[str, Score]:
+def compared(gold: Side, found: Side) -> dict[str, Score]:
     """The score of each of METRICS. Raises: DataError, both sides hold different characters."""
     _check_same_characters(gold, found)
     pairs = aligned(gold, found)
@@ -190,7 +190,7 @@ def _universal(feats: str) -> str:
     return "|".join(sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL))
 
 
-def _check_same_characters(gold: Words, found: Words) -> None:
+def _check_same_characters(gold: Side, found: Side) -> None:
     if gold.characters == found.characters:
         return
     n = next(
@@ -198,7 +198,7 @@ def _check_same_characters(gold: Words, found: Words) -> None:
         min(len(gold.characters), len(found.characters)),
     )
 
-    def place(side: Words) -> tuple[int | None, str]:
+    def place(side: Side) -> tuple[int | None, str]:
         line = next((line for line, (_, end) in zip(side.lines, side.tokens) if end > n), None)
         return line, repr(side.characters[n : n + 10]) if n < len(side.characters) else "no more"
 
@@ -209,7 +209,7 @@ def _check_same_characters(gold: Words, found: Words) -> None:
 
 
 # ------------------------------------------------------------------------------------------- alignment
-def aligned(gold: Words, found: Words) -> list[tuple[int, int]]:
+def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
     """Pairs of numbers of words that stand for each other, in their order."""
     spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
     (ours, by_gold), (theirs, by_found) = _sorted_out(gold.words, spans), _sorted_out(found.words, spans)
