@@ -40,6 +40,7 @@ VERBS = (
     "evaluate",
     "check",
     "convert",
+    "tokenize",
     "info",
     "demo",
     "draw",

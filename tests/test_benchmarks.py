@@ -148,6 +148,10 @@ RUNS = {
             "| ECE, corrected by",
         ],
     ),
+    "tokenising": (
+        [*LISTED, "--sentences", "20", "--random", "20"],
+        ["|  | system | Tokens | Sentences | Words |", "not recovered byte for byte: 0."],
+    ),
     "confidence": (
         [*LISTED, "--learn"],
         ["|  | ECE | AUC | least sure tenth right |", "| mean |", "Weights(forced="],

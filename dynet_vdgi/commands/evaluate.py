@@ -13,9 +13,13 @@ draws), and the rules alone (mean of 5, ties broken at random). To see what a mo
 name it with --rules. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
 scorer (CoNLL 2018).
 
+--raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
+words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters.
+
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my --format markdown
   vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --format json
+  vdgi evaluate --raw gold.conllu from-raw-text.conllu
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ from dynet_vdgi.data import file_checks, files, protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import plain
 
+_MAX_LENS, _DRAWS = "10,15,40", 10_000
+
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
 _PROTOCOLS = f"{', '.join(_FIRST)} or {_LAST}"
 
@@ -38,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "parses", nargs="*", metavar="PARSE", help="CoNLL-U files with parses of the same sentences"
     )
     parser.add_argument(
-        "--max-len", default="10,15,40", metavar="N,N", help="length limits (default: %(default)s)"
+        "--max-len", default=_MAX_LENS, metavar="N,N", help="length limits (default: %(default)s)"
     )
     parser.add_argument(
         "--protocol",
@@ -55,11 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rules for --by rule and --baselines: a model or run folder, a rule file, or a name such as ud "
         "(default: best)",
     )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS",
+    )
     parser.add_argument("--baselines", action="store_true", help="also score parsers that learn nothing")
     parser.add_argument(
         "--bootstrap",
         type=int,
-        default=10_000,
+        default=_DRAWS,
         metavar="N",
         help="draws for intervals and p values; 0: none (default: %(default)s)",
     )
@@ -83,6 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--bootstrap {arguments.bootstrap}: a number of draws, or 0 for none")
     by = [name.strip() for name in arguments.by.split(",") if name.strip()]
     gold = _one_file(arguments.gold)
+    if arguments.raw:
+        _score_raw(gold, arguments)
+        return
     from dynet_vdgi.evaluation import tables
     from dynet_vdgi.evaluation.files import score_files
     from dynet_vdgi.runs.run_folder import DEFAULT_RULES, rules_named
@@ -104,6 +118,28 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
     else:
         print(plain(tables.format_all(evaluations, by, comparison, markdown=arguments.format == "markdown")))
+
+
+def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
+    """Prints the scores of parses of raw text. Raises: UsageError, an option has no effect on them."""
+    of_trees = {
+        "--by": arguments.by,
+        "--rules": arguments.rules,
+        "--baselines": arguments.baselines,
+        "--max-len": arguments.max_len != _MAX_LENS,
+        "--protocol": arguments.protocol != protocols.STANDARD.name,
+        "--bootstrap": arguments.bootstrap != _DRAWS,
+    }
+    if useless := [option for option, said in of_trees.items() if said]:
+        raise UsageError(f"--raw scores all words of all sentences: leave out {', '.join(useless)}")
+    from dynet_vdgi.evaluation import raw_text
+
+    found = raw_text.score_files(gold, files.expand(arguments.parses))
+    if arguments.format == "json":
+        of_files = {name: raw_text.to_dict(scores) for name, scores in found.items()}
+        print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
+    else:
+        print(plain(raw_text.shown(found, markdown=arguments.format == "markdown")))
 
 
 def _one_file(pattern: str) -> str:

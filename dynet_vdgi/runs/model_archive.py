@@ -7,7 +7,8 @@ import json
 import os
 import stat
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -15,8 +16,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.data.files import atomic_bytes_writer
+from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.system.limits import limit, to_raise
+from dynet_vdgi.system.names import nearest
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -108,6 +111,53 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
     for info in infos:
         if info.compress_type not in _STORED:
             raise ModelError(f"the model file is damaged: {info.filename} is packed in an unknown way")
+
+
+@contextmanager
+def opened(path: str | Path, what: str = "model file") -> Iterator[Archive]:
+    """The archive of a model file, or whatever `what` is, and a block that reads it.
+
+    Raises:
+        ModelError: no such file, none of this program's, or damaged; anything else that the block raises.
+    """
+    try:
+        with Archive(path) as archive:
+            yield archive
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such {what}{_near(Path(path))}") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot read the {what}: {error.strerror or error}") from None
+    except zipfile.BadZipFile:
+        raise ModelError(f"{path}: not a vdgi {what} (not a zip archive, or damaged)") from None
+    except ConfigError as error:
+        raise ModelError(f"{error}; the {what} is damaged or of another version") from None
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    except Exception as error:
+        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError,
+        # ...
+        reason = str(error) or type(error).__name__
+        raise ModelError(f"{path}: the {what} is damaged ({reason})") from None
+
+
+def _near(path: Path) -> str:
+    """A hint at a file or folder of a run whose name is like the missing one."""
+    try:
+        beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
+    except OSError:
+        return ""
+    found = nearest(path.name, [each.name for each in beside], 0.6)
+    return f"; did you mean '{path.parent / found}'?" if found else ""
+
+
+def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
+    """Writes an archive with these members atomically: the old file stays until the new one is complete."""
+    with (
+        atomic_bytes_writer(str(path)) as handle,
+        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
+    ):
+        for name, data in entries.items():
+            z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
 def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:

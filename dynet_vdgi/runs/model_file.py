@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import time
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,16 +23,14 @@ import numpy as np
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.data.vocabulary import Vocabulary
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import RuleSet, parse_rules
-from dynet_vdgi.runs.model_archive import Archive, Arrays, faults, npz
+from dynet_vdgi.runs.model_archive import Archive, Arrays, faults, npz, opened, write
 from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.settings.presets import from_toml
 from dynet_vdgi.settings.registry import RECIPES
-from dynet_vdgi.system.names import nearest
 
 FORMAT = 3
 """1: version 0.1, with other names of settings; 2: a kind of parser, not a recipe. Both still load."""
@@ -172,22 +169,7 @@ def save(path: str | Path, model: ModelFile) -> None:
         entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
     if model.text is not None:
         entries["text.json"] = json.dumps(model.text, ensure_ascii=False).encode()
-    with (
-        atomic_bytes_writer(str(path)) as handle,
-        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
-    ):
-        for name, data in entries.items():
-            z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-
-
-def _near(path: Path) -> str:
-    """A hint at a model file or run folder whose name is like the missing one."""
-    try:
-        beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
-    except OSError:
-        return ""
-    found = nearest(path.name, [each.name for each in beside], 0.6)
-    return f"; did you mean '{path.parent / found}'?" if found else ""
+    write(path, entries)
 
 
 def load(path: str | Path, *, training: bool = False) -> ModelFile:
@@ -196,24 +178,8 @@ def load(path: str | Path, *, training: bool = False) -> ModelFile:
     Raises:
         ModelError: no such file, not a model file, damaged, or written by a newer version.
     """
-    try:
-        with Archive(path) as archive:
-            return _read(archive, str(path), training)
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such model file{_near(Path(path))}") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot read the model file: {error.strerror or error}") from None
-    except zipfile.BadZipFile:
-        raise ModelError(f"{path}: not a vdgi model file (not a zip archive, or damaged)") from None
-    except ConfigError as error:
-        raise ModelError(f"{error}; the model file is damaged or of another version") from None
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
-    except Exception as error:
-        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError,
-        # ...
-        reason = str(error) or type(error).__name__
-        raise ModelError(f"{path}: the model file is damaged ({reason})") from None
+    with opened(path) as archive:
+        return _read(archive, str(path), training)
 
 
 def _read(archive: Archive, path: str, training: bool) -> ModelFile:

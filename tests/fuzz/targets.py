@@ -14,11 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from dynet_vdgi.annotation.session import Session
-from dynet_vdgi.data import brown, conllu, embeddings, penn
+from dynet_vdgi.data import brown, conllu, embeddings, files, penn, raw_text
 from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.head_rules import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation import raw_text as raw_scores
 from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.experiments import plan
 from dynet_vdgi.experiments.tables import build, formats
@@ -36,6 +37,8 @@ from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tokenising import tokeniser_file
+from dynet_vdgi.tokenising.tokeniser import Tokeniser
 from fuzz import mutations
 
 TESTS = Path(__file__).parents[1]
@@ -139,6 +142,10 @@ def _evaluated(path: Path) -> None:
     for pair in ((gold, path), (path, path)):
         with suppress(VdgiError):
             score_files(pair[0], [pair[1]], rules=_ud_rules())
+        with suppress(VdgiError):
+            raw_scores.score_files(pair[0], [pair[1]])
+    with suppress(VdgiError):
+        raw_text.read_documents([path])
 
 
 def _start_of_demo() -> bytes:
@@ -254,6 +261,43 @@ def _sound_results() -> dict[str, bytes]:
     return {name: json.dumps(content).encode() for name, content in zip(names, contents)}
 
 
+def _tokeniser() -> list[bytes]:
+    """A tokeniser's file, learnt from a few sentences with multiword tokens."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "a.tokeniser"
+        tokeniser = Tokeniser.fit(_tokenised(Path(name)), iterations=3)
+        tokeniser_file.save(path, tokeniser, tokeniser_file.Made())
+        return [path.read_bytes()]
+
+
+def _tokenised(folder: Path) -> list[raw_text.Document]:
+    path = folder / "tokenised.conllu"
+    du = b"\n".join(
+        b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le"))
+    )
+    path.write_bytes(_start_of_demo() + (du + b"\n\n") * 3)
+    return raw_text.read_documents([path])
+
+
+@lru_cache(maxsize=1)
+def _sound_tokeniser(folder: Path) -> Tokeniser:
+    return Tokeniser.fit(_tokenised(folder), iterations=3)
+
+
+def _with_tokeniser(path: Path) -> None:
+    raw_text.conllu(tokeniser_file.load(path).tokenise("Ul du (du) norišand. Du\n\n adu!"))
+
+
+def _raw(path: Path) -> None:
+    with files.open_text(path) as handle:
+        text = handle.read()
+    document = _sound_tokeniser(path.parent).tokenise(text)
+    written = path.with_name("written.conllu")
+    written.write_text(raw_text.conllu(document), encoding="utf-8")
+    if document.sentences and [each.text for each in raw_text.read_documents([written])] != [text]:
+        raise AssertionError("the text has changed")
+
+
 def _files(*patterns: str) -> Callable[[], list[bytes]]:
     def read() -> list[bytes]:
         return [path.read_bytes() for pattern in patterns for path in sorted(_found(pattern))]
@@ -305,6 +349,8 @@ TARGETS: dict[str, Target] = {
     "logs": Target(lambda: LOGS, _log, ".jsonl", mutations.json_lines),
     "results": Target(lambda: list(_sound_results().values()), _results, ".json", mutations.json_file),
     "taggers": Target(_taggers, _tagger, ".tagger", mutations.model),
+    "tokenisers": Target(_tokeniser, _with_tokeniser, ".tokeniser", mutations.model),
+    "raw": Target(lambda: ["Ul (norišand), «nim»\n\n bolo:  stos-lebis... 20 000!\tà".encode()], _raw),
     "models": Target(lambda: MODELS, _model, ".vdgi", mutations.model),
 }
 

@@ -1,0 +1,98 @@
+"""Split raw text into sentences, tokens and words.
+
+Learns from CoNLL-U how a language is written, `vdgi tokenize train`, and then makes CoNLL-U of plain text.
+Nothing but the forms and the comment `# text` or SpaceAfter=No of a treebank is needed: a hundred sentences
+are enough to begin. Multiword tokens such as French du = de le are learnt, and so are scripts without spaces.
+
+  vdgi tokenize train my.conllu -o my.tokeniser
+  vdgi tokenize my.tokeniser raw.txt -o raw.conllu
+  vdgi evaluate --raw gold.conllu raw.conllu                       # how good it is
+
+An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. Each FILE
+becomes a document (`# newdoc`), each paragraph begins with `# newpar`. Nothing of the text is lost: MISC
+tells of all spaces, with SpaceAfter=No, or as UDPipe does with SpacesAfter, SpacesBefore and SpacesInToken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from dynet_vdgi.data import file_checks, files
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.system.names import count
+
+logger = logging.getLogger("dynet_vdgi")
+
+TRAIN = "train"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vdgi tokenize`."""
+    parser.add_argument("model", metavar="MODEL", help=f"a tokeniser's file; the word {TRAIN}: make one")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        default=["-"],
+        metavar="FILE",
+        help=f"text; after {TRAIN}: CoNLL-U; - is standard input (default)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help=f"output file (default: standard output); after {TRAIN}: the tokeniser's",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Runs `vdgi tokenize`."""
+    names = files.expand(arguments.files)
+    file_checks.check_read_once(names)
+    if arguments.model == TRAIN:
+        _train(names, arguments.output)
+    else:
+        tokenise(arguments.model, names, arguments.output)
+
+
+def _train(names: Sequence[str], output: str) -> None:
+    if output == files.STANDARD:
+        raise UsageError(f"vdgi tokenize {TRAIN} needs a file for the tokeniser: -o my.tokeniser")
+    file_checks.check_output(output, names)
+    file_checks.check_read_again(names, "it is read twice")
+    from dynet_vdgi.tokenising import tokeniser_file
+
+    made = tokeniser_file.train(names, output)
+    sentences = count(made.sentences, "sentence")
+    logger.info("%s: a tokeniser from %s, %s", output, sentences, count(made.tokens, "token"))
+
+
+def tokenise(model: str, names: Sequence[str], output: str) -> None:
+    """Writes the sentences of some texts as CoNLL-U to `output`.
+
+    Raises:
+        ModelError: the model is no tokeniser.
+        DataError: a text is not UTF-8, or has nothing but white space; the output is then unchanged.
+        UsageError: the output cannot be written.
+    """
+    file_checks.check_output(output, [model, *names])
+    from dynet_vdgi.data import raw_text
+    from dynet_vdgi.tokenising import tokeniser_file
+
+    tokeniser, n_sentences, n_tokens = tokeniser_file.load(model), 0, 0
+    with files.atomic_writer(output) as handle:
+        for name in names:
+            with files.open_text(name) as source:
+                text = source.read()
+            before = n_sentences
+            label = "" if name == files.STANDARD else Path(name).name
+            for part, start in tokeniser.parts(text, label):
+                handle.write(raw_text.conllu(part, n_sentences + 1, begins=start == 0))
+                n_sentences += len(part.sentences)
+                n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)
+            if n_sentences == before:
+                raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
+    logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))

@@ -1,0 +1,312 @@
+"""Raw text and its tokens, as CoNLL-U records them: offsets, multiword tokens, spaces, paragraphs.
+
+Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
+values have \\s for a space, \\t, \\r, \\n, \\p for |, \\\\ for \\, and \\uXXXX for other white space. White
+space, here, includes control characters and byte-order marks, because a form cannot hold them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from dynet_vdgi.data.conllu_blocks import Block, OnFault, blocks
+from dynet_vdgi.data.conllu_faults import BlockCheck, quoted
+from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.errors import DataError
+
+NOTHING = ("_",) * 7
+
+_COMMENT = re.compile(r"#\s*(newdoc|newpar)\b")
+_TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
+_ESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
+_ESCAPES = {character: "\\" + letter for letter, character in _ESCAPED.items()}
+
+
+class Token(NamedTuple):
+    """A stretch of the text, and the forms of its words; several make it a multiword token."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class TokenisedSentence(NamedTuple):
+    """The tokens of a sentence."""
+
+    tokens: tuple[Token, ...]
+    begins_paragraph: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and its sentences; offsets count characters of `text`."""
+
+    text: str
+    sentences: tuple[TokenisedSentence, ...]
+    name: str = ""
+
+
+class TokenBlock(NamedTuple):
+    """The tokens of a CoNLL-U sentence: the columns of each token's line, and those of its words.
+
+    For a token of one word both are one line.
+    """
+
+    block: Block
+    tokens: list[tuple[list[str], list[list[str]]]]
+    rows: list[int]  # of the tokens, in `block.lines`
+
+
+SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
+"""White space."""
+
+
+def token_blocks(path: AnyPath, on_repair: OnFault | None = None) -> Iterator[TokenBlock]:
+    """The tokens of each sentence of a CoNLL-U file, whose columns from the third on may be empty (`_`).
+
+    Raises: DataError, the first fault in form.
+    """
+    for block in blocks(path, on_repair):
+        yield _tokens(block)
+
+
+def _tokens(block: Block) -> TokenBlock:
+    check = BlockCheck(block.path, block.line)
+    tokens: list[tuple[list[str], list[list[str]]]] = []
+    rows: list[int] = []
+    n_words = 0
+    for row, line in enumerate(block.lines):
+        if line[0] == "#":
+            check.check_comment(row, line)
+            continue
+        columns = line.split("\t")
+        if len(columns) != 10 or columns != line.split() or "\0" in line:
+            check.check_columns(row, line, columns)
+        check.started = True
+        if columns[0] != str(n_words + 1):
+            check.check_other_token(row, columns, n_words)
+            if "-" in columns[0]:
+                tokens.append((columns, []))
+                rows.append(row)
+            continue
+        n_words += 1
+        check.empty_nodes = 0
+        if n_words <= check.range_end:
+            tokens[-1][1].append(columns)
+        else:
+            tokens.append((columns, [columns]))
+            rows.append(row)
+    check.check_end(block.lines, n_words)
+    return TokenBlock(block, tokens, rows)
+
+
+# ------------------------------------------------------------------------------------------- reading
+def read_documents(paths: Iterable[AnyPath]) -> list[Document]:
+    """The documents of CoNLL-U files, whose comment `# newdoc` begins another one.
+
+    Their texts are exactly those that `conllu` was given. In files of others, a space follows a token without
+    a word about it, and an empty line precedes `# newpar`.
+
+    Raises: DataError, a file is malformed, or a sentence's tokens do not give its `# text`.
+    """
+    return [document for path in paths for document in _documents(path)]
+
+
+def _documents(path: AnyPath) -> Iterator[Document]:
+    document = _Builder()
+    for sentence in token_blocks(path):
+        kinds = {found[1] for line in sentence.block.lines if (found := _COMMENT.match(line))}
+        if "newdoc" in kinds and document.sentences:
+            yield document.finished()
+            document = _Builder()
+        document.add(sentence, begins_paragraph="newpar" in kinds or not document.sentences)
+    yield document.finished()
+
+
+class _Builder:
+    """A document in the making."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.after: str | None = ""  # spaces after the last token; None: nothing is said
+        self.sentences: list[TokenisedSentence] = []
+
+    def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
+        spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
+        forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
+        if (said := _said_text(sentence.block)) is not None:
+            spaces = _agreed(sentence, said, spaces, forms)
+        tokens = []
+        for n, (form, space, (_, words)) in enumerate(zip(forms, spaces, sentence.tokens)):
+            if n == 0 and begins_paragraph and self.sentences and self.after in (None, ""):
+                self._put("\n\n")
+            else:
+                self._put(" " if self.after is None else self.after)
+            self._put(space.before)
+            start = self.length
+            self._put(form)
+            tokens.append(Token(start, self.length, tuple([word[1] for word in words])))
+            self.after = space.after
+        self.sentences.append(TokenisedSentence(tuple(tokens), begins_paragraph))
+
+    def _put(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.length += len(piece)
+
+    def finished(self) -> Document:
+        return Document("".join(self.pieces) + (self.after or ""), tuple(self.sentences))
+
+
+class _Spaces(NamedTuple):
+    before: str
+    inside: str  # the token's own text; "": its form
+    after: str | None  # None: nothing is said, which means a space
+
+
+@lru_cache(maxsize=1 << 12)
+def _spaces(misc: str) -> _Spaces:
+    """What MISC says about spaces.
+
+    >>> _spaces(r"SpacesAfter=\\s\\n|A=b"), _spaces("SpaceAfter=No").after
+    (_Spaces(before='', inside='', after=' \\n'), '')
+    """
+    found = dict(part.partition("=")[::2] for part in misc.split("|"))
+    after = "" if found.get("SpaceAfter") == "No" else None
+    if "SpacesAfter" in found:
+        after = unescaped(found["SpacesAfter"])
+    return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)
+
+
+def _said_text(block: Block) -> str | None:
+    for line in block.lines:
+        if line[0] != "#":
+            break
+        if found := _TEXT.fullmatch(line):
+            return found[1] or None
+    return None
+
+
+def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
+    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC is silent.
+
+    Raises: DataError, the tokens do not give the text.
+    """
+    joined = "".join(
+        space.before * (n > 0) + form + (" " if space.after is None else space.after)
+        for n, (form, space) in enumerate(zip(forms, spaces))
+    )
+    if form_of(joined).split() == said.split():
+        return spaces
+    found, place = list(spaces), 0
+    for n, form in enumerate(forms):
+        begin = place
+        while place < len(said) and said[place].isspace():
+            place += 1
+        if not said.startswith(form, place):
+            break
+        if n and (before := found[n - 1].after) is not None and (before == "") == (place > begin):
+            break
+        if n and place == begin:
+            found[n - 1] = spaces[n - 1]._replace(after="")
+        place += len(form)
+    else:
+        if not said[place:].strip():
+            return found
+    path, first, _ = sentence.block
+    token = quoted(forms[n])
+    message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
+    raise DataError(
+        path, first + sentence.rows[n], message, "correct the comment, the forms or SpaceAfter=No"
+    )
+
+
+# ------------------------------------------------------------------------------------------- writing
+def conllu(document: Document, first: int = 1, *, begins: bool = True) -> str:
+    """A document as CoNLL-U with nothing but tokens, which `read_documents` gives back byte for byte.
+
+    first: the number of the first sentence, its `sent_id`. begins: the document is not the continuation of
+    one that has been written before.
+    """
+    text, sentences = document.text, document.sentences
+    name = form_of(document.name.encode(errors="replace").decode()).strip()
+    out = [f"# newdoc id = {name}\n" if name else "# newdoc\n"] if begins else []
+    starts = [token.start for sentence in sentences for token in sentence.tokens]
+    starts.append(len(text))
+    before, number = text[: starts[0]] if begins else "", 0
+    for n, sentence in enumerate(sentences):
+        last = number + len(sentence.tokens)
+        is_last = n + 1 == len(sentences) or sentences[n + 1].begins_paragraph
+        rows = _rows(text, sentence, starts[number + 1 : last + 1], before, is_last)
+        whole = form_of(text[starts[number] : sentence.tokens[-1].end])
+        paragraph = "# newpar\n" if sentence.begins_paragraph else ""
+        out.append(f"{paragraph}# sent_id = {first + n}\n# text = {whole}\n{rows}\n")
+        number, before = last, ""
+    return "".join(out)
+
+
+def _rows(text: str, sentence: TokenisedSentence, nexts: list[int], before: str, is_last: bool) -> str:
+    """The lines of a sentence; `nexts`: where the next tokens begin."""
+    lines, number, n_tokens = [], 0, len(sentence.tokens)
+    for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
+        spaces = text[end:begin]
+        misc = "_" if spaces == " " else f"SpacesAfter={escaped(spaces)}" if spaces else "SpaceAfter=No"
+        if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
+            misc = "SpacesAfter=\\s"
+        if n == 1 and before:
+            misc = f"SpacesBefore={escaped(before)}" + (f"|{misc}" if misc != "_" else "")
+        own = text[start:end]
+        if (form := form_of(own)) != own:
+            misc = (f"{misc}|" if misc != "_" else "") + f"SpacesInToken={escaped(own)}"
+        if len(words) > 1:
+            lines.append(f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")
+            misc = "_"
+        for word in words:
+            number += 1
+            lines.append(f"{number}\t{word}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")
+    return "".join(lines)
+
+
+def form_of(text: str) -> str:
+    """A text as a form may have it: runs of white space become a space, but single no-break spaces stay.
+
+    >>> form_of("20 \\n 000")
+    '20 000'
+    """
+    return text if text.isprintable() and "  " not in text else SPACES.sub(_one_space, text)
+
+
+def _one_space(run: re.Match[str]) -> str:
+    return run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " "
+
+
+def escaped(text: str) -> str:
+    r"""Text as a value in MISC.
+
+    >>> escaped(" \n|\u00a0")
+    '\\s\\n\\p\\u00a0'
+    """
+    return "".join(map(_escape, text))
+
+
+@lru_cache(maxsize=1 << 10)
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return f"\\u{ord(character):04x}" if SPACES.match(character) else character
+
+
+def unescaped(value: str) -> str:
+    """The text that `escaped` made a value; an unknown escape stays as it is."""
+    return _ESCAPE.sub(_meant, value) if "\\" in value else value
+
+
+def _meant(found: re.Match[str]) -> str:
+    said = found[1]
+    return chr(int(said[1:], 16)) if len(said) == 5 else _ESCAPED.get(said, found[0])

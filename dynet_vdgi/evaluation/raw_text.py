@@ -1,0 +1,292 @@
+"""Scores of parses of raw text, whose tokens and sentences may differ from the gold ones.
+
+They are those of the CoNLL 2018 shared task (Zeman et al. 2018, section 4): F1 of what both sides have.
+Forms are compared without white space, so both sides must hold the same characters. A token, a sentence or a
+word that is a token is right if it covers the same characters. Multiword tokens of either side that overlap
+make a span, in which words are aligned by a longest common subsequence of their lower-cased forms. Tags,
+features, lemmas and trees are compared for aligned words; F1 then counts the words of both sides.
+
+Where a span has a form twice, there may be several alignments, all as long; the script of the shared task,
+whose spans are sometimes larger than its definition says, may then choose another one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from dynet_vdgi.data.files import AnyPath
+from dynet_vdgi.data.raw_text import token_blocks
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.system import text_tables
+
+METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
+
+UNIVERSAL = {
+    "PronType",
+    "NumType",
+    "Poss",
+    "Reflex",
+    "Foreign",
+    "Abbr",
+    "Gender",
+    "Animacy",
+    "Number",
+    "Case",
+    "Definite",
+    "Degree",
+    "VerbForm",
+    "Mood",
+    "Tense",
+    "Aspect",
+    "Voice",
+    "Evident",
+    "Polarity",
+    "Person",
+    "Polite",
+}
+"""The features that UFeats compares."""
+
+Span = tuple[int, int]
+Range = tuple[int, int]
+
+_LEMMA, _UPOS, _XPOS, _FEATS, _HEAD, _DEPREL = range(2, 8)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is right, of how many on each side."""
+
+    right: int
+    gold: int
+    found: int
+
+    @property
+    def precision(self) -> float:
+        """From 0 to 1; 0 if there is nothing."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """From 0 to 1; 0 if there is nothing."""
+        return self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both."""
+        return 2 * self.right / (self.gold + self.found) if self.gold + self.found else 0.0
+
+
+@dataclass
+class Side:
+    """One side: characters are counted without white space."""
+
+    path: str
+    characters: str
+    tokens: list[Span]
+    sentences: list[Span]
+    words: list[Span]  # those of a multiword token have its span
+    columns: list[list[str]]
+    heads: list[int]  # by number in `columns`; -1: the root, -2: there is none
+    multiword: list[Range]  # first word and the one after the last, of each multiword token
+    lines: list[int]  # of the tokens
+
+
+def read(path: AnyPath) -> Side:
+    """A CoNLL-U file. Raises: DataError, it is malformed, or a head is outside its sentence."""
+    side = Side(str(path), "", [], [], [], [], [], [], [])
+    forms, place = [], 0
+    for sentence in token_blocks(path):
+        begin, first = place, len(side.columns)
+        for (columns, words), row in zip(sentence.tokens, sentence.rows):
+            form = _without_spaces(columns[1])
+            forms.append(form)
+            span = place, place + len(form)
+            place += len(form)
+            side.tokens.append(span)
+            side.lines.append(sentence.block.line + row)
+            if words[0] is not columns:
+                side.multiword.append((len(side.words), len(side.words) + len(words)))
+            side.words += [span] * len(words)
+            side.columns += words
+        side.sentences.append((begin, place))
+        n_words = len(side.columns) - first
+        for columns in side.columns[first:]:
+            head = columns[_HEAD]
+            if head == "_":
+                side.heads.append(-2)
+                continue
+            if not (head.isdecimal() and head.isascii() and int(head) <= n_words):
+                where = f"HEAD {head!r} of word {columns[0]}"
+                raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence")
+            side.heads.append(first + int(head) - 1 if int(head) else -1)
+    side.characters = "".join(forms)
+    return side
+
+
+@lru_cache(maxsize=1 << 16)
+def _without_spaces(form: str) -> str:
+    return "".join(character for character in form if unicodedata.category(character) != "Zs")
+
+
+def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str, Score]]:
+    """The score of each of METRICS, by path of the parse.
+
+    Raises: DataError, a file is malformed, or a parse holds other characters than the gold file.
+    """
+    reference = read(gold)
+    return {str(path): compared(reference, read(path)) for path in parses}
+
+
+def compared(gold: Side, found: Side) -> dict[str, Score]:
+    """The score of each of METRICS. Raises: DataError, both sides hold different characters."""
+    _check_same_characters(gold, found)
+    pairs = aligned(gold, found)
+    of_gold = dict(zip((f for _, f in pairs), (g for g, _ in pairs)))
+
+    def spans(ours: Sequence[Span], theirs: Sequence[Span]) -> Score:
+        return Score(len(set(ours) & set(theirs)), len(ours), len(theirs))
+
+    def words(right: Iterable[bool]) -> Score:
+        return Score(sum(right), len(gold.words), len(found.words))
+
+    def same(*values: int) -> Score:
+        return words(all(_value(g, v) == _value(f, v) for v in values) for g, f in columns)
+
+    def head(f: int) -> int:
+        of_word = found.heads[f]
+        return of_gold.get(of_word, -3) if of_word >= 0 else of_word
+
+    columns = [(gold.columns[g], found.columns[f]) for g, f in pairs]
+    heads = [gold.heads[g] == head(f) != -2 for g, f in pairs]
+    relations = [_value(g, _DEPREL) == _value(f, _DEPREL) for g, f in columns]
+    return {
+        "Tokens": spans(gold.tokens, found.tokens),
+        "Sentences": spans(gold.sentences, found.sentences),
+        "Words": words(True for _ in pairs),
+        "UPOS": same(_UPOS),
+        "XPOS": same(_XPOS),
+        "UFeats": same(_FEATS),
+        "AllTags": same(_UPOS, _XPOS, _FEATS),
+        "Lemmas": words(g[_LEMMA] in ("_", f[_LEMMA]) for g, f in columns),
+        "UAS": words(heads),
+        "LAS": words(a and b for a, b in zip(heads, relations)),
+    }
+
+
+def _value(columns: Sequence[str], number: int) -> str:
+    """A column as it is compared."""
+    value = columns[number]
+    if number == _FEATS:
+        return _universal(value)
+    return value.partition(":")[0] if number == _DEPREL else value
+
+
+@lru_cache(maxsize=1 << 12)
+def _universal(feats: str) -> str:
+    return "|".join(sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL))
+
+
+def _check_same_characters(gold: Side, found: Side) -> None:
+    if gold.characters == found.characters:
+        return
+    n = next(
+        (n for n, (a, b) in enumerate(zip(gold.characters, found.characters)) if a != b),
+        min(len(gold.characters), len(found.characters)),
+    )
+
+    def place(side: Side) -> tuple[int | None, str]:
+        line = next((line for line, (_, end) in zip(side.lines, side.tokens) if end > n), None)
+        return line, repr(side.characters[n : n + 10]) if n < len(side.characters) else "no more"
+
+    (line, here), (gold_line, there) = place(found), place(gold)
+    where = gold.path if gold_line is None else f"{gold.path}:{gold_line}"
+    message = f"other text: here is {here}, where {where} has {there}"
+    raise DataError(found.path, line, message, "both files must hold the same text; spaces do not count")
+
+
+# ------------------------------------------------------------------------------------------- alignment
+def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
+    """Pairs of numbers of words that stand for each other, in their order."""
+    spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
+    (ours, by_gold), (theirs, by_found) = _sorted_out(gold.words, spans), _sorted_out(found.words, spans)
+    pairs = [(n, by_found[span]) for span, n in by_gold.items() if span in by_found]
+    for a, b in zip(ours, theirs):
+        common = longest_common(
+            [gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b]
+        )
+        pairs += [(a[g], b[f]) for g, f in common]
+    return sorted(pairs)
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Overlapping spans made one, in order."""
+    joined: list[Span] = []
+    for begin, end in sorted(spans):
+        if joined and begin < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def _sorted_out(words: Sequence[Span], spans: Sequence[Span]) -> tuple[list[list[int]], dict[Span, int]]:
+    """The numbers of the words inside each span, and those of the other words by what they cover."""
+    inside: list[list[int]] = [[] for _ in spans]
+    others: dict[Span, int] = {}
+    begins = [begin for begin, _ in spans]
+    for n, (begin, end) in enumerate(words):
+        home = bisect_right(begins, begin) - 1
+        if home >= 0 and end <= spans[home][1]:
+            inside[home].append(n)
+        else:
+            others[begin, end] = n
+    return inside, others
+
+
+def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of a longest common subsequence; of several, one with late items of the left side.
+
+    >>> longest_common(["de", "le", "chat"], ["le", "les", "chat"])
+    [(1, 0), (2, 2)]
+    """
+    n, m = len(left), len(right)
+    length = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(n - 1, -1, -1):
+        for j in range(m - 1, -1, -1):
+            is_same = left[i] == right[j]
+            length[i][j] = 1 + length[i + 1][j + 1] if is_same else max(length[i + 1][j], length[i][j + 1])
+    pairs, i, j = [], 0, 0
+    while i < n and j < m:
+        if left[i] == right[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif length[i][j] == length[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+# ------------------------------------------------------------------------------------------- tables
+def shown(by_name: Mapping[str, Mapping[str, Score]], *, markdown: bool = False) -> str:
+    """F1 by file, a line each, from 0 to 100; for a single file precision and recall, too."""
+    if len(by_name) == 1:
+        ((name, found),) = by_name.items()
+        rows = [[name, "precision", "recall", "F1"]]
+        rows += [[m, *(f"{100 * v:.2f}" for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
+    else:
+        rows = [["F1", *METRICS]]
+        rows += [[name, *(f"{100 * s.f1:.2f}" for s in found.values())] for name, found in by_name.items()]
+    return text_tables.markdown(rows) if markdown else text_tables.aligned(rows)
+
+
+def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float]]:
+    """Ready for JSON: how many are right, on the gold side and found, and shares from 0 to 1."""
+    return {
+        name: {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
+        for name, score in found.items()
+    }

@@ -1,0 +1,1 @@
+"""Sentences, tokens and words of raw text, learnt from CoNLL-U."""

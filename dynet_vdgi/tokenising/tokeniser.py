@@ -1,0 +1,227 @@
+"""The tokeniser: a linear-chain CRF over characters, and a splitter of multiword tokens.
+
+A unit is a character that is not white space. Its label says what ends with it: nothing, a word inside a
+token, a token, or a sentence; tokens whose words are no pieces of them have labels of their own. So a token
+may go on over white space, and every unit is in a token. A paragraph's last unit ends a sentence.
+
+Letters: as in `characters` and `features`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynet_vdgi.data.raw_text import SPACES, Document, Token, TokenisedSentence, form_of
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.system.limits import limit
+from dynet_vdgi.tagging.crf import Crf, Items, Tokens
+from dynet_vdgi.tokenising import features
+from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
+from dynet_vdgi.tokenising.features import KnownWeights
+from dynet_vdgi.tokenising.punctuation import invented
+from dynet_vdgi.tokenising.splitting import Splitter
+
+NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)
+"""What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
+
+N_LABELS = 6
+_SENTENCES = (SENTENCE, SPLIT_SENTENCE)
+_NEVER = -1e9
+"""The score of a label that is impossible."""
+
+PASSAGE = 1 << 18
+"""Characters that are labelled at once, at least; at most twice as many."""
+
+_BORDERS = (re.compile(r"\n[^\S\n]*\n"), re.compile("\n"), re.compile(r"\s"))
+"""Where passages may end, in order of preference."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tokeniser:
+    """What has been learnt: `fit` learns it."""
+
+    crf: Crf
+    labels: tuple[int, ...]  # of the CRF: those that occur in what was learnt from
+    splitter: Splitter
+
+    @classmethod
+    def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
+        """Learns from documents whose tokens are known."""
+        every = [*documents, *invented(documents)]
+        symbols = [symbols_of(document.text) for document in every]
+        gold = np.concatenate([_gold_labels(d, s) for d, s in zip(every, symbols)])
+        labels, numbers = np.unique(gold, return_inverse=True)
+        keys = [features.keys_of(each) for each in symbols]
+        items = Items(_joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys]))
+        tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
+        crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
+        return cls(crf, tuple(labels.tolist()), Splitter.fit(_forms(documents)))
+
+    # ------------------------------------------------------------------------------------------- texts
+    def tokenise(self, text: str, name: str = "") -> Document:
+        """A text with its sentences, whatever it holds; one of white space has none."""
+        parts = list(self.parts(text, name))
+        sentences = [sentence for part, offset in parts for sentence in moved(part.sentences, offset)]
+        return Document(text, tuple(sentences), name)
+
+    def parts(self, text: str, name: str = "") -> Iterator[tuple[Document, int]]:
+        """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
+        for start, passage, is_paragraph in passages(text):
+            symbols = symbols_of(passage)
+            sentences = _sentences(passage, symbols, self._best_labels(symbols), self.splitter)
+            if sentences and not is_paragraph:
+                sentences[0] = sentences[0]._replace(begins_paragraph=False)
+            yield Document(passage, tuple(sentences), name), start
+
+    def _best_labels(self, symbols: Symbols) -> Ints:
+        """The labels (U,) of a text's units."""
+        scores = features.scores_of(symbols, self._known)
+        ends = symbols.first[1:] - 1
+        for k, label in enumerate(self.labels):
+            if label not in _SENTENCES:
+                scores[ends, k] = _NEVER
+        return np.array(self.labels)[self.crf.best(scores, symbols.first)]
+
+    @cached_property
+    def _known(self) -> KnownWeights:
+        keys, starts, labels = self.crf.weights.known
+        weights = np.zeros((len(keys), self.crf.n_labels))
+        weights[np.repeat(np.arange(len(keys)), np.diff(starts)), labels] = self.crf.weights.values
+        shift, table = self.crf.weights.table
+        return KnownWeights(keys, table, shift, weights)
+
+    # ------------------------------------------------------------------------------------------- files
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its numbers, for a model file; `splitter` is the rest."""
+        return {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], splitter: Splitter) -> Tokeniser:
+        """The tokeniser with these numbers; other arrays are ignored.
+
+        Raises:
+            ModelError: an array is missing, or they do not fit together.
+        """
+        crf = Crf.from_arrays(arrays, "tokeniser/", "tokeniser")
+        labels = arrays.get("tokeniser/kinds", np.zeros(0)).tolist()
+        is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*_SENTENCES} & {*labels}
+        if len(labels) != crf.n_labels or not is_sound:
+            raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
+        return cls(crf, tuple(map(int, labels)), splitter)
+
+
+def passages(text: str) -> Iterator[tuple[int, str, bool]]:
+    """A text in passages of at least PASSAGE characters: where each begins, and whether with a paragraph.
+
+    They end after an empty line; if none comes for as long again, after a line, a space, or anywhere. None
+    begins with white space but the first; the last one may be shorter.
+    """
+    start, is_paragraph = 0, True
+    white = SPACES.match(text)
+    n_white = white.end() if white else 0
+    while start < len(text):
+        at, latest, found = max(start, n_white) + PASSAGE, max(start, n_white) + 2 * PASSAGE, None
+        for border in _BORDERS:
+            found = found or border.search(text, at, latest)
+        end = len(text) if at >= len(text) else found.end() if found else latest
+        if after := SPACES.match(text, end):
+            end = after.end()
+        yield start, text[start:end], is_paragraph
+        start, is_paragraph = end, found is not None and found.re is _BORDERS[0]
+
+
+def moved(sentences: Iterable[TokenisedSentence], offset: int) -> Iterator[TokenisedSentence]:
+    """The sentences with an offset added to all places."""
+    for sentence in sentences:
+        tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
+        yield sentence._replace(tokens=tuple(tokens))
+
+
+def _sentences(text: str, symbols: Symbols, labels: Ints, splitter: Splitter) -> list[TokenisedSentence]:
+    """The sentences of a text whose units have these labels (U,)."""
+    ends = np.flatnonzero(labels >= TOKEN)
+    begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
+    paragraphs = np.isin(begins, symbols.first[:-1]).tolist()
+    cuts = np.flatnonzero(labels == WORD)
+    n_before = np.searchsorted(cuts, begins).tolist()
+    n_after = np.searchsorted(cuts, ends).tolist()
+    cuts = (symbols.places[cuts] + 1).tolist()
+    starts, stops = symbols.places[begins].tolist(), (symbols.places[ends] + 1).tolist()
+    sentences: list[TokenisedSentence] = []
+    tokens: list[Token] = []
+    n_words, most = 0, limit("words")
+    found: dict[tuple[str, bool], tuple[str, ...]] = {}
+    for n, (start, stop, label) in enumerate(zip(starts, stops, labels[ends].tolist())):
+        form = form_of(text[start:stop])
+        key = form, label >= SPLIT
+        words = found.get(key)
+        if words is None:
+            words = found[key] = splitter.split(form) if splitter.is_split(*key) else (form,)
+        if len(words) == 1 and n_before[n] < n_after[n]:
+            borders = [start, *cuts[n_before[n] : n_after[n]], stop]
+            words = tuple([form_of(text[a:b]).strip() for a, b in zip(borders, borders[1:])])
+        if len(words) > 1 and any(map(str.isspace, form)):  # which UD forbids
+            words = (form,)
+        if tokens and n_words + len(words) > most:  # a list without an end, which readers would refuse
+            sentences.append(_sentence(tokens, paragraphs[n - len(tokens)]))
+            tokens, n_words = [], 0
+        tokens.append(Token(start, stop, words))
+        n_words += len(words)
+        if label in _SENTENCES:
+            sentences.append(_sentence(tokens, paragraphs[n + 1 - len(tokens)]))
+            tokens, n_words = [], 0
+    return sentences
+
+
+def _sentence(tokens: Sequence[Token], begins_paragraph: bool) -> TokenisedSentence:
+    return TokenisedSentence(tuple(tokens), begins_paragraph)
+
+
+def _gold_labels(document: Document, symbols: Symbols) -> Ints:
+    """The labels (U,) of a text's units, as its sentences say."""
+    labels = np.full(len(document.text), NOTHING, np.int64)
+    for sentence in document.sentences:
+        for start, end, words in sentence.tokens:
+            pieces = _pieces(document.text[start:end], words)
+            for piece in pieces[:-1]:
+                labels[start + piece - 1] = WORD
+            labels[end - 1] = TOKEN if pieces else SPLIT
+        labels[sentence.tokens[-1].end - 1] += SENTENCE - TOKEN
+    return labels[symbols.places]
+
+
+def _pieces(form: str, words: Sequence[str]) -> list[int]:
+    """Where the words end whose forms make up a token, perhaps with spaces between; none: they do not."""
+    if len(words) == 1:
+        return [len(form)]
+    ends, place = [], 0
+    for word in words:
+        while form[place : place + 1].isspace():
+            place += 1
+        if not form.startswith(word, place):
+            return []
+        place += len(word)
+        ends.append(place)
+    return ends if place == len(form) else []
+
+
+def _forms(documents: Iterable[Document]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The forms of all tokens, and their words if these are no pieces of them."""
+    for document in documents:
+        for sentence in document.sentences:
+            for start, end, words in sentence.tokens:
+                is_whole = _pieces(document.text[start:end], words)
+                yield form_of(document.text[start:end]), () if is_whole else words
+
+
+def _joined(parts: Sequence[Ints]) -> Ints:
+    """Borders (n + 1,) of several parts as those of all."""
+    sizes = np.concatenate([np.diff(part) for part in parts])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

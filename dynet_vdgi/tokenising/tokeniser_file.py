@@ -1,0 +1,81 @@
+"""Tokeniser files: a zip of plain data, never code.
+
+`meta.json` says how the tokeniser was made, `splitter.json` holds the words of multiword tokens, and
+`tokeniser.npz` the weights. Equal treebanks give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dynet_vdgi._version import __version__
+from dynet_vdgi.data import files
+from dynet_vdgi.data.raw_text import read_documents
+from dynet_vdgi.errors import ModelError, UsageError
+from dynet_vdgi.runs.model_archive import npz, opened, write
+from dynet_vdgi.tokenising.splitting import Splitter
+from dynet_vdgi.tokenising.tokeniser import Tokeniser
+
+FORMAT = 1
+WHAT = "tokeniser"
+
+
+class Made(Struct, frozen=True):
+    """How a tokeniser was made."""
+
+    kind: str = WHAT
+    format: int = FORMAT
+    version: str = __version__
+    treebanks: dict[str, str] = {}  # SHA-256 by name
+    sentences: int = 0
+    tokens: int = 0
+
+
+def train(treebanks: Sequence[str], output: str) -> Made:
+    """Learns a tokeniser from CoNLL-U files and writes it; returns what it was made from.
+
+    Raises:
+        DataError: a file is malformed.
+        UsageError: the output is standard output, or cannot be written.
+    """
+    if output == files.STANDARD:
+        raise UsageError("-o -: a tokeniser is not text; name a file")
+    documents = read_documents(treebanks)
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    made = Made(
+        treebanks={Path(name).name: files.sha256(name) for name in treebanks},
+        sentences=len(sentences),
+        tokens=sum(len(sentence.tokens) for sentence in sentences),
+    )
+    save(output, Tokeniser.fit(documents), made)
+    return made
+
+
+def save(path: str | Path, tokeniser: Tokeniser, made: Made) -> None:
+    """Writes a tokeniser file atomically. Raises: UsageError, it cannot be written."""
+    entries = {
+        "meta.json": json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False),
+        "splitter.json": json.dumps(msgspec.to_builtins(tokeniser.splitter), ensure_ascii=False),
+    }
+    # A name or form that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
+    packed = {name: text.encode(errors="backslashreplace") for name, text in entries.items()}
+    write(path, {**packed, "tokeniser.npz": npz(tokeniser.arrays())})
+
+
+def load(path: str | Path) -> Tokeniser:
+    """Reads a tokeniser file. Raises: ModelError, no such file, another kind of file, damaged or too new."""
+    with opened(path, WHAT) as archive:
+        if "splitter.json" not in archive.names:
+            raise ModelError("not a vdgi tokeniser (it has no splitter.json); make one: vdgi tokenize train")
+        made = archive.content("meta.json", Made)
+        if made.kind != WHAT or made.format != FORMAT:
+            newer = f"it is a {made.kind} of format {made.format}, this program reads format {FORMAT}"
+            raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
+        return Tokeniser.from_arrays(
+            archive.arrays("tokeniser.npz"), archive.content("splitter.json", Splitter)
+        )

@@ -1,0 +1,200 @@
+"""Scores of parses of raw text: by hand, and beside the official script."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shell import Vdgi
+
+from dynet_vdgi.errors import DataError
+from dynet_vdgi.evaluation.raw_text import METRICS, longest_common, score_files
+
+Word = tuple[str, str, int, str]  # form, UPOS, HEAD, DEPREL
+
+
+def block(*tokens: Word | tuple[str, list[Word]]) -> str:
+    """A sentence; a token is a word, or a form and its words."""
+    lines, number = [], 0
+    for token in tokens:
+        words = [token] if isinstance(token[1], str) else token[1]
+        if len(words) > 1:
+            lines.append(f"{number + 1}-{number + len(words)}\t{token[0]}" + "\t_" * 8)
+        for form, upos, head, deprel in words:
+            number += 1
+            lines.append(f"{number}\t{form}\t{form.lower()}\t{upos}\t_\t_\t{head}\t{deprel}\t_\t_")
+    return "\n".join(lines) + "\n\n"
+
+
+A, B, DOT = ("ab", "NOUN", 2, "nsubj"), ("c", "VERB", 0, "root"), (".", "PUNCT", 2, "punct")
+DE, LE = ("de", "ADP", 2, "case"), ("le", "DET", 0, "root")
+
+CASES = {
+    "nothing differs": (block(A, B, DOT), block(A, B, DOT), {"Tokens": (3, 3, 3), "LAS": (3, 3, 3)}),
+    "a token is cut": (
+        block(A, B, DOT),
+        block(
+            ("a", "NOUN", 2, "nsubj"),
+            ("b", "X", 3, "x"),
+            ("c", "VERB", 0, "root"),
+            (".", "PUNCT", 3, "punct"),
+        ),
+        {
+            "Tokens": (2, 3, 4),
+            "Sentences": (1, 1, 1),
+            "Words": (2, 3, 4),
+            "UPOS": (2, 3, 4),
+            "UAS": (2, 3, 4),
+        },
+    ),
+    "a sentence is cut": (
+        block(A, B, DOT),
+        block(("ab", "NOUN", 0, "root")) + block(("c", "VERB", 0, "root"), (".", "PUNCT", 1, "punct")),
+        {"Tokens": (3, 3, 3), "Sentences": (0, 1, 2), "UAS": (2, 3, 3), "LAS": (2, 3, 3)},
+    ),
+    "a multiword token is not split": (
+        block(("du", [DE, LE]), DOT),
+        block(("du", "ADP", 0, "root"), (".", "PUNCT", 1, "punct")),
+        {"Tokens": (2, 2, 2), "Words": (1, 3, 2), "UPOS": (1, 3, 2), "UAS": (0, 3, 2)},
+    ),
+    "one of its words is right": (
+        block(("Du", [DE, LE]), DOT),
+        block(("Du", [("De", "ADP", 2, "case"), ("un", "DET", 0, "root")]), DOT),
+        {"Words": (2, 3, 3), "UPOS": (2, 3, 3), "Lemmas": (2, 3, 3), "UAS": (0, 3, 3)},
+    ),
+    "subtypes and language's own features do not count": (
+        block(("a", "X", 0, "root:x")).replace("\tX\t_\t_\t", "\tX\t_\tCase=Nom|Own=1\t"),
+        block(("a", "X", 0, "root")).replace("\tX\t_\t_\t", "\tX\t_\tCase=Nom\t").replace("\ta\tX", "\tz\tX"),
+        {"UFeats": (1, 1, 1), "LAS": (1, 1, 1), "Lemmas": (0, 1, 1)},
+    ),
+}
+
+
+def scored(folder: Path, gold: str, parsed: str) -> dict[str, tuple[int, int, int]]:
+    """Right, gold and found, by metric."""
+    paths = folder / "gold.conllu", folder / "parsed.conllu"
+    for path, text in zip(paths, (gold, parsed)):
+        path.write_text(text, encoding="utf-8")
+    (found,) = score_files(paths[0], paths[1:]).values()
+    return {name: (score.right, score.gold, score.found) for name, score in found.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_hand_made_cases(name: str, tmp_path: Path) -> None:
+    gold, parsed, expected = CASES[name]
+    found = scored(tmp_path, gold, parsed)
+    assert {metric: found[metric] for metric in expected} == expected
+
+
+def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"
+    ):
+        scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
+
+
+def test_heads_that_are_missing_are_never_right(tmp_path: Path) -> None:
+    bare = block(A, B, DOT).replace("\t2\tnsubj", "\t_\t_").replace("\t0\troot", "\t_\t_")
+    found = scored(tmp_path, bare, bare)
+    assert (found["UAS"], found["Words"]) == ((1, 3, 3), (3, 3, 3))
+
+
+def test_longest_common_subsequence_is_a_longest_one() -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        left, right = (rng.choices("abc", k=rng.randrange(6)) for _ in range(2))
+        pairs = longest_common(left, right)
+        assert all(left[i] == right[j] for i, j in pairs)
+        assert pairs == sorted(set(pairs))
+        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == _length(left, right)
+
+
+def _length(left: list[str], right: list[str]) -> int:
+    """By trying everything."""
+    if not left or not right:
+        return 0
+    paired = 1 + _length(left[1:], right[1:]) if left[0] == right[0] else 0
+    return max(paired, _length(left[1:], right), _length(left, right[1:]))
+
+
+def random_side(rng: random.Random, text: str) -> str:
+    """A random analysis of a text as CoNLL-U, whose multiword tokens have different words."""
+    blocks, place = [], 0
+    while place < len(text):
+        tokens: list[Word | tuple[str, list[Word]]] = []
+        lengths = [rng.choice((1, 1, 1, 2, 3)) for _ in range(rng.randint(1, 5))]
+        forms, places = [], []
+        for length in lengths:
+            if form := text[place : place + length]:
+                forms.append(form)
+                places.append(place)
+            place += length
+        splits = [rng.choice((1, 1, 2, 3)) if rng.random() < 0.4 else 1 for _ in forms]
+        n_words, number = sum(splits), 0
+        root = rng.randint(1, n_words)
+        for form, begin, n in zip(forms, places, splits):
+            words: list[Word] = []
+            for k in range(n):
+                number += 1
+                own = form if n == 1 else rng.choice((f"{begin}.{k}", f"{begin}.{k + 1}.", f"x{begin}.{k}"))
+                head = 0 if number == root else root
+                upos, relation = rng.choice(("NOUN", "VERB")), rng.choice(("a", "a:b", "c"))
+                words.append((own, upos, head, "root" if head == 0 else relation))
+            tokens.append(words[0] if n == 1 else (form, words))
+        blocks.append(block(*tokens))
+    return "".join(blocks)
+
+
+OFFICIAL = """
+import json, sys
+from udtools import udeval
+found = []
+for gold, parsed in json.load(sys.stdin):
+    scores = udeval.evaluate(udeval.load_conllu_file(gold), udeval.load_conllu_file(parsed))
+    found.append({name: [s.correct, s.gold_total, s.system_total] for name, s in scores.items()})
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
+def test_scores_equal_the_official_ones(tmp_path: Path) -> None:
+    """The official script is under the MPL: it runs in a process of its own."""
+    rng, pairs, ours = random.Random(3), [], []
+    for n in range(60):
+        text = "".join(rng.choices("abcd", k=rng.randint(1, 30)))
+        paths = [tmp_path / f"{side}{n}.conllu" for side in ("gold", "parsed")]
+        for path in paths:
+            path.write_text(random_side(rng, text), encoding="utf-8")
+        pairs.append([str(path) for path in paths])
+        (found,) = score_files(paths[0], paths[1:]).values()
+        ours.append({name: [score.right, score.gold, score.found] for name, score in found.items()})
+    command = [sys.executable, "-c", OFFICIAL]
+    done = subprocess.run(command, input=json.dumps(pairs), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for mine, official in zip(ours, json.loads(done.stdout), strict=True):
+        assert mine == {name: official[name] for name in METRICS}
+
+
+def test_the_command_prints_f1_of_every_metric(vdgi: Vdgi, folder: Path) -> None:
+    gold, parsed, _ = CASES["a sentence is cut"]
+    Path("gold.conllu").write_text(gold, encoding="utf-8")
+    Path("parsed.conllu").write_text(parsed, encoding="utf-8")
+    lines = vdgi.good("evaluate", "--raw", "gold.conllu", "parsed.conllu").out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(METRICS)
+    assert lines[1].split()[1:] == ["100.00"] * 3
+    two = vdgi.good("evaluate", "--raw", "gold.conllu", "parsed.conllu", "gold.conllu").out
+    assert "100.00" in two.splitlines()[2]
+    found = json.loads(vdgi.good("evaluate", "--raw", "gold.conllu", "parsed.conllu", "--json").out)
+    assert found["parses"]["parsed.conllu"]["UAS"]["right"] == 2
+
+
+def test_options_about_trees_are_refused_with_raw(vdgi: Vdgi, folder: Path) -> None:
+    Path("gold.conllu").write_text(block(A, B, DOT), encoding="utf-8")
+    status, _, err = vdgi("evaluate", "--raw", "gold.conllu", "gold.conllu", "--by", "tag", "--max-len", "3")
+    assert status == 2
+    assert "leave out --by, --max-len" in err

@@ -1,0 +1,340 @@
+"""The tokeniser: what it learns, that nothing of a text is lost, its files and its command."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz import mutations
+from shell import Vdgi
+
+from dynet_vdgi.compiled.jit import as_python
+from dynet_vdgi.data import raw_text
+from dynet_vdgi.data.raw_text import Document, read_documents
+from dynet_vdgi.errors import ModelError
+from dynet_vdgi.tagging.crf import Items, Tokens
+from dynet_vdgi.tokenising import features, tokeniser, tokeniser_file
+from dynet_vdgi.tokenising.characters import symbols_of
+from dynet_vdgi.tokenising.splitting import Splitter, rewritings
+from dynet_vdgi.tokenising.tokeniser import Tokeniser, passages
+
+NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
+WORDS = {"du": "de le", "au": "à le", "dammelo": "dam me lo", "auquel": "à lequel"}
+"""Multiword tokens; the words of one are its pieces."""
+
+
+def block(tokens: list[str], glue: str = " ") -> str:
+    """A sentence whose last token is a full stop without a space before it."""
+    lines, number = [], 0
+    for n, token in enumerate(tokens):
+        misc = "_" if glue and n + 2 != len(tokens) else "SpaceAfter=No"
+        words = WORDS.get(token.lower(), token).split() if token != "20 000" else [token]
+        if len(words) > 1:
+            lines.append(f"{number + 1}-{number + len(words)}\t{token}" + "\t_" * 7 + f"\t{misc}")
+        for word in words:
+            number += 1
+            lines.append(f"{number}\t{word}" + "\t_" * 7 + f"\t{misc if len(words) == 1 else '_'}")
+    return "\n".join(lines) + "\n\n"
+
+
+def treebank(n_sentences: int = 60, seed: int = 1) -> str:
+    rng = random.Random(seed)
+    text = ""
+    for _ in range(n_sentences):
+        parts = ["Le", rng.choice(NOUNS), rng.choice(["du", "au", "auquel"]), rng.choice(NOUNS), "dort"]
+        if rng.random() < 0.5:
+            parts += [rng.choice(["dammelo", "M.", "20 000"]), rng.choice(NOUNS)]
+        text += block([*parts, rng.choice(".!")])
+    return text
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> list[Document]:
+    path = tmp_path_factory.mktemp("tokens") / "text.conllu"
+    path.write_text(treebank(), encoding="utf-8")
+    return read_documents([path])
+
+
+@pytest.fixture(scope="module")
+def learnt(documents: list[Document]) -> Tokeniser:
+    return Tokeniser.fit(documents, iterations=25)
+
+
+def sentences_of(document: Document) -> list[list[tuple[str, tuple[str, ...]]]]:
+    """Forms and words."""
+    return [[(document.text[t.start : t.end], t.words) for t in s.tokens] for s in document.sentences]
+
+
+def test_it_finds_what_it_has_learnt_from(learnt: Tokeniser, documents: list[Document]) -> None:
+    (document,) = documents
+    assert learnt.tokenise(document.text) == document
+
+
+def test_sentences_tokens_and_words_of_new_text(learnt: Tokeniser) -> None:
+    document = learnt.tokenise("Le pain du chien dort dammelo train! Le jardin\nau chat dort 20\n000 livre.")
+    first, second = sentences_of(document)
+    assert first[2] == ("du", ("de", "le"))
+    assert first[5] == ("dammelo", ("dam", "me", "lo"))
+    assert [form for form, _ in first[-2:]] == ["train", "!"]
+    assert second[2] == ("au", ("à", "le"))
+    assert second[5] == ("20\n000", ("20 000",))
+
+
+def test_a_paragraph_ends_a_sentence_and_knows_nothing_of_others(learnt: Tokeniser) -> None:
+    parts = ["Le chat du", " dort. Le \t", "x"]
+    together = learnt.tokenise("\n \n".join(parts) + "\n\n\n")
+    apart = [sentence for part in parts for sentence in sentences_of(learnt.tokenise(part))]
+    assert sentences_of(together) == apart
+    assert [s.begins_paragraph for s in together.sentences] == [True, True, False, True]
+
+
+def test_a_script_without_spaces(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    words = ["我", "喜欢", "图书", "馆", "北京", "大学"]
+    path = tmp_path / "text.conllu"
+    path.write_text("".join(block([*rng.choices(words, k=5), "。"], "") for _ in range(40)), encoding="utf-8")
+    documents = read_documents([path])
+    assert " " not in documents[0].text
+    found = Tokeniser.fit(documents, iterations=25)
+    assert found.tokenise(documents[0].text) == documents[0]
+    assert len(found.labels) == 3, "labels that do not occur cost time"
+
+
+# ------------------------------------------------------------------------------------------- multiword tokens
+SPLIT = [
+    ("auquel", ("à", "lequel")),
+    ("auxquelles", ("à", "lesquelles")),
+    ("des", ("de", "les")),
+    ("நாட்டிலும்", ("நாட்டில்", "உம்")),
+    ("எனும்", ("என்", "உம்")),
+]
+
+
+@pytest.mark.parametrize("form", ["auquel", "des"])
+def test_known_tokens_are_split_as_known(form: str) -> None:
+    assert Splitter.fit(SPLIT).split(form) == dict(SPLIT)[form]
+
+
+def test_new_tokens_are_split_like_those_with_the_longest_common_beginning_and_end() -> None:
+    splitter = Splitter.fit(SPLIT)
+    assert splitter.split("கர்நாடகத்திலும்") == ("கர்நாடகத்தில்", "உம்")
+    assert splitter.split("auxquels") == ("à", "lesquels")
+    assert splitter.split("Auxquels") == ("À", "lesquels")
+    assert splitter.split("DES") == ("DE", "LES")
+
+
+def test_new_forms_are_split_by_their_endings_and_lengths() -> None:
+    """Of the known forms in -um, the long ones are split, and none of the others."""
+    rng = random.Random(1)
+    stems = ["".join(rng.choices("abcdefghijkl", k=k)) for k in [8] * 30 + [2] * 30]
+    long = [(stem + "um", (stem, "um")) for stem in stems[:30]]
+    others = [(stem + "um", ()) for stem in stems[30:]] + [(stem + "is", ()) for stem in stems]
+    splitter = Splitter.fit([*long, *others])
+    assert splitter.is_split("zyxwvutzum", False)
+    assert splitter.split("zyxwvutzum") == ("zyxwvutz", "um")
+    assert not splitter.is_split("zyum", False)
+    assert not splitter.is_split("zyxwvutzis", False)
+    assert not splitter.is_split(long[0][0], False), "it is known: the context decides"
+    assert splitter.is_split(long[0][0], True)
+
+
+def test_without_multiword_tokens_the_context_alone_decides() -> None:
+    splitter = Splitter.fit([("a", ()), ("b", ())])
+    assert splitter == Splitter()
+    assert [splitter.is_split("ab", probable) for probable in (False, True)] == [False, True]
+
+
+def test_a_form_that_is_split_sometimes_can_be_split() -> None:
+    splitter = Splitter.fit([("des", ()), ("des", ()), ("des", ("de", "les"))])
+    assert [splitter.is_split("Des", probable) for probable in (False, True)] == [False, True]
+    assert splitter.split("des") == ("de", "les")
+
+
+def test_a_token_that_nothing_splits_stays() -> None:
+    assert Splitter().split("mot") == ("mot",)
+    assert Splitter.fit([("du", ("de", "le"))]).split("İ") == ("İ",)
+
+
+def test_words_that_could_not_be_written_are_never_made() -> None:
+    splitter = Splitter({"a": ("b", "c\td"), "b": ("", "x"), "c": (" y", "x"), "d": ("y\n", "x")})
+    assert [splitter.split(form) for form in "abcd"] == [(form,) for form in "abcd"]
+
+
+def test_rewritings_give_the_words_back() -> None:
+    rng = random.Random(1)
+    for _ in range(300):
+        form, words = ("".join(rng.choices("ab|", k=rng.randint(1, 6))) for _ in range(2))
+        (n_begin, begin), (n_end, end) = rewritings(form, words)
+        assert begin + form[n_begin : len(form) - n_end] + end == words
+
+
+# ------------------------------------------------------------------------------------------- nothing is lost
+KINDS = (
+    " \t\n\r\v\f\x00\x1f\x7f\x85\u00a0\u2009\u2028\u2029\u3000\ufeff\u200b",
+    "\n\n \n",
+    "abcdeéßİŉﬁ.,!?-–'\"()[]|\\_#=:;…",
+    "אבגدهوकखगதமிழ்ไทย漢字かなハングル한ⲁⲃ",
+    "0123456789²½",
+    "👩\u200d👩\u200d👧🏽🇫🇷e\u0301",
+)
+
+
+def random_text(rng: random.Random) -> str:
+    """Text as nobody writes it."""
+    anything = "".join(map(chr, rng.choices(range(1, 0xD800), k=9)))
+    kinds = [*KINDS, anything, chr(rng.randint(0x10000, 0x10FFFF))]
+    return "".join(rng.choice(rng.choice(kinds)) for _ in range(rng.choice((0, 1, 3, 20, 80))))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokeniser, tmp_path: Path) -> None:
+    rng, path = random.Random(seed), tmp_path / "text.conllu"
+    for _ in range(100):
+        text = random_text(rng)
+        document = learnt.tokenise(text)
+        places = [place for s in document.sentences for t in s.tokens for place in (t.start, t.end)]
+        assert places == sorted(places)
+        between = [text[a:b] for a, b in zip([0, *places[1::2]], [*places[::2], len(text)])]
+        assert not raw_text.SPACES.sub("", "".join(between)), "what is in no token is white space"
+        if document.sentences:
+            path.write_bytes(raw_text.conllu(document).encode())
+            assert read_documents([path]) == [document]
+
+
+@pytest.mark.parametrize("size", [1, 7, 40])
+def test_passages_lose_nothing(
+    size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokeniser, "PASSAGE", size)
+    rng, path = random.Random(size), tmp_path / "text.conllu"
+    for _ in range(40):
+        text = " ".join(random_text(rng) for _ in range(3))
+        found = [passage for _, passage, _ in passages(text)]
+        assert "".join(found) == text
+        assert not any(raw_text.SPACES.match(passage) for passage in found[1:])
+        parts = list(learnt.parts(text))
+        path.write_bytes("".join(raw_text.conllu(part, begins=start == 0) for part, start in parts).encode())
+        if raw_text.SPACES.sub("", text):
+            assert [document.text for document in read_documents([path])] == [text]
+
+
+def test_passages_end_with_paragraphs_or_lines_or_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokeniser, "PASSAGE", 4)
+    assert [p for _, p, _ in passages("ab cd\n\nef gh\nij klmnopqrstuv")] == [
+        "ab cd\n\n",
+        "ef gh\n",
+        "ij klmno",
+        "pqrstuv",
+    ]
+    assert [starts for _, _, starts in passages("ab cd\n\nef gh\nij")] == [True, True, False]
+
+
+def test_a_list_without_an_end_is_cut_into_sentences_that_can_be_read(
+    learnt: Tokeniser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VDGI_LIMITS", "words=20")
+    document = learnt.tokenise("chat " * 90)
+    assert max(sum(len(token.words) for token in s.tokens) for s in document.sentences) <= 20
+
+
+# ------------------------------------------------------------------------------------------- numbers
+def test_labelling_sums_the_weights_that_learning_gave(learnt: Tokeniser, documents: list[Document]) -> None:
+    symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
+    tokens = Tokens.of_items(Items(*features.keys_of(symbols)), symbols.first)
+    assert np.allclose(features.scores_of(symbols, learnt._known), learnt.crf.scores(tokens))
+
+
+def test_compiled_and_uncompiled_features_are_equal() -> None:
+    symbols = symbols_of("Le chat (du) voisin.\n\n20 000…")
+    first, keys = np.zeros(len(symbols.units) + 1, np.int64), np.zeros(5000, np.uint64)
+    with np.errstate(all="ignore"):
+        as_python(features.all_keys)(features.window(symbols), symbols.units, first, keys)
+    its_first, its_keys = np.zeros_like(first), np.zeros_like(keys)
+    features.KEYS(features.window(symbols), symbols.units, its_first, its_keys, work=10**6)
+    assert first.tolist() == its_first.tolist()
+    assert keys.tolist() == its_keys.tolist()
+    assert np.diff(first).max() <= features.MOST_FEATURES
+
+
+def test_symbols_of_white_space_and_of_paragraphs() -> None:
+    assert len(symbols_of(" \n\n ").units) == len(symbols_of("").units) == 0
+    symbols = symbols_of(" A\n\n b \r\n c\u2029d")
+    assert symbols.places.tolist() == [1, 5, 10, 12]
+    assert symbols.first.tolist() == [0, 1, 3, 4]
+
+
+# ------------------------------------------------------------------------------------------- files
+@pytest.fixture(scope="module")
+def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("file") / "my.tokeniser"
+    tokeniser_file.save(path, learnt, tokeniser_file.Made())
+    return path
+
+
+def test_a_file_gives_the_tokeniser_back(file: Path, learnt: Tokeniser, documents: list[Document]) -> None:
+    text = documents[0].text + "(Autrement.) auxquels, M. 3!"
+    assert tokeniser_file.load(file).tokenise(text) == learnt.tokenise(text)
+
+
+def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
+    content, path = file.read_bytes(), tmp_path / "changed.tokeniser"
+    refused = []
+    for seed in range(60):
+        path.write_bytes(mutations.model(content, random.Random(seed)))
+        try:
+            raw_text.conllu(tokeniser_file.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
+        except ModelError as error:
+            refused.append(str(error))
+    assert len(refused) > 20
+    assert all(str(path) in error for error in refused)
+
+
+def test_a_file_of_another_kind_is_refused(model: Path, file: Path, tmp_path: Path) -> None:
+    for name, message in ((model, "not a vdgi tokeniser"), (tmp_path / "none", "no such tokeniser")):
+        with pytest.raises(ModelError, match=message):
+            tokeniser_file.load(name)
+
+
+# ------------------------------------------------------------------------------------------- the command
+RAW = "\ufeffLe chat du voisin dort.  Le pain\n dort!\n\nLe train au jardin dort. "
+
+
+def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
+    Path("my.conllu").write_text(treebank(), encoding="utf-8")
+    said = vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser").err
+    assert "60 sentences" in said
+    Path("raw.txt").write_text(RAW, encoding="utf-8")
+    Path("b.txt").write_text("Le chat dort.", encoding="utf-8")
+    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "b.txt", "-o", "raw.conllu")
+    documents = read_documents(["raw.conllu"])
+    assert [document.text for document in documents] == [RAW, "Le chat dort."]
+    assert len(documents[0].sentences) == 3
+    text = Path("raw.conllu").read_text(encoding="utf-8")
+    assert text.startswith("# newdoc id = raw.txt\n# newpar\n# sent_id = 1\n# text = Le chat du voisin d")
+    assert "# newdoc id = b.txt\n# newpar\n# sent_id = 4\n" in text
+    before = Path("my.tokeniser").read_bytes()
+    vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser")
+    assert Path("my.tokeniser").read_bytes() == before
+
+
+def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
+    Path("white.txt").write_text(" \n\t\n", encoding="utf-8")
+    Path("bytes.txt").write_bytes(b"a\n\xff")
+    Path("raw.txt").write_text(RAW, encoding="utf-8")
+    Path("my.conllu").write_text(treebank(2), encoding="utf-8")
+    cases = [
+        (3, ["tokenize", file, "white.txt", "-o", "out.conllu"], "white.txt: no text"),
+        (3, ["tokenize", file, "bytes.txt", "-o", "out.conllu"], "bytes.txt:2: byte 0xff is not UTF-8"),
+        (3, ["tokenize", "train", "raw.txt", "-o", "out.conllu"], "plain text, not CoNLL-U"),
+        (2, ["tokenize", "train", "my.conllu"], "needs a file for the tokeniser"),
+        (2, ["tokenize", "train", "-", "-o", "out.conllu"], "save standard input"),
+        (2, ["tokenize", "train", "my.conllu", "-o", "my.conllu"], "which would be lost"),
+        (2, ["tokenize", file, "raw.txt", "-o", "raw.txt"], "which would be lost"),
+        (4, ["tokenize", "raw.txt", "my.conllu"], "not a vdgi tokeniser"),
+    ]
+    for status, command, message in cases:
+        found = vdgi(*command)
+        assert (found.status, message in found.err) == (status, True), (command, found.err)
+    assert not Path("out.conllu").exists()
