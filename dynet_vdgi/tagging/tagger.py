@@ -21,11 +21,12 @@ from dynet_vdgi.data.conllu_writing import with_columns
 from dynet_vdgi.data.corpus import Sentences, sentences_of
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.tagging.bundles import Bundles, Parts
+from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.chain import FREE, Floats, Ints
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import WordTypes, with_items
+from dynet_vdgi.tagging.tagger_state import UNKNOWN, TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5
@@ -37,8 +38,6 @@ ITERATIONS = 50, 80
 BATCH = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
 
-UNKNOWN = "_"
-
 
 class Tagged(NamedTuple):
     """A sentence with its tags, the probability of each UPOS, and the number of words that had UPOS."""
@@ -46,25 +45,6 @@ class Tagged(NamedTuple):
     sentence: Sentence
     chances: list[float]  # (n,)
     n_given: int
-
-
-@dataclass
-class TaggerState:
-    """What learning finds, and what a file of a tagger holds."""
-
-    tags: list[str]
-    bundles: list[tuple[str, str]]  # UPOS and FEATS, sorted
-    xpos: list[tuple[str, str]]  # UPOS and XPOS, sorted; empty: no word had one
-    rules: list[tuple[str, str]]  # UPOS and rules of lemmas, sorted; empty: no word had a lemma
-    lemmas: dict[str, str]  # of words, by `key_of`
-    first: Crf
-    means: TypeMeans
-    second: Crf
-    of_feats: Bundles
-    of_xpos: Bundles
-    of_rules: Bundles
-    jackknifed: float  # share of words whose UPOS the first pass finds without their sentence
-    n_words: int  # with tags, learnt from
 
 
 @dataclass
@@ -251,30 +231,6 @@ def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
     uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
     codes = np.array([coded(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
     return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
-
-
-def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
-    return _parts(bundles, tags, [[*_values(feats), f"{tag} {feats}"] for tag, feats in bundles])
-
-
-def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
-    return _parts(pairs, tags, [[value, f"{tag} {value}"] for tag, value in pairs])
-
-
-def _values(feats: str) -> list[str]:
-    return [] if feats == UNKNOWN else feats.split("|")
-
-
-def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], named: Sequence[Sequence[str]]) -> Parts:
-    """Bundles, sorted by tag, with their parts, of which each name is one."""
-    names: dict[str, int] = {}
-    parts = [names.setdefault(name, len(names)) for each in named for name in each]
-    sizes = np.array([sum(bundle[0] == tag for bundle in bundles) for tag in tags], np.int64)
-    return Parts(
-        np.cumsum([0, *sizes]), np.cumsum([0, *map(len, named)], dtype=np.int64), np.array(parts, np.int32)
-    )
 
 
 def _filled(

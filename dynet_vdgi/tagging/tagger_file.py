@@ -18,7 +18,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.runs.model_archive import Archive, npz
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
-from dynet_vdgi.tagging.tagger import TaggerState, feats_parts, plain_parts
+from dynet_vdgi.tagging.tagger_state import TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FORMAT = 1
