@@ -4,6 +4,7 @@
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
+    python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
@@ -34,8 +35,9 @@ from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import Calibration
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
 from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.runs.model_file import save as save_model
@@ -190,6 +192,26 @@ def confidence(arguments: argparse.Namespace) -> None:
     print(f"mean ECE {errors[:, 0].mean():.2f}, mean error of the expected share {off:.2f}")
 
 
+def relations(arguments: argparse.Namespace) -> None:
+    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
+    scorer, rows = load(arguments.models[0]), []
+    for code, (text, test) in texts(arguments).items():
+        engine, _ = engine_for(scorer, text)
+        test = [s for s in test if len(s) <= 40]
+        gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
+        heads = np.array([head for s in test for head in s.heads])
+        found = np.array([head for tree in engine.parse(test) for head in tree])
+        in_text = engine.text_scorer(test)
+        encoded = in_text.encode(test)
+        shares = []
+        for arcs in (heads, found):
+            labels = np.array(LABELS)[relations_of(in_text, encoded, arcs)]
+            shares.append(100 * ((labels == gold) & (arcs == heads)).mean())
+        rows.append((code, *shares))
+        print("{}: relations of gold arcs {:.1f}, LAS {:.1f}".format(*rows[-1]), flush=True)
+    print("mean: relations of gold arcs {:.2f}, LAS {:.2f}".format(*np.mean([row[1:] for row in rows], 0)))
+
+
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
@@ -220,10 +242,10 @@ def main() -> None:
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = verbs.add_parser("score")
-    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "ship")}
+    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "relations", "ship")}
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
-    for each in (scoring, further["confidence"]):
+    for each in (scoring, further["confidence"], further["relations"]):
         each.add_argument("--set", choices=("choose", "check"), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     scoring.add_argument(
@@ -246,7 +268,9 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        {"calibrate": calibrate, "confidence": confidence, "ship": ship}[arguments.verb](arguments)
+        {"calibrate": calibrate, "confidence": confidence, "relations": relations, "ship": ship}[
+            arguments.verb
+        ](arguments)
         return
     scorers = [load(path) for path in arguments.models]
     rows = []
