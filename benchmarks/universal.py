@@ -48,7 +48,8 @@ from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning
 from dynet_vdgi.universal.text_base import TextBase
 
-LISTS = Path(__file__).parent / "lists" / "ud2.csv"
+LISTS = Path(__file__).parent / "lists"
+FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv"}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
@@ -66,7 +67,9 @@ def read(paths: list[Path], heads: str = "required") -> list:
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
     return [
-        next(data / folder / name for folder in ("ud2", "ud2_sources") if (data / folder / name).exists())
+        next(
+            data / folder / name for folder in ("ud2", "ud2_sources", ".") if (data / folder / name).exists()
+        )
         for name in names.split()
     ]
 
@@ -148,7 +151,7 @@ def engine_for(
 
 def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
     """Text and test sentences of the listed languages by code."""
-    with open(LISTS, encoding="utf-8") as lines:
+    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
     return {
         row["language"]: tuple(read(files_of(arguments.data, row[part])) for part in ("text", "test"))
@@ -246,7 +249,7 @@ def main() -> None:
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
     for each in (scoring, further["confidence"], further["relations"]):
-        each.add_argument("--set", choices=("choose", "check"), required=True)
+        each.add_argument("--set", choices=("choose", "check", "v1"), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     scoring.add_argument(
         "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
@@ -274,7 +277,7 @@ def main() -> None:
         return
     scorers = [load(path) for path in arguments.models]
     rows = []
-    with open(LISTS, encoding="utf-8") as lines:
+    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
         listed = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
     for row in listed:
         if arguments.codes and row["language"] not in arguments.codes:
