@@ -23,6 +23,8 @@ import json
 import logging
 import os
 import random
+import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -40,16 +42,18 @@ from dynet_vdgi.parsing.confidence import Calibration
 from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
 from dynet_vdgi.recipes.universal import pack
 from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
+from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
+from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.universal.encoding import band_of_forms
 from dynet_vdgi.universal.learning import TEXT, GoldTreebank, LearningSettings, learn
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.stored import Measures, beginning
+from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
 LISTS = Path(__file__).parent / "lists"
-FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv"}
+FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv"}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
@@ -97,6 +101,9 @@ def save(path: Path, scorer: Scorer) -> None:
 
 
 def load(path: Path) -> Scorer:
+    """The scorer in a file of `learn`, or in a model file."""
+    if path.suffix != ".npz":
+        return scorer_of(load_model(model_path(path)).parameters)
     arrays = np.load(path)
     weights = {name.removeprefix("weights/"): arrays[name] for name in arrays.files if "/" in name}
     return Scorer(tuple(json.loads(str(arrays["features"]))), arrays["mean"], arrays["scale"], weights)
@@ -249,7 +256,7 @@ def main() -> None:
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
     for each in (scoring, further["confidence"], further["relations"]):
-        each.add_argument("--set", choices=("choose", "check", "v1"), required=True)
+        each.add_argument("--set", choices=sorted(FILES), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     scoring.add_argument(
         "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
@@ -275,6 +282,8 @@ def main() -> None:
             arguments.verb
         ](arguments)
         return
+    shown = [word if word != str(arguments.data) else "DIR" for word in sys.argv[1:]]
+    print("python benchmarks/universal.py", shlex.join(shown))
     scorers = [load(path) for path in arguments.models]
     rows = []
     with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:

@@ -152,6 +152,10 @@ RUNS = {
         [*LISTED, "--sentences", "20", "--random", "20"],
         ["|  | system | Tokens | Sentences | Words |", "not recovered byte for byte: 0."],
     ),
+    "universal": (
+        ["score", "universal", "--data", str(DEMO), "--set", "demo"],
+        ["python benchmarks/universal.py score universal", "xx ", "yy ", "mean of 2: "],
+    ),
     "confidence": (
         [*LISTED, "--learn"],
         ["|  | ECE | AUC | least sure tenth right |", "| mean |", "Weights(forced="],

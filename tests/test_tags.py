@@ -72,7 +72,7 @@ def test_the_column_is_chosen(files: Path) -> None:
         assert penn.upos == universal.tags
         assert penn.tags == tuple(tiny.PENN[tag] for tag in universal.tags)
         assert replace(penn, tags=universal.tags, upos=()) == universal
-    with pytest.raises(ValueError, match="tags='feats'; expected 'upos' or 'xpos'"):
+    with pytest.raises(ValueError, match="tags='feats'; expected 'upos', 'xpos' or 'known'"):
         conllu.read("both.conllu", tags="feats")
 
 
