@@ -1,4 +1,4 @@
-"""What maintainers rely on: the GitHub workflow, the hooks of pre-commit, issue forms, the release checklist."""
+"""What maintainers rely on: the GitHub workflow, hooks of pre-commit, issue forms, the release checklist."""
 
 from __future__ import annotations
 
