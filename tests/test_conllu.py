@@ -596,7 +596,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
             "1\tDogs" + "\t_" * 12,
             "(CoNLL-2009? convert the ",
         ),
-        ("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_", "column 4 (UPOS) is missing (tag the text first, with vdgi tag, "),
+        ("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_", "column 4 (UPOS) is missing (tag the text first, with "),
         ("1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_", "(to use column 5, XPOS: --set data.tags=xpos; otherwise tag "),
     ],
 )
