@@ -10,7 +10,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-TAGGERS = "tag the text first, with vdgi tag, UDPipe, Stanza or spaCy"
+TAGGERS = "tag the text first, e.g. with UDPipe, Stanza or spaCy"
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
