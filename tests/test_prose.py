@@ -15,7 +15,7 @@ GENERATED = {"docs/api.md", "docs/command-line.md", "docs/settings.md"}
 """Pages made of docstrings, help texts and presets; `docs/generate.py` writes them."""
 
 SLACK = 3
-"""How far the places may fall below a habit's `left` before it must be lowered; branches merge in any order."""
+"""How far places may fall below a habit's `left` before it must be lowered: branches merge in any order."""
 
 
 @dataclass(frozen=True)
