@@ -67,6 +67,7 @@ setup(
             "ruff>=0.9",
             "mypy>=1.14",
             "import-linter>=2.1",
+            "codespell[toml]>=2.3",
             "udtools>=0.2.9",
             "argcomplete>=3.0",
             "distributed>=2023.5",

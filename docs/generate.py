@@ -1,7 +1,7 @@
 """Writes the pages of docs/ that follow from the code: command line, settings, Python API; the picture of the
 package's rooms; and the output of the commands in docs/rules.md.
 
-    python docs/generate.py            writes them anew
+    python docs/generate.py            writes them
     python docs/generate.py --check    only lists the pages out of date; exit status 1 if there is one
 
 `tests/test_docs.py` checks that the committed pages are up to date.

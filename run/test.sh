@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up .venv with the development tools, then lints, checks types and imports, and tests. With all tests, readers are
+# Sets up .venv with the development tools, then lints, checks spelling, types and imports, and tests. With all tests, readers are
 # fed with damaged files for a minute meanwhile, always the same ones; `run/fuzz.sh` takes others. With npm, the scripts
 # of the annotation page are linted and type-checked, too.
 #
@@ -35,6 +35,7 @@ fi
 trap 'kill ${fuzzing:-} 2>/dev/null || true; rm -f "$said"' EXIT
 "$VENV/bin/ruff" check .
 "$VENV/bin/ruff" format --check .
+"$VENV/bin/codespell"
 "$VENV/bin/mypy"
 "$VENV/bin/lint-imports" --no-cache
 (check_page)

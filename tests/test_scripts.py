@@ -284,10 +284,10 @@ esac
 """Stands for the tools of the development; the one of this name, with these arguments, fails."""
 
 
-@pytest.mark.parametrize("failing", ["none", "mypy", "python -m pytest", "python -m fuzz"])
+@pytest.mark.parametrize("failing", ["none", "codespell", "mypy", "python -m pytest", "python -m fuzz"])
 def test_whatever_fails_the_script_of_the_tests_fails(environment, tmp_path, failing):
     (tmp_path / "bin").mkdir()
-    for name in ("python", "ruff", "mypy", "lint-imports"):
+    for name in ("python", "ruff", "codespell", "mypy", "lint-imports"):
         (tmp_path / "bin" / name).write_text(TOOL)
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "installed[dev]").touch()

@@ -121,7 +121,7 @@ def test_of_many_tags_of_rules_that_nobody_knows_only_some_are_told_one_by_one()
     lines = unknown_tags(rules, [f"T{k}x" for k in range(10_000)])
     assert len(lines) == MOST_TOLD + 1
     assert lines[0] == "rules, line 1: T0 is neither a tag of UD nor of the text"
-    assert lines[-1] == "rules: 280 other tags of theirs are neither, too"
+    assert lines[-1] == "rules: 280 other tags are neither, too"
 
 
 @pytest.mark.parametrize(

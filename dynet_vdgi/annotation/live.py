@@ -38,7 +38,7 @@ logger = logging.getLogger("dynet_vdgi")
 class Live:
     """A session with learning around it; without `helpers` there is no learning.
 
-    The parser learns anew after `every` sentences; `order` is the order of the next sentences.
+    The parser learns again after `every` sentences; `order` is the order of the next sentences.
     """
 
     def __init__(

@@ -345,7 +345,7 @@ class Session:
         return True
 
     def _blocks(self) -> list[str]:
-        """The sentences as CoNLL-U; only sentences with changed arcs are made anew."""
+        """The sentences as CoNLL-U; only sentences with changed arcs are formatted again."""
         for k, marked in enumerate(self.sentences):
             arcs = marked.arcs  # may be replaced while this runs in a thread
             if k not in self._written or self._written[k][0] is not arcs:

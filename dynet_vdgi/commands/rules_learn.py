@@ -1,9 +1,9 @@
 """Show what gold trees changed about a rule table.
 
-Lists classes of arcs (tag of the head, side, tag of the dependent), those that the trees changed most first:
-how many the trees have, how many the table expected there, what the table adds to such an arc and what the
-trees added. The figures come from the CRF that `vdgi train --trees` learns; trees may lack heads (_). The
-list is for reading: it is not a rule table, but may show which line a table lacks.
+Lists classes of arcs (tag of the head, side, tag of the dependent), the most changed first: how many
+the trees have, how many the table expected there, what the table adds to such an arc and what the trees
+added. The figures come from the CRF that `vdgi train --trees` learns; trees may lack heads (_). The list is
+for reading: it is not a rule table, but may show which line a table lacks.
 
   vdgi rules learn corrected.conllu -o learnt.txt
   vdgi rules learn corrected.conllu --text my.conllu --rules my-rules.txt

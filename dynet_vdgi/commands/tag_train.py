@@ -1,7 +1,7 @@
 """Learn a tagger from tagged sentences, and from text without tags.
 
-TAGGED is CoNLL-U with UPOS, and FEATS, XPOS and lemmas if they shall be learnt; words whose UPOS is _ count
-as text. The more text without tags, the better: it shows how words are used that have no tags yet.
+TAGGED is CoNLL-U with UPOS, and with FEATS, XPOS and lemmas if the tagger is to learn them; words whose
+UPOS is _ count as text. The more text without tags, the better: it shows how untagged words are used.
 
   vdgi tag train tagged.conllu --text more.conllu -o my.tagger
 """

@@ -2,7 +2,7 @@
 
 Learns from CoNLL-U how a language is written, `vdgi tokenize train`, and then makes CoNLL-U of plain text.
 Nothing but the forms and the comment `# text` or SpaceAfter=No of a treebank is needed: a hundred sentences
-are enough to begin. Multiword tokens such as French du = de le are learnt, and so are scripts without spaces.
+are enough to begin. Multiword tokens such as French du = de le are learnt, as are scripts without spaces.
 
   vdgi tokenize train my.conllu -o my.tokeniser
   vdgi tokenize my.tokeniser raw.txt -o raw.conllu

@@ -60,7 +60,7 @@ class Compiled:
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
-        """The function as Python, and so are all those that it calls: slow, but at once."""
+        """The function, with all functions that it calls, as Python: slow, but without compiling."""
         own = self.py_func.__globals__
         known = _plain_globals.get(self.py_func.__module__)
         if known is None:

@@ -191,7 +191,7 @@ class Kernel:
 
 @contextmanager
 def _left_to_numba() -> Iterator[None]:
-    """A block after whose failure numba compiles all kernels in its own way; the user is told once."""
+    """A block after whose failure numba compiles all kernels in its own way; one message says so."""
     global _fault
     try:
         yield
@@ -199,7 +199,7 @@ def _left_to_numba() -> Iterator[None]:
         raise
     except Exception as error:  # unknown internals may raise any exception
         _fault = f"{type(error).__name__}: {error}"
-        logger.info("numba compiles in its own way, at every start anew; vdgi's own failed (%s)", _fault)
+        logger.info("numba compiles in its own way, at every start; vdgi's own failed (%s)", _fault)
 
 
 # ------------------------------------------------------------------------------------------- the known answer

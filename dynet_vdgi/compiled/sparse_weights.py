@@ -107,7 +107,7 @@ def check_version(what: str, found: int, version: int) -> None:
 def check_rows(
     what: str, buckets: NDArray[Any], rows: NDArray[Any], n_buckets: int, columns: tuple[int, ...]
 ) -> None:
-    """Raises: ModelError, the rows (k, *columns) are no weights of so many buckets."""
+    """Raises: ModelError, the rows (k, *columns) are not weights of `n_buckets` buckets."""
     if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), *columns):
         raise ModelError(f"no {what}: {rows.shape} weights in {buckets.shape} buckets")
     if len(buckets) and not 0 <= buckets.min() <= buckets.max() < n_buckets:

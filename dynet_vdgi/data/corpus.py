@@ -18,7 +18,7 @@ Sentences = AnyPath | Iterable[Sentence]
 
 
 class Corpus:
-    """An iterable of sentences that reads its file anew each time, in bounded memory.
+    """An iterable of sentences that reads its file each time, in bounded memory.
 
     `path` may end in `.gz`, or be `-` for standard input, which can be read only once.
 

@@ -245,7 +245,7 @@ def _keep(embeddings: Embeddings, cached: str) -> None:
 
 
 def usual_epochs(n_words: int) -> int:
-    """How often to read a text of so many words: about three million words in all, but 5 to 50 times."""
+    """How often to read a text of `n_words` words: three million words in all, but 5 to 50 times."""
     return min(50, max(5, round(3_000_000 / max(n_words, 1))))
 
 

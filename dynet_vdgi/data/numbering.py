@@ -23,7 +23,7 @@ class Known(Generic[T]):
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew."""
+        """Forgets all numbers."""
         self.known: list[T] = []
         self._tables: dict[Hashable, NDArray[Any]] = {}
 

@@ -110,7 +110,7 @@ def _tokens(block: Block) -> TokenBlock:
 def read_documents(paths: Iterable[AnyPath]) -> list[Document]:
     """The documents of CoNLL-U files, whose comment `# newdoc` begins another one.
 
-    Their texts are exactly those that `conllu` was given. In files of others, a space follows a token without
+    Their texts are exactly the texts given to `conllu`. In files of others, a space follows a token without
     a word about it, and an empty line precedes `# newpar`.
 
     Raises: DataError, a file is malformed, or a sentence's tokens do not give its `# text`.
@@ -194,7 +194,7 @@ def _said_text(block: Block) -> str | None:
 
 
 def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
-    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC is silent.
+    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has none.
 
     Raises: DataError, the tokens do not give the text.
     """

@@ -36,7 +36,7 @@ class MarkRoom(NamedTuple):
 
 
 def room_size(n_words: int) -> int:
-    """How long arrays of a `MarkRoom` must be for sentences of so many words."""
+    """The length that arrays of a `MarkRoom` need for sentences of `n_words` words."""
     return max(n_words + 2, LAST_FAMILY + 1)
 
 

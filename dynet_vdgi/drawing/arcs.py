@@ -90,7 +90,7 @@ def in_order(spans: Sequence[tuple[int, int]], word: int) -> list[int]:
     """The order, from left to right, of the arcs at a word that avoids needless crossings.
 
     `spans` (first, last) are the spans that the ends belong to. First come arcs to the left, the shortest
-    outermost, then those that go up (first == last), then arcs to the right. Of equal spans the later one
+    outermost, then arcs that go up (first == last), then arcs to the right. Of equal spans the later one
     counts as longer, as in `levels`. Returns indices.
 
     >>> in_order([(3, 9), (3, 3), (3, 4), (1, 3), (2, 3)], word=3)

@@ -48,7 +48,7 @@ def carry_out(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> list[FailedTask]:
-    """Carries out the plan's unfinished tasks in the experiment's folder; returns those that failed.
+    """Carries out the plan's unfinished tasks in the experiment's folder; returns the failed ones.
 
     Raises:
         UsageError: another process is using the folder, or the folder cannot be made.
@@ -75,7 +75,7 @@ def _todo(found: Sequence[Task]) -> list[Task]:
 
 
 def run(todo: Sequence[Task], *, jobs: int = 1, scheduler: str | None = None) -> list[FailedTask]:
-    """Carries the tasks out, each after the one it starts from; returns those that failed.
+    """Carries the tasks out, each after the one it starts from; returns the failed ones.
 
     A task that starts from a failed one fails with it; the others go on.
 

@@ -88,7 +88,7 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
         meant = f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
         lines.append(f"{where}: {tag} is neither a tag of UD nor of the text{meant}")
     if len(unknown) > MOST_TOLD:
-        lines.append(f"rules: {count(len(unknown) - MOST_TOLD, 'other tag')} of theirs are neither, too")
+        lines.append(f"rules: {count(len(unknown) - MOST_TOLD, 'other tag')} are neither, too")
     return lines
 
 

@@ -130,9 +130,9 @@ class AnyView(ABC):
 class View(AnyView):
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
-    `tags` are those of the text, `read` those that the table reads, `symbols` those of the dependency model;
-    parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for the
-    first word. `marks[i]`: the punctuation marks removed before word i.
+    `tags` are those of the text, `read` the tags that the table reads, `symbols` those of the dependency
+    model; parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for
+    the first word. `marks[i]`: the punctuation marks removed before word i.
     """
 
     def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:

@@ -6,10 +6,10 @@ dimension is used explicitly, nothing is batched automatically, and shared parts
 Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b * M + m;
 T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
 
-A *row* is a sentence with the actions taken so far. Samples that agree in both share a row, and its weight in
-the loss is the sum of theirs. Rows hold no stacks but the number of the *state* on top: a column of the stack
-LSTM's outputs and cells. Each state knows the one below, so rows that part company share what lies deeper.
-State 0 is the empty stack.
+A *row* is a sentence with the actions taken so far. Samples that agree in both share a row; the sum of their
+weights is its weight in the loss. Rows hold no stacks but the number of the *state* on top: a column of the
+stack LSTM's outputs and cells. Each state knows the one below, so rows that part company share what lies
+deeper. State 0 is the empty stack.
 
 The encoder's pass samples (one evaluation a step) and leaves a list of `rows.Step`, which the decoder's pass
 replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations at the end.
@@ -74,7 +74,7 @@ class Gates:
     """The weights of an LSTM in the current graph, each of its four gates separately.
 
     It computes what `Lstm.step` does, in under two thirds of the time for hundreds of columns: DyNet's own
-    node derives all gates anew for each of its five arguments in the backward pass. Parts of parameters as
+    node derives all gates again for each of its five arguments in the backward pass. Parts of parameters as
     weights are safe only in a graph without automatic batching.
     """
 

@@ -510,7 +510,7 @@ def _sampled(
 
 
 def _of_kept(shares: Floats, places: Places) -> tuple[float | None, ...]:
-    """Values for a sentence's words (n,); None for those that the protocol removes."""
+    """Values for a sentence's words (n,); None for words that the protocol removes."""
     kept = set(places)
     return tuple([share if k in kept else None for k, share in enumerate(shares.tolist(), 1)])
 

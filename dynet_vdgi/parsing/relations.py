@@ -161,7 +161,7 @@ def _measures() -> list[Measure]:
 def known_verb_order(model: ModelFile) -> int | None:
     """The verb order of the text that the model was trained on; None: not known.
 
-    A model of several languages does not know it, because nothing tells the language of a text.
+    Models of several languages do not know the language of a text, and so have no verb order.
     """
     if len(model.provenance.languages) > 1:
         return None

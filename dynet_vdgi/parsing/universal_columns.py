@@ -100,6 +100,6 @@ class UniversalColumns:
 
 
 def _ranges(begins: Ints, sizes: Ints) -> Ints:
-    """The numbers from each beginning on, so many of them, one range after the other."""
+    """The ranges that start at `begins` and have `sizes` numbers, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(int(ends[-1])) + np.repeat(begins - ends + sizes, sizes)

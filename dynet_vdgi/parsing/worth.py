@@ -6,7 +6,7 @@ Greedily, the sentence with the highest
 
 where b is the pair of tags of the word and the word before it, frequency(b) its frequency in the text, and
 seen(b) how often the chosen sentences have it. Confidence alone would pick odd sentences. It should be
-estimated anew, with the corrected trees, after each batch of ten or twenty.
+estimated again, with the corrected trees, after each batch of ten or twenty.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def choose(
         return sum(d * frequency[b] / (1 + seen[b]) for d, b in zip(doubts, pairs)) / len(pairs)
 
     # Choosing a sentence can only lower the worth of others. So the best of the heap is the best of all if
-    # its worth, computed anew, is still not below the worth of the next one.
+    # its worth, computed again, is still not below the worth of the next one.
     candidates = range(len(pool)) if among is None else among
     heap = [(-worth(k), k) for k in candidates if shortest <= len(pool[k]) <= longest]
     heapq.heapify(heap)

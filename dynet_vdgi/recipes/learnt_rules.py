@@ -17,7 +17,7 @@ from dynet_vdgi.grammar.rules import RuleSet
 from dynet_vdgi.system.text_tables import aligned
 
 HEAD = """\
-# What {trees} changed about the rule table, by kinds of arcs; those that changed most come first.
+# What {trees} changed about the rule table, by kinds of arcs, the most changed first.
 # trees   how many such arcs the trees have
 # table   how many the table alone expects in the same sentences
 # base    what the table adds to such an arc, in nats, as far as it counts beside the trees

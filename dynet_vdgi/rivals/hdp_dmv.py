@@ -353,7 +353,7 @@ class HdpDmv(SymbolTeacher[HdpModel]):
 
     Raises:
         ConfigError: a number is unknown or out of its range; settings and numbers exclude each other; from
-            `fit`: no arc of the text could follow a rule, and a share of them shall.
+            `fit`: a share of the text's arcs must follow a rule, but none can.
     """
 
     name = "HDP-DMV"

@@ -68,7 +68,7 @@ class BoundedRoom(NamedTuple):
 
 
 def room_for(n: int, depth: int) -> BoundedRoom:
-    """A workspace for sentences of up to n words and so many levels."""
+    """A workspace for sentences of up to `n` words and `depth` levels."""
 
     def scores() -> Scores:
         return Scores(np.zeros((2, n, n)), np.zeros(n), np.zeros((2, 2, n)))

@@ -16,7 +16,7 @@ expected counts (Fisher's identity), and the tables are small, so the network is
 
 The start: expected counts of trees, to which the network is fitted. `harmonic`: uniform distributions, an arc
 over k words weighs 1 / k, much as Klein & Manning (2004); `dmv`: those of the DMV of `teachers.dmv` under the
-same prior, in the place of HDP-DEP's, with which the published models start on the Wall Street Journal. As
+same prior, instead of HDP-DEP's, with which the published models start on the Wall Street Journal. As
 there, with `potentials = "start"`, the prior counts for these trees only, neither in learning nor in parsing.
 
 Differences to the papers: one hidden layer for children and stopping; the published models select by trees of

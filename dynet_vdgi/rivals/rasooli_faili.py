@@ -105,7 +105,7 @@ def fit(text: Packed, n_tags: int, settings: RfSettings, seed: int) -> tuple[Tab
 
 
 def _up_to(text: Packed, log_potentials: Floats, longest: int) -> tuple[Ints, Ints, Floats]:
-    """Tags, first words and log-potentials of the sentences of up to so many words."""
+    """Tags, first words and log-potentials of the sentences of up to `longest` words."""
     lengths = np.diff(text.first)
     chosen = lengths <= longest
     words = np.repeat(chosen, lengths)

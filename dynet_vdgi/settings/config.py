@@ -157,7 +157,7 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         """Sections and keys that have no effect in a run with these settings, with reasons.
 
         `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is
-        a model to start from; `in_a_run`: also those that settings files keep nevertheless, such as a bound
+        a model to start from; `in_a_run`: also settings that files keep nevertheless, such as a bound
         on lengths that is too high to matter, because a default may be lower.
         """
         longest = self.data.max_len if in_a_run else None

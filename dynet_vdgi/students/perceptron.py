@@ -101,7 +101,7 @@ class PerceptronModel:
         A margin is how far the least sure decision about a head was above its alternative, in units of
         scores; it is infinite where there was no alternative.
 
-        `given` are heads (n,) of each sentence; those that are not FREE are kept, and must fit into a
+        `given` are heads (n,) of each sentence; all but FREE ones are kept, and must fit into a
         projective tree.
         """
         tags, first = _packed(sentences)

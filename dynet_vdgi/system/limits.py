@@ -23,7 +23,7 @@ DEFAULTS: Mapping[str, int] = MappingProxyType(
         "sentence": 20_000_000,  # characters of a sentence with its comments
         "lines": 100_000,  # of a sentence, with its comments
         "words": 10_000,  # of a sentence
-        "tags": 500,  # different ones, in what is learnt from; rules may always have so many
+        "tags": 500,  # different ones, in what is learnt from; rules may always have this many
         "relations": 500,  # different ones, in what is learnt from
         "table": 10_000_000,  # bytes of a file of rules, settings, facts or labels, or of a plan
         "model": 2_000_000_000,  # bytes of a model file's content

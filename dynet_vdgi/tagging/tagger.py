@@ -30,7 +30,7 @@ from dynet_vdgi.tagging.tagger_state import UNKNOWN, TaggerState, feats_parts, p
 from dynet_vdgi.tagging.type_means import TypeMeans
 
 FOLDS = 5
-"""Random fields of the first pass; each leaves out one of so many tagged sentences."""
+"""Random fields of the first pass; each leaves out another fifth of the tagged sentences."""
 
 ITERATIONS = 50, 80
 """Of learning, in the first pass and in the second."""

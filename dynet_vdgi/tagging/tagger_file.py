@@ -132,7 +132,7 @@ def _read(archive: Archive) -> TaggerState:
 
 
 def _check(texts: TagTexts) -> None:
-    """Raises: ModelError, the tags are not those that learning makes."""
+    """Raises: ModelError, learning does not make such tags."""
     known = set(texts.tags)
     if not texts.tags or texts.tags != sorted(known):
         raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")

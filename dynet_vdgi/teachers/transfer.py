@@ -59,7 +59,7 @@ def shares(target: Mapping[Trigram, float], sources: Sequence[Mapping[Trigram, f
 def start_weights(
     target: Mapping[Trigram, float], sources: Sequence[tuple[Mapping[Trigram, float], Floats]]
 ) -> Floats:
-    """The mean (B,) of the sources' weights (B,), given the trigrams of the target's text and of theirs.
+    """The mean (B,) of the sources' weights (B,), given the trigrams of the target's and the sources' texts.
 
     Raises:
         ValueError: there are no sources.

@@ -1,4 +1,4 @@
-"""What is known of punctuation in all languages, as invented sentences for marks that a treebank hardly has.
+"""Knowledge of punctuation in all languages: invented sentences for marks that are rare in treebanks.
 
 A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are tokens
 of their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full stop is.

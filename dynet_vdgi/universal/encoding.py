@@ -107,7 +107,7 @@ def features_of(feats: str) -> list[str]:
 
 
 def known_features(treebanks: Iterable[Sequence[Sentence]], least: int = 4) -> tuple[str, ...]:
-    """The features, sorted, that at least so many treebanks show."""
+    """The features that occur in at least `least` treebanks, sorted."""
     seen = Counter[str]()
     for treebank in treebanks:
         bundles = {feats for sentence in treebank for feats in sentence.feats}

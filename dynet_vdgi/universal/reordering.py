@@ -36,7 +36,7 @@ _FIXED = [
         "appos",
     ]
 ]
-"""Relations whose side does not depend on the language's order of words, or too little is known of it."""
+"""Relations whose side does not depend on the language's word order, or of which too little is known."""
 
 _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 """Relations whose side depends on the tag of the dependent, such as that of pronouns."""

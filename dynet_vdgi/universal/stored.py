@@ -136,7 +136,7 @@ class Measures:
 
 
 def mixed_with_mean(profile: Profile, n_words: int) -> Profile:
-    """The profile to use for a text of so many words, of which `profile` was measured.
+    """The profile to use for a text of `n_words` words on which `profile` was measured.
 
     Its numbers are deviations from the mean of the treebanks learnt from, so that is where they go; the
     numbers of pairs of tags are smoothed already.

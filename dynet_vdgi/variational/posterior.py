@@ -117,7 +117,7 @@ class Lambda:
     released code. lambda starts at the expectations and takes one projected gradient step with momentum after
     each sentence. The constraint compares a rate per pair of words with a count per sentence, most rules
     cannot meet it, and lambda grows without bound: training turns into choosing the best of M samples by a
-    weighted rule count. In fine-tuning (`joint`) lambda starts anew, and the networks' optimiser takes the
+    weighted rule count. In fine-tuning (`joint`) lambda starts again, and the networks' optimiser takes the
     steps, with the sums in `gradient`.
     """
 

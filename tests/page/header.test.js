@@ -11,7 +11,7 @@ test("the state of learning is a sentence", () => {
   assert.equal(said("off"), "Nothing is learnt.");
   assert.equal(said("starting"), "Reading the text…");
   assert.equal(said("failed", { why: "No memory." }),
-    "Learning has stopped: No memory. You can go on; start anew to learn again.");
+    "Learning has stopped: No memory. You can go on; to learn again, quit and restart.");
   assert.equal(said("learning"), "Learning from the text… The first trees come soon.");
   assert.equal(said("learning", { lessons: 1 }), "Learning from what you have confirmed… You need not wait.");
   assert.equal(said("ready", { trees: 0, seconds: 2.5 }), "Parsed without any corrected sentence yet.");

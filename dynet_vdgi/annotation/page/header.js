@@ -74,7 +74,7 @@ export function learning(found) {
     case "off": return "Nothing is learnt.";
     case "nothing": return "Nothing is learnt: no sentence has two to forty words.";
     case "starting": return "Reading the text…";
-    case "failed": return `Learning has stopped: ${found.why} You can go on; start anew to learn again.`;
+    case "failed": return `Learning has stopped: ${found.why} You can go on; to learn again, quit and restart.`;
     case "learning": return found.lessons
       ? "Learning from what you have confirmed… You need not wait."
       : "Learning from the text… The first trees come soon.";

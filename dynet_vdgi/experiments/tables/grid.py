@@ -1,4 +1,4 @@
-"""Contents of the folders of experiments: the figures that were planned, and those that exist."""
+"""Contents of the folders of experiments: planned figures and existing ones."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _StoredBaselines(msgspec.Struct):
 
 @dataclass
 class Grid:
-    """Experiments combined. `wanted`: seeds of a treebank and a system; `results`: those that exist.
+    """Experiments combined. `wanted`: seeds of a treebank and a system; `results`: existing ones.
 
     `protocols` are the systems', and `baselines` by treebank, protocol and name. `notes` name
     treebanks whose training data differ under one name.

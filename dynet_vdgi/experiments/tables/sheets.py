@@ -143,7 +143,7 @@ def mean_of(entries: Sequence[Entry]) -> Entry:
 def overview(grid: Grid) -> list[Sheet]:
     """Systems and baselines: tables for each protocol, treebanks with the same lengths together.
 
-    Systems and treebanks of the plan without any run are left out, except those that cannot be run.
+    Systems and treebanks of the plan without any run are left out, unless they cannot be run.
     There is an average if no treebank is left out.
     """
     sheets: list[Sheet] = []

@@ -4,7 +4,7 @@ A kind of setting is up to four functions:
 
     measure(views, setting, text) -> plain data     what it finds in a text; kept in model files
     read(view, setting, text)                       changes how a sentence is read: `read`, `symbols`, ...
-    mark(view, setting, text) -> Marks              what a student is told of words, besides their symbols
+    mark(view, setting, text) -> Marks              what a student sees of words, besides their symbols
     add(view, setting, text, roots, arcs)           adds to log-potentials of the root arcs (n,) and of the
                                                     others (n, n), by head and dependent
 

@@ -5,7 +5,7 @@
 Verb forms that occur alone in their sentences are main verbs there; forms that occur only beside other verbs
 depend on them. A form consists of the FEATS or last morph of a verb, and the last two letters of the verb or
 of the last auxiliary behind it. Its score is the log of how often it is the only verb of a sentence, relative
-to how often verbs in general are, from -1.5 to 1.5: the mean over what is known of the form. The score times
+to how often verbs in general are, from -1.5 to 1.5: the mean over the form's known parts. The score times
 the weight is added to root arcs, and `arcs` times the difference of two verbs' scores to the arcs between
 them.
 """
