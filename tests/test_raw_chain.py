@@ -1,0 +1,140 @@
+"""From raw text to trees: `vdgi parse` with a tokeniser and a tagger."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from shell import ROOT, Vdgi
+
+from dynet_vdgi.data import conllu, raw_text
+from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tokenising import tokeniser_file
+
+DEMO = ROOT / "resources" / "demo" / "demo-ud-train.conllu"
+N_SENTENCES = 40
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the beginning of the demo treebank, a tokeniser and a tagger from it, and raw text."""
+    folder = tmp_path_factory.mktemp("chain")
+    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[: 2 * N_SENTENCES]
+    learnt, new = blocks[:N_SENTENCES], blocks[N_SENTENCES:]
+    (folder / "tagged.conllu").write_text("\n\n".join(learnt) + "\n\n", encoding="utf-8")
+    (folder / "new.conllu").write_text("\n\n".join(new) + "\n\n", encoding="utf-8")
+    documents = raw_text.read_documents([folder / "new.conllu"])
+    (folder / "raw.txt").write_text(documents[0].text, encoding="utf-8")
+    shutil.copy(folder / "raw.txt", folder / "raw")
+    tokeniser_file.train([str(folder / "tagged.conllu")], str(folder / "my.tokeniser"))
+    Tagger().fit(folder / "tagged.conllu").save(folder / "my.tagger")
+    return folder
+
+
+@pytest.fixture
+def there(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(made)
+    return made
+
+
+def without_tags(text: str, keep: int = 0) -> str:
+    """CoNLL-U without UPOS, XPOS, FEATS and trees but for the first `keep` words."""
+    lines, n_words = [], 0
+    for line in text.split("\n"):
+        columns = line.split("\t")
+        if columns[0].isdecimal():
+            n_words += 1
+            if n_words > keep:
+                columns[3:8] = ["_"] * 5
+        lines.append("\t".join(columns))
+    return "\n".join(lines)
+
+
+STEPS = ["--tokeniser", "my.tokeniser", "--tagger", "my.tagger"]
+
+
+def test_raw_text_becomes_the_trees_that_three_commands_give(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    a, b, c = (tmp_path / name for name in ("a.conllu", "b.conllu", "c.conllu"))
+    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", a)
+    vdgi.good("tag", "my.tagger", a, "-o", b)
+    vdgi.good("parse", "universal", b, "-o", c)
+    done = vdgi.good("parse", "universal", "raw.txt", *STEPS, "-o", tmp_path / "all.conllu")
+    assert (tmp_path / "all.conllu").read_bytes() == c.read_bytes()
+    assert "words tagged" in done.err
+    assert "\n".join(document.text for document in raw_text.read_documents([c])) == Path("raw.txt").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
+    one, two = (vdgi.good("parse", "universal", "raw.txt", *STEPS, "--jobs", n).out for n in "12")
+    assert one == two != ""
+
+
+def test_the_name_or_the_option_says_what_is_raw(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    by_name = vdgi.good("parse", "universal", "raw.txt", *STEPS).out
+    by_option = vdgi.good("parse", "universal", "raw", *STEPS).out
+    assert by_option == by_name.replace("# newdoc id = raw.txt", "# newdoc id = raw")
+    both = vdgi.good("parse", "universal", "raw.txt", "tagged.conllu", *STEPS).out
+    tagged = Path("tagged.conllu").read_text(encoding="utf-8")
+    assert [line for line in both.split("\n") if line.startswith("# text")][-N_SENTENCES:] == [
+        line for line in tagged.split("\n") if line.startswith("# text")
+    ]
+
+
+def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    gold = Path("tagged.conllu").read_text(encoding="utf-8").replace("\tNOUN\t", "\tX\t", 1)
+    (tmp_path / "some.conllu").write_text(without_tags(gold, keep=30), encoding="utf-8")
+    arguments = ["parse", "universal", tmp_path / "some.conllu", "--tagger", "my.tagger"]
+    vdgi.good(*arguments, "-o", tmp_path / "out.conllu")
+    vdgi.good(*arguments, "--retag", "-o", tmp_path / "again.conllu")
+    found, again, right = (
+        [tag for sentence in conllu.read(path) for tag in sentence.tags]
+        for path in (tmp_path / "out.conllu", tmp_path / "again.conllu", "tagged.conllu")
+    )
+    wrong = next(n for n, tag in enumerate(right) if tag == "NOUN")
+    assert wrong < 30
+    assert found[:30] == [*right[:wrong], "X", *right[wrong + 1 : 30]]
+    assert again[wrong] == "NOUN"
+    assert sum(a == b for a, b in zip(again, right)) > 0.9 * len(right)
+
+
+def test_a_tagger_without_work_says_so(there: Path, vdgi: Vdgi) -> None:
+    plain = vdgi.good("parse", "universal", "tagged.conllu")
+    done = vdgi.good("parse", "universal", "tagged.conllu", "--tagger", "my.tagger")
+    assert done.out == plain.out
+    assert "--tagger had no effect" in done.err
+
+
+def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    gold = Path("tagged.conllu").read_text(encoding="utf-8")
+    Path("bare.conllu").write_text(without_tags(gold), encoding="utf-8")
+    first = next(n for n, line in enumerate(gold.split("\n"), 1) if line[:1].isdecimal())
+    broken = without_tags(gold).replace("\t_\t_\n", "\t_\n", 1)
+    Path("broken.conllu").write_text(broken, encoding="utf-8")
+    Path("white.txt").write_text(" \n", encoding="utf-8")
+    Path("bytes.txt").write_bytes(b"a\n\xff")
+    tokeniser, tagger = STEPS[:2], STEPS[2:]
+    cases = [
+        (3, ["bare.conllu"], f"bare.conllu:{first}: column 4 (UPOS) is missing"),
+        (3, ["bare.conllu"], "vdgi tag train"),
+        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize train"),
+        (3, ["broken.conllu", *tagger], f"broken.conllu:{first}: expected 10 tab-separated columns"),
+        (3, ["white.txt", *STEPS], "white.txt: no text"),
+        (3, ["bytes.txt", *STEPS], "bytes.txt:2: byte 0xff is not UTF-8"),
+        (2, ["raw.txt", *tokeniser], "raw.txt: raw text has no tags: name a tagger with --tagger; vdgi tag"),
+        (2, ["tagged.conllu", *STEPS], "--tokeniser has no effect"),
+        (2, ["tagged.conllu", "--retag"], "--retag needs a tagger"),
+        (4, ["raw.txt", "--tokeniser", "my.tagger", *tagger], "my.tagger: not a vdgi tokeniser"),
+        (4, ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"], "not a file of a tagger"),
+        (2, ["raw.txt", *STEPS, "-o", "my.tagger"], "my.tagger"),
+        (2, ["raw.txt", *STEPS, "-o", "raw.txt", "--in-place"], "--in-place would replace raw text"),
+    ]
+    before = Path("my.tagger").read_bytes()
+    for status, arguments, message in cases:
+        output = [] if "-o" in arguments else ["-o", tmp_path / "out.conllu"]
+        done = vdgi("parse", "universal", *arguments, *output)
+        assert (done.status, message in done.err) == (status, True), (arguments, done.err)
+    assert not (tmp_path / "out.conllu").exists()
+    assert Path("my.tagger").read_bytes() == before
