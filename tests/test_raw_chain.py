@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from shell import ROOT, Vdgi
 
+import dynet_vdgi
 from dynet_vdgi.data import conllu, raw_text
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger
 from dynet_vdgi.tokenising import tokeniser_file
 
@@ -138,3 +142,84 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
         assert (done.status, message in done.err) == (status, True), (arguments, done.err)
     assert not (tmp_path / "out.conllu").exists()
     assert Path("my.tagger").read_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------- in the model
+@pytest.fixture(scope="module")
+def run(made: Path) -> Path:
+    """A run on text of which half has no tags, and which keeps tokeniser and tagger."""
+    text = (made / "tagged.conllu").read_text(encoding="utf-8")
+    n_words = sum(map(len, conllu.read(made / "tagged.conllu")))
+    (made / "half.conllu").write_text(without_tags(text, keep=n_words // 2), encoding="utf-8")
+    arguments = {"tokeniser": made / "my.tokeniser", "tagger": made / "my.tagger"}
+    dynet_vdgi.train(made / "half.conllu", "universal", out=made / "run", **arguments)
+    return made / "run"
+
+
+def test_a_run_keeps_its_tokeniser_and_tagger(there: Path, run: Path, vdgi: Vdgi) -> None:
+    own = vdgi.good("parse", "run", "raw.txt").out
+    assert own == vdgi.good("parse", "run", "raw.txt", *STEPS).out
+    model = model_file.load(run / "model.vdgi")
+    assert model.steps == {
+        "tokeniser": Path("my.tokeniser").read_bytes(),
+        "tagger": Path("my.tagger").read_bytes(),
+    }
+
+
+def test_the_model_says_whose_tags_it_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
+    n_words = sum(map(len, conllu.read("tagged.conllu")))
+    told = vdgi.good("info", "run").out
+    assert f"{n_words - n_words // 2} words tagged by my.tagger, which finds" in told
+    assert len([line for line in told.split("\n") if "my.t" in line and "sha256" in line]) == 2
+    assert model_file.load(model_path("universal")).provenance.tags == "as given"
+
+
+def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    text = Path("raw.txt").read_text(encoding="utf-8")
+    found = dynet_vdgi.load(run).parse_text(text)
+    vdgi.good("parse", "run", "raw.txt", "-o", tmp_path / "out.conllu")
+    assert [(s.forms, s.tags, s.heads) for s in found] == [
+        (s.forms, s.tags, s.heads) for s in conllu.read(tmp_path / "out.conllu")
+    ]
+    parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
+    assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
+
+
+def test_python_is_told_what_is_missing(there: Path, run: Path) -> None:
+    with pytest.raises(UsageError, match=r"the model has no tokeniser: load\(MODEL, tokeniser=FILE"):
+        dynet_vdgi.load("universal").parse_text("A dog barks.")
+    parser = dynet_vdgi.load(run)
+    with pytest.raises(DataError, match="no text"):
+        parser.parse_text(" \n")
+    with pytest.raises(UsageError, match="parse_text takes a str"):
+        parser.parse_text(["A", "dog"])  # type: ignore[arg-type]
+
+
+def test_training_refuses_what_is_no_tagger(there: Path, vdgi: Vdgi) -> None:
+    command = ["train", "--train", "half.conllu", "--preset", "universal", "--out", "none"]
+    for status, options, message in (
+        (3, [], "vdgi tag train"),
+        (4, ["--tagger", "my.tokeniser"], "my.tokeniser: not a file of a tagger"),
+        (4, ["--tagger", "nothing"], "nothing: cannot read the tagger"),
+    ):
+        done = vdgi(*command, *options)
+        assert (done.status, message in done.err) == (status, True), done.err
+    assert not Path("none", "model.vdgi").exists()
+
+
+def test_a_damaged_step_inside_a_model_is_refused(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    model = model_file.load(run / "model.vdgi", training=True)
+    model.steps["tagger"] = model.steps["tagger"][:-100]
+    model_file.save(tmp_path / "damaged.vdgi", model)
+    done = vdgi("parse", tmp_path / "damaged.vdgi", "raw.txt", "-o", tmp_path / "out.conllu")
+    assert done.status == 4
+    assert "tagger.zip: not a file of a tagger" in done.err
+    assert not (tmp_path / "out.conllu").exists()
+    vdgi.good("parse", tmp_path / "damaged.vdgi", "tagged.conllu")
+
+
+def test_raw_text_is_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
+    vdgi.good("train", "--train", "raw.txt", "--preset", "universal", "--out", "from_raw", *STEPS)
+    n_words = model_file.load("from_raw/model.vdgi").provenance.tags.split()[0]
+    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "tokens.conllu")
+    assert int(n_words) == sum(map(len, conllu.read("tokens.conllu", tags="known")))

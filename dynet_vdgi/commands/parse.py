@@ -25,6 +25,8 @@ the tags they have, unless you say --retag. The tokeniser and the tagger learn f
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
+A run trained with these two options keeps both: vdgi parse runs/my raw.txt needs none then.
+
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
@@ -69,6 +71,7 @@ from dynet_vdgi.system.names import count
 
 if TYPE_CHECKING:
     from dynet_vdgi.parsing.steps import Steps
+    from dynet_vdgi.runs.model_file import ModelFile
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -187,7 +190,7 @@ def run(arguments: argparse.Namespace) -> None:
     with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
         if _says_sampling(arguments) and not stream.draws_trees:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
-        steps = _steps(arguments, names)
+        steps = _steps(arguments, stream.model, names)
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
             parse_files(stream, inputs, output, steps)
@@ -221,19 +224,12 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
         raise UsageError("--in-place has no effect: no output is one of the inputs")
 
 
-def _steps(arguments: argparse.Namespace, names: Sequence[str]) -> Steps:
+def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]) -> Steps:
     """The steps before parsing. Raises: UsageError, one is missing or has no effect; ModelError."""
     from dynet_vdgi.parsing.steps import Steps
 
-    steps = Steps(reads_text=arguments.tokeniser is not None, retag=arguments.retag)
-    if arguments.tokeniser is not None:
-        from dynet_vdgi.tokenising import tokeniser_file
-
-        steps.tokeniser = tokeniser_file.load(arguments.tokeniser)
-    if arguments.tagger is not None:
-        from dynet_vdgi.tagging.tagger import Tagger
-
-        steps.tagger = Tagger.load(arguments.tagger)
+    said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
+    steps = Steps.of(arguments.model, model, said, retag=arguments.retag)
     steps.check(names)
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")

@@ -10,7 +10,7 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-TAGGERS = "tag the text first: vdgi tag train makes a tagger; UDPipe, Stanza and spaCy have some"
+TAGGERS = "tag the text first, e.g. with vdgi tag train or Stanza"
 _SPLIT = "vdgi tokenize train makes a tokeniser, for vdgi tokenize and for --tokeniser"
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC

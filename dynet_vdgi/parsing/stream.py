@@ -30,6 +30,7 @@ from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.relations import Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
+from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
@@ -225,6 +226,11 @@ class Stream:
     @property
     def draws_trees(self) -> bool:
         return self._parser.draws_trees
+
+    @property
+    def model(self) -> ModelFile:
+        """The model file that it parses with."""
+        return self._parser.model
 
     @property
     def languages(self) -> tuple[str, ...]:
