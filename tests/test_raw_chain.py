@@ -10,7 +10,7 @@ from shell import ROOT, Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.data import conllu, raw_text
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import DataError, ModelError, UsageError
 from dynet_vdgi.runs import model_file
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.tagging.tagger import Tagger
@@ -200,7 +200,7 @@ def test_training_refuses_what_is_no_tagger(there: Path, vdgi: Vdgi) -> None:
     for status, options, message in (
         (3, [], "vdgi tag train"),
         (4, ["--tagger", "my.tokeniser"], "my.tokeniser: not a file of a tagger"),
-        (4, ["--tagger", "nothing"], "nothing: cannot read the tagger"),
+        (4, ["--tagger", "nothing"], "nothing: no such file of a tagger"),
     ):
         done = vdgi(*command, *options)
         assert (done.status, message in done.err) == (status, True), done.err
@@ -223,3 +223,16 @@ def test_raw_text_is_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
     n_words = model_file.load("from_raw/model.vdgi").provenance.tags.split()[0]
     vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "tokens.conllu")
     assert int(n_words) == sum(map(len, conllu.read("tokens.conllu", tags="known")))
+
+
+def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    steps = ["--tokeniser", "run", "--tagger", "run"]
+    plain = vdgi.good("parse", "universal", "raw", *STEPS).out
+    assert vdgi.good("parse", "universal", "raw", *steps).out == plain
+    arguments = ["--train", "tagged.conllu", "--preset", "universal", "--out", tmp_path / "other"]
+    vdgi.good("train", *arguments, *steps)
+    model = model_file.load(tmp_path / "other" / "model.vdgi")
+    assert model.steps == model_file.load(run / "model.vdgi").steps
+    assert model.provenance.tags == "as given"
+    with pytest.raises(ModelError, match="not a file of a tagger"):
+        dynet_vdgi.load("universal", tagger="universal")

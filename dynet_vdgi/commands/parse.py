@@ -25,7 +25,8 @@ the tags they have, unless you say --retag. The tokeniser and the tagger learn f
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
-A run trained with these two options keeps both: vdgi parse runs/my raw.txt needs none then.
+A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text from
+standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
 
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.

@@ -2,10 +2,10 @@
 
 Needs CoNLL-U files with UPOS tags, or a tagger for words without them (see vdgi tag train). Heads in the
 files of --train are ignored, unless the protocol, the choice of the model or the expectations of the rules
-use them; the model file records every use of gold trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. You can name several files, or a
-quoted pattern. Like the seed, their order decides which sentences come first, so another order gives another
-parser, about as good. Equal commands give equal model files, except for the time in them; the environment
-variable SOURCE_DATE_EPOCH sets that time.
+use them; the model file records every use of gold trees. Writes model.vdgi, log.jsonl and settings.toml into
+the folder --out. You can name several files, or a quoted pattern. Like the seed, their order decides which
+sentences come first, so another order gives another parser, about as good. Equal commands give equal model
+files, except for the time in them; the environment variable SOURCE_DATE_EPOCH sets that time.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
@@ -148,8 +148,8 @@ def run(arguments: argparse.Namespace) -> None:
             facts=_facts(arguments.language_facts, list(languages)),
             without=tuple(arguments.without),
             treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
-            tokeniser=arguments.tokeniser,
-            tagger=arguments.tagger,
+            tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
+            tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
         ),
         settings,
         out=Path(arguments.out),

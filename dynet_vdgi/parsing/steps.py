@@ -5,7 +5,9 @@ A step is skipped where it is done: CoNLL-U has its words, and words with UPOS k
 
 from __future__ import annotations
 
+import os
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +20,9 @@ from dynet_vdgi.data.conllu import KNOWN, sentence_of
 from dynet_vdgi.data.conllu_blocks import Block, Passage
 from dynet_vdgi.data.files import AnyPath, shown
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.runs.model_archive import opened
+from dynet_vdgi.runs.run_folder import model_path
 
 if TYPE_CHECKING:  # most inputs need neither
     from dynet_vdgi.runs.model_file import ModelFile
@@ -35,7 +39,7 @@ NO_RAW_TEXT = "--tokeniser has no effect: every input is CoNLL-U, as its name sa
 NO_RETAG = "--retag needs a tagger: name one with --tagger; vdgi tag train makes one"
 
 
-class Step(NamedTuple):
+class StepFile(NamedTuple):
     """A file of a tokeniser or a tagger."""
 
     path: str
@@ -50,7 +54,7 @@ class Steps:
     names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
     """
 
-    files: Mapping[str, Step] = field(default_factory=dict)
+    files: Mapping[str, StepFile] = field(default_factory=dict)
     reads_text: bool = False
     retag: bool = False
     tagged: dict[str, int] = field(default_factory=dict)
@@ -60,8 +64,8 @@ class Steps:
         cls, path: AnyPath, model: ModelFile, said: Mapping[str, str | None], *, retag: bool = False
     ) -> Steps:
         """The steps of a model at a path; `said` names other files, which replace its own."""
-        own = {name: Step(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
-        others = {name: Step(file) for name, file in said.items() if file is not None}
+        own = {name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
+        others = {name: step_file(name, file) for name, file in said.items() if file is not None}
         steps = cls(own | others, "tokeniser" in others, retag)
         for name in others:
             getattr(steps, name)  # so that a bad file is found out here
@@ -172,6 +176,19 @@ class Steps:
         return self.tagger.predict(sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
 
 
+def step_file(name: str, path: AnyPath) -> StepFile:
+    """The file of a step, or the one inside a model or the model of a run's folder.
+
+    Raises: ModelError, the folder has no model, or the model is damaged.
+    """
+    found = model_path(os.fspath(path))
+    if found.is_file() and zipfile.is_zipfile(found):
+        with opened(found) as archive:
+            if f"{name}.zip" in archive.names:
+                return StepFile(f"{found}: {name}.zip", archive.read(f"{name}.zip"))
+    return StepFile(str(found))
+
+
 def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
     """The content of the files of steps, for a model file.
 
@@ -181,12 +198,9 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
     for name, path in paths.items():
         if path is None:
             continue
-        try:
-            content = Path(path).read_bytes()
-        except OSError as error:
-            raise ModelError(f"{path}: cannot read the {name}: {error.strerror}") from None
-        getattr(Steps({name: Step(str(path), content)}), name)  # refused if it cannot be used
-        found[name] = content
+        file = step_file(name, path)
+        getattr(Steps({name: file}), name)  # refused if it cannot be used
+        found[name] = Path(file.path).read_bytes() if file.content is None else file.content
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
-from dynet_vdgi.parsing.steps import Step, Steps, contents
+from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.given import Inputs
@@ -96,7 +96,7 @@ def run(
 def _steps(inputs: Inputs) -> Steps:
     """The tokeniser and the tagger of a run. Raises: ModelError, one cannot be used; UsageError."""
     paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
-    steps = Steps({name: Step(str(paths[name]), content) for name, content in contents(paths).items()})
+    steps = Steps({name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()})
     steps.check(inputs.text_names)
     return steps
 
