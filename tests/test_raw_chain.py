@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,21 @@ def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vd
     assert model.provenance.tags == "as given"
     with pytest.raises(ModelError, match="not a file of a tagger"):
         dynet_vdgi.load("universal", tagger="universal")
+    done = vdgi("parse", "universal", "raw", *steps, "-o", "run/model.vdgi")
+    assert (done.status, "run/model.vdgi" in done.err) == (2, True)
+
+
+def test_a_resumed_run_gets_the_steps_that_it_lacks(there: Path, run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    whole = model_file.load(out / "model.vdgi", training=True)
+    model_file.save(out / "model.vdgi", replace(whole, steps={}))
+    arguments = {"tokeniser": "my.tokeniser", "tagger": "my.tagger", "out": out, "resume": True}
+    dynet_vdgi.train("half.conllu", "universal", **arguments)
+    assert model_file.load(out / "model.vdgi").steps == whole.steps
+
+
+def test_sentences_in_memory_are_tagged_to_be_learnt_from(there: Path, run: Path) -> None:
+    sentences = list(conllu.read("half.conllu", tags="known"))
+    parser = dynet_vdgi.train(sentences, "universal", tagger="my.tagger")
+    assert parser.model.provenance.tags == model_file.load(run / "model.vdgi").provenance.tags

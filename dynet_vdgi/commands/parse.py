@@ -212,7 +212,7 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
     from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0
-    models = [model_path(arguments.model), *filter(None, (arguments.tokeniser, arguments.tagger))]
+    models = [model_path(each) for each in (arguments.model, arguments.tokeniser, arguments.tagger) if each]
     for output in outputs:
         file_checks.check_output(output, models)
         try:
