@@ -66,6 +66,8 @@ def train(
     settings: Mapping[str, Any] | None = None,
     init: AnyPath | None = None,
     language_facts: AnyPath | Mapping[str, AnyPath] | None = None,
+    tokeniser: AnyPath | None = None,
+    tagger: AnyPath | None = None,
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
@@ -82,6 +84,8 @@ def train(
         settings: single settings, nested: `{"teacher": {"iterations": 30}}`.
         init: a neural model to continue from, or the folder of its run.
         language_facts: a file of facts about the language; for several languages, files by label.
+        tokeniser, tagger: files made by `vdgi tokenize train` and `vdgi tag train`; the model keeps them, for
+            `Parser.parse_text`. The tagger also tags the words of texts and trees that have no UPOS.
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.
 
@@ -105,6 +109,8 @@ def train(
             rules=rules if isinstance(rules, RuleSet) else None,
             facts={label: str(os.fspath(path)) for label, path in facts.items() if path},
             treebanks={label: given(part) for label, part in (treebanks or {}).items()},
+            tokeniser=str(model_path(Path(tokeniser))) if tokeniser else None,
+            tagger=str(model_path(Path(tagger))) if tagger else None,
         ),
         chosen,
         out=Path(out) if out else None,

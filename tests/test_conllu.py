@@ -119,7 +119,7 @@ space-only-column.conllu:8: stray white space in column 5 (XPOS): ' '
 space-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-tab-start-of-line.conllu:8: white space at the start of the line (remove it)
 space-trailing-in-lemma.conllu:8: stray white space in column 3 (LEMMA): 'kite '
-tag-missing.conllu:9: column 4 (UPOS) is missing (tag the text first, e.g. with UDPipe, Stanza or spaCy)
+tag-missing.conllu:9: column 4 (UPOS) is missing (tag the text first, e.g. with vdgi tag train or Stanza)
 tree-all-roots.conllu:8: HEAD is 0 for every word of the sentence (trees are needed here)
 tree-cycle.conllu:9: cycle of heads through words 2, 3, 4
 tree-no-root.conllu:8: no root (exactly one word must have HEAD 0)
@@ -587,7 +587,7 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("Dogs bark .", "this is plain text, not CoNLL-U (tag the text first, e.g. with UDPipe, "),
+        ("Dogs bark .", "this is plain text, not CoNLL-U (vdgi tokenize train makes a tokeniser"),
         ("2016 was a year .", "this is plain text, not CoNLL-U"),
         ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),
         ("Dogs\tdog\tNNS", "this is a table of 3 columns"),

@@ -18,6 +18,16 @@ a longer text once with vdgi train --preset universal, and parse them with the m
 
   vdgi parse universal my.conllu -o my.parsed.conllu
 
+Raw text is split into words and tagged first, and so are words of CoNLL-U whose UPOS is _; other words keep
+the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences.
+
+  vdgi tokenize train tagged.conllu -o my.tokeniser
+  vdgi tag train tagged.conllu -o my.tagger
+  vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
+
+A run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. Text from
+standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
+
 --keep-heads fills in heads that are _ and keeps the others. If no projective tree contains the given heads of
 a sentence, it is written unchanged, a message names its line, and the exit status is 3.
 
@@ -54,10 +64,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynet_vdgi.data import file_checks, files
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
+
+if TYPE_CHECKING:
+    from dynet_vdgi.parsing.steps import Steps
+    from dynet_vdgi.runs.model_file import ModelFile
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -69,7 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model file, the folder of a run, or universal, which needs no training",
     )
     parser.add_argument(
-        "files", nargs="*", default=["-"], metavar="FILE", help="CoNLL-U; - is standard input (default)"
+        "files",
+        nargs="*",
+        default=["-"],
+        metavar="FILE",
+        help="CoNLL-U, or raw text with --tokeniser; - is standard input (default)",
     )
     parser.add_argument(
         "-o",
@@ -116,6 +135,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, metavar="N", help="trees to sample from a neural model (default: 100)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for sampling (default: 1)")
+    parser.add_argument(
+        "--tokeniser",
+        metavar="FILE",
+        help="splits raw text into words: the inputs, unless their names end in .conllu",
+    )
+    parser.add_argument("--tagger", metavar="FILE", help="tags the words without UPOS")
+    parser.add_argument("--retag", action="store_true", help="tag the words with UPOS, too")
     parser.add_argument("--in-place", action="store_true", help="the output may replace an input")
     parser.add_argument(
         "--labels",
@@ -165,9 +191,11 @@ def run(arguments: argparse.Namespace) -> None:
     with Stream(arguments.model, arguments.jobs, sampling, arguments.scheduler, how, labels) as stream:
         if _says_sampling(arguments) and not stream.draws_trees:
             raise UsageError("--samples and --seed are for neural models: the trees of this one are exact")
+        steps = _steps(arguments, stream.model, names)
         _say_what_is_unseen(stream.languages, names, arguments.language)
         for inputs, output in outputs:
-            parse_files(stream, inputs, output)
+            parse_files(stream, inputs, output, steps)
+    _say_what_was_tagged(steps, is_said=arguments.tagger is not None)
     if stream.n_unlabelled:
         logger.warning(
             "%s without universal tags (column 4): their relations are root and dep only",
@@ -184,8 +212,9 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
     from dynet_vdgi.runs.run_folder import model_path
 
     replaced = 0
+    models = [model_path(each) for each in (arguments.model, arguments.tokeniser, arguments.tagger) if each]
     for output in outputs:
-        file_checks.check_output(output, [model_path(arguments.model)])
+        file_checks.check_output(output, models)
         try:
             file_checks.check_output(output, names, "--in-place replaces it, or name another file")
         except UsageError:
@@ -194,6 +223,25 @@ def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs:
             replaced += 1
     if arguments.in_place and not replaced:
         raise UsageError("--in-place has no effect: no output is one of the inputs")
+
+
+def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]) -> Steps:
+    """The steps before parsing. Raises: UsageError, one is missing or has no effect; ModelError."""
+    from dynet_vdgi.parsing.steps import Steps
+
+    said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
+    steps = Steps.of(arguments.model, model, said, retag=arguments.retag)
+    steps.check(names)
+    if arguments.in_place and any(map(steps.is_raw, names)):
+        raise UsageError("--in-place would replace raw text: name another output")
+    return steps
+
+
+def _say_what_was_tagged(steps: Steps, *, is_said: bool) -> None:
+    if steps.n_tagged:
+        logger.info("%s tagged", count(steps.n_tagged, "word"))
+    elif is_said:
+        logger.warning("--tagger had no effect: every word has UPOS; --retag replaces it")
 
 
 def _says_sampling(arguments: argparse.Namespace) -> bool:

@@ -18,10 +18,9 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 
 from dynet_vdgi.data import file_checks, files
-from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system.names import count
 
 logger = logging.getLogger("dynet_vdgi")
@@ -79,20 +78,13 @@ def tokenise(model: str, names: Sequence[str], output: str) -> None:
         UsageError: the output cannot be written.
     """
     file_checks.check_output(output, [model, *names])
-    from dynet_vdgi.data import raw_text
     from dynet_vdgi.tokenising import tokeniser_file
 
     tokeniser, n_sentences, n_tokens = tokeniser_file.load(model), 0, 0
     with files.atomic_writer(output) as handle:
         for name in names:
-            with files.open_text(name) as source:
-                text = source.read()
-            before = n_sentences
-            label = "" if name == files.STANDARD else Path(name).name
-            for part, start in tokeniser.parts(text, label):
-                handle.write(raw_text.conllu(part, n_sentences + 1, begins=start == 0))
+            for part, text in tokeniser.read(name, n_sentences + 1):
+                handle.write(text)
                 n_sentences += len(part.sentences)
                 n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)
-            if n_sentences == before:
-                raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
     logger.info("%s, %s", count(n_sentences, "sentence"), count(n_tokens, "token"))

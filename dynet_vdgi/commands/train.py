@@ -1,11 +1,11 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with UPOS tags. Heads in the files of --train are ignored, unless the protocol, the
-choice of the model or the expectations of the rules use them; the model file records every use of gold
-trees. Writes model.vdgi, log.jsonl and settings.toml into the folder --out. You can name several files, or a
-quoted pattern. Like the seed, their order decides which sentences come first, so another order gives another
-parser, about as good. Equal commands give equal model files, except for the time in them; the environment
-variable SOURCE_DATE_EPOCH sets that time.
+Needs CoNLL-U files with UPOS tags, or a tagger for words without them (see vdgi tag train). Heads in the
+files of --train are ignored, unless the protocol, the choice of the model or the expectations of the rules
+use them; the model file records every use of gold trees. Writes model.vdgi, log.jsonl and settings.toml into
+the folder --out. You can name several files, or a quoted pattern. Like the seed, their order decides which
+sentences come first, so another order gives another parser, about as good. Equal commands give equal model
+files, except for the time in them; the environment variable SOURCE_DATE_EPOCH sets that time.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --rules my-rules.txt --out runs/my2           # with your own rule table
@@ -14,6 +14,7 @@ variable SOURCE_DATE_EPOCH sets that time.
   vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
+  vdgi train --train my.conllu --tokeniser my.tokeniser --tagger my.tagger --out runs/raw    # for raw text
   vdgi train --train my.conllu --init runs/neural --preset rl-sn --set train.updates=0 --out runs/sn
 """
 
@@ -106,6 +107,14 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
         help="gold trees of another language to start from, once for each language; for the preset transfer",
     )
     parser.add_argument(
+        "--tokeniser", metavar="FILE", help="splits raw text (.txt) into words; is kept in the model"
+    )
+    parser.add_argument(
+        "--tagger",
+        metavar="FILE",
+        help="tags the words of texts and trees without UPOS; is kept in the model",
+    )
+    parser.add_argument(
         "--dev", nargs="+", default=[], metavar="FILE", help="gold trees to score during training"
     )
 
@@ -139,6 +148,8 @@ def run(arguments: argparse.Namespace) -> None:
             facts=_facts(arguments.language_facts, list(languages)),
             without=tuple(arguments.without),
             treebanks={label: Given(tuple(files.expand(given))) for label, given in treebanks.items()},
+            tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
+            tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
         ),
         settings,
         out=Path(arguments.out),

@@ -162,6 +162,13 @@ def _items(path: AnyPath, heads: Heads, tags: str) -> Iterator[Sentence | DataEr
         yield from _checked(item, heads, tags, told)
 
 
+def checked(items: Iterable[Passage | Block], heads: Heads, tags: str) -> Iterator[Sentence]:
+    """The sentences of parts of files; arguments, warnings and errors as of `read`."""
+    told: set[str] = set()
+    for item in items:
+        yield from _told(_checked(item, heads, tags, told), None, warn)
+
+
 def _checked(
     item: Passage | Block | DataError, heads: Heads, tags: str, told: set[str]
 ) -> Iterator[Sentence | DataError]:

@@ -10,7 +10,8 @@ from dynet_vdgi.system.limits import limit, to_raise
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-TAGGERS = "tag the text first, e.g. with UDPipe, Stanza or spaCy"
+TAGGERS = "tag the text first, e.g. with vdgi tag train or Stanza"
+_SPLIT = "vdgi tokenize train makes a tokeniser, for vdgi tokenize and for --tokeniser"
 
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
 _RANGE = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -93,7 +94,7 @@ class BlockCheck:
             raise self.fault(row, "this is XML or HTML, not CoNLL-U", "convert it first")
         if len(columns) == 1 and not (line.startswith("1 ") and len(line.split()) >= 10):
             if not line.startswith(("version https://git-lfs", "\ufeff")):
-                raise self.fault(row, "this is plain text, not CoNLL-U", TAGGERS)
+                raise self.fault(row, "this is plain text, not CoNLL-U", _SPLIT)
         elif len(columns) < 10 and columns[0] != "1":
             message = f"this is a table of {len(columns)} columns, not CoNLL-U with its 10"
             hint = "put words into column 2 (FORM) and their tags into column 4 (UPOS)"

@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Sequence
 
-from dynet_vdgi.data import conllu_blocks, files
+from dynet_vdgi.data import files
+from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.parsing.stream import Stream
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.names import count
@@ -14,16 +15,17 @@ from dynet_vdgi.system.names import count
 logger = logging.getLogger("dynet_vdgi")
 
 
-def parse_files(stream: Stream, names: Sequence[str], output: str) -> None:
-    """Parses files one after the other into one output; memory does not grow with their size.
+def parse_files(stream: Stream, names: Sequence[str], output: str, steps: Steps | None = None) -> None:
+    """Parses files one after the other into one output, after the steps that they need.
+
+    Memory does not grow with the size of CoNLL-U files; raw text is read whole.
 
     Raises:
         DataError: an input is malformed; the output is then as it was.
     """
     start, n_sentences, n_words = time.perf_counter(), 0, 0
-    passages = (passage for name in names for passage in conllu_blocks.passages(name))
     with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
-        for parsed in stream.parse(passages):
+        for parsed in stream.parse((steps or Steps()).passages(names)):
             handle.buffer.write(parsed.content)
             n_sentences, n_words = n_sentences + parsed.n_sentences, n_words + parsed.n_words
             bar.update(parsed.n_sentences)

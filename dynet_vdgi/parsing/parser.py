@@ -31,6 +31,7 @@ from dynet_vdgi.parsing.description import everything, in_short
 from dynet_vdgi.parsing.engines import Engine, Engines
 from dynet_vdgi.parsing.keep import KeepError
 from dynet_vdgi.parsing.labellers import AnyLabeller, default_labeller
+from dynet_vdgi.parsing.steps import Steps, contents
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model_file
@@ -224,6 +225,24 @@ class Parser:
     @cached_property
     def _labeller(self) -> AnyLabeller:
         return default_labeller(self.model, self._engines.linear)
+
+    def parse_text(self, text: str) -> list[Sentence]:
+        """The sentences of raw text, split into words, tagged, with heads and relations.
+
+        >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
+        >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
+
+        Raises:
+            UsageError: the parser has no tokeniser or no tagger, or the argument is no text.
+            DataError: there is nothing but white space.
+        """
+        if not isinstance(text, str):
+            raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
+        return list(self.pipe(self._steps.sentences_of(text)))
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return Steps.of("the model", self.model, {})
 
     def save(self, path: str | Path) -> None:
         """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
@@ -538,16 +557,20 @@ def _most_probable_heads(samples: NDArray[np.int32]) -> tuple[int, ...]:
     return chart.expected_best(shares)
 
 
-def load(path: str | Path) -> Parser:
+def load(
+    path: str | Path, *, tokeniser: str | Path | None = None, tagger: str | Path | None = None
+) -> Parser:
     """The parser in a model file, in the folder of a run, or, by its name `universal`, in the package.
 
-    See `Parser.measured` about the last one.
+    See `Parser.measured` about the last one. `tokeniser` and `tagger` are files, made by `vdgi tokenize
+    train` and `vdgi tag train`, for `Parser.parse_text`; a model may have its own.
 
     Raises:
         ModelError: see `dynet_vdgi.runs.model_file.load`.
     """
     path = model_path(path)
     model = load_model_file(path)
+    model.steps |= contents({"tokeniser": tokeniser, "tagger": tagger})
     try:
         return Parser(model)
     except ModelError as error:

@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -30,6 +30,7 @@ from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.relations import Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
+from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.universal.stored import Measures, beginning
 
 if TYPE_CHECKING:
@@ -208,7 +209,9 @@ class Stream:
 
             client = self._resources.enter_context(connected(scheduler))
             # Not scattered: a function's result is computed again if the workers that held it have died.
-            engine = client.submit(_received, __version__, pickle.dumps((self._parser.model, labels)))
+            engine = client.submit(
+                _received, __version__, pickle.dumps((replace(self._parser.model, steps={}), labels))
+            )
             executor = client.get_executor(pure=False)
             self._submit = lambda parcel: executor.submit(_parse_parcel, engine, self._wanted, parcel)
             self._parcel = PARCEL
@@ -225,6 +228,11 @@ class Stream:
     @property
     def draws_trees(self) -> bool:
         return self._parser.draws_trees
+
+    @property
+    def model(self) -> ModelFile:
+        """The model file that it parses with."""
+        return self._parser.model
 
     @property
     def languages(self) -> tuple[str, ...]:

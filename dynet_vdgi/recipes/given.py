@@ -13,6 +13,7 @@ from dynet_vdgi.data.column_sentences import LeanReader
 from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.grammar.rules import RuleSet
+from dynet_vdgi.parsing.steps import Steps
 from dynet_vdgi.runs.model_file import DataFile
 from dynet_vdgi.system.names import did_you_mean
 
@@ -25,6 +26,7 @@ class Given:
 
     names: tuple[str, ...] = ()
     sentences: tuple[Sentence, ...] = ()
+    steps: Steps | None = None  # for raw text, and words without UPOS
 
     def __bool__(self) -> bool:
         return bool(self.names or self.sentences)
@@ -32,13 +34,15 @@ class Given:
     def read(self, tags: str, heads: conllu.Heads, *, is_lean: bool = False) -> Iterable[Sentence]:
         """The sentences in order; lean ones may lack lemmas, relations, and lines of the file."""
         for name in self.names:
-            if is_lean:
+            if self.steps is not None:
+                yield from conllu.checked(self.steps.passages([name]), heads, tags)
+            elif is_lean:
                 read = LeanReader(heads, tags)
                 for found in conllu.read_windows(name, read, heads=heads, tags=tags):
                     yield from [found] if isinstance(found, Sentence) else found
             else:
                 yield from conllu.read(name, heads=heads, tags=tags)
-        for sentence in self.sentences:
+        for sentence in self.steps.filled(self.sentences) if self.steps else self.sentences:
             if heads == "required" and (sentence.heads is None or FREE in sentence.heads):
                 raise DataError("<memory>", None, "a sentence has no heads", "trees are needed here")
             yield _in_memory(sentence, tags)
@@ -72,6 +76,13 @@ class Inputs:
     facts: Mapping[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     treebanks: Mapping[str, Given] = field(default_factory=dict)
+    tokeniser: str | None = None
+    tagger: str | None = None
+
+    def with_steps(self, steps: Steps) -> Inputs:
+        """These inputs, of which texts and trees are tokenised and tagged where they are not."""
+        texts = {label: replace(given, steps=steps) for label, given in self.texts.items()}
+        return replace(self, texts=texts, trees=replace(self.trees, steps=steps))
 
     @property
     def has_text(self) -> bool:
@@ -123,6 +134,8 @@ class Inputs:
             **{f"treebank {label}": given.names for label, given in self.treebanks.items()},
             "dev": self.dev.names,
             "init": (self.init,) if self.init else (),
+            "tokeniser": (self.tokeniser,) if self.tokeniser else (),
+            "tagger": (self.tagger,) if self.tagger else (),
             **{role: (name,) for role, name in others.items() if name},
             **{f"facts {label}".rstrip(): (name,) for label, name in self.facts.items()},
         }

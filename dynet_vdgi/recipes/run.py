@@ -12,11 +12,13 @@ from typing import Any
 from dynet_vdgi.data import files
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.grammar.tag_warnings import tag_warnings, unknown_tags
+from dynet_vdgi.parsing.steps import StepFile, Steps, contents
 from dynet_vdgi.parsing.worker_pool import WorkerPool
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace
 from dynet_vdgi.recipes.given import Inputs
 from dynet_vdgi.runs.model_file import DataFile, ModelFile, Provenance, differences
 from dynet_vdgi.runs.model_file import load as load_model
+from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.config import LOG_NAME, MODEL_NAME, SETTINGS_NAME, Settings
 from dynet_vdgi.settings.presets import in_recipe, refuse
@@ -63,6 +65,8 @@ def run(
         ModelError: the model in the folder belongs to another run, or the initial model does not fit.
     """
     inputs.check()
+    steps = _steps(inputs)
+    inputs = inputs.with_steps(steps) if steps.files else inputs
     recipe: AnyRecipe = RECIPES.named(settings.recipe)
     if successor := recipe.successor(inputs, settings):
         settings = in_recipe(successor, settings, said)
@@ -78,15 +82,44 @@ def run(
         idle = recipe.idle(inputs, prepared.settings, has_text=has_text)
         refuse(said, idle)
         _warn(prepared, idle)
-        provenance = prepared.provenance(inputs, preset, command)
+        provenance = prepared.provenance(inputs, preset, command).with_(tags=_told_of_tags(inputs, steps))
         if dry_run:
             logger.info("dry run: nothing trained, nothing written")
             return None
         if not out:
-            return _learnt(recipe, prepared, provenance, None, resume)
+            return _learnt(recipe, prepared, provenance, None, resume, steps)
         with at_work(out):
             _check_folder(out, resume)  # again: another process may have used it until now
-            return _learnt(recipe, prepared, provenance, out, resume)
+            return _learnt(recipe, prepared, provenance, out, resume, steps)
+
+
+def _steps(inputs: Inputs) -> Steps:
+    """The tokeniser and the tagger of a run. Raises: ModelError, one cannot be used; UsageError."""
+    paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
+    steps = Steps({name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()})
+    steps.check(inputs.text_names)
+    return steps
+
+
+def _told_of_tags(inputs: Inputs, steps: Steps) -> str:
+    """For the model file; the text has been read."""
+    if not steps.n_tagged:
+        return Provenance().tags
+    assert inputs.tagger is not None
+    assert steps.tagger is not None
+    told = f"{count(steps.n_tagged, 'word')} tagged by {Path(inputs.tagger).name}"
+    logger.info("%s, which finds %.1f %% of UPOS", told, 100 * steps.tagger.accuracy)
+    return f"{told}, which finds {100 * steps.tagger.accuracy:.1f} % of UPOS; the others as given"
+
+
+def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:
+    """The model with its tokeniser and tagger, which parsing uses; also in the folder."""
+    wanted = {name: step.content for name, step in steps.files.items() if step.content is not None}
+    if model.steps != wanted:
+        model.steps = wanted
+        if out:
+            save_model(out / MODEL_NAME, model)
+    return model
 
 
 @contextmanager
@@ -111,14 +144,19 @@ def _import_what_is_needed() -> None:
 
 
 def _learnt(
-    recipe: AnyRecipe, prepared: AnyPrepared, provenance: Provenance, out: Path | None, resume: bool
+    recipe: AnyRecipe,
+    prepared: AnyPrepared,
+    provenance: Provenance,
+    out: Path | None,
+    resume: bool,
+    steps: Steps,
 ) -> ModelFile:
     """The model; it is trained unless the folder has a finished one of the same run."""
     settings = prepared.settings
     checkpoint = _checkpoint(out, prepared, provenance.data) if out and resume else None
     if checkpoint and checkpoint.provenance.complete:
         logger.info("%s: finished already, nothing to do", out)
-        return checkpoint
+        return _with_steps(checkpoint, steps, out)
     log = RunLog(out / LOG_NAME if out else None)
     if not checkpoint:
         log.restart(after_update=-1)
@@ -127,7 +165,7 @@ def _learnt(
                 handle.write(settings.to_toml())
     # A resumed run already has its teacher's rows.
     place = Workplace(RunLog() if checkpoint else log, out, checkpoint)
-    model = recipe.learn(prepared, provenance, place)
+    model = _with_steps(recipe.learn(prepared, provenance, place), steps, out)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:
         logger.info("model: %s", out / MODEL_NAME)

@@ -32,17 +32,19 @@ Content = TypeVar("Content")
 
 
 class Archive:
-    """The members of a model file; a context manager.
+    """The members of a model file, or of one inside it with this content; a context manager.
 
     Raises:
         ModelError: the path is not a file, or the sizes that the archive declares for its members are
             implausible or beyond the limit.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a device may never end, and a pipe may never begin
+    def __init__(self, path: str | Path, content: bytes | None = None) -> None:
+        if content is None and not stat.S_ISREG(
+            os.stat(path).st_mode
+        ):  # a device may never end, and a pipe may never begin
             raise ModelError("not a file, but a folder, a device or a pipe")
-        self._zip = zipfile.ZipFile(path)
+        self._zip = zipfile.ZipFile(path if content is None else io.BytesIO(content))
         try:
             _check_sizes(self._zip)
         except ModelError:
@@ -114,14 +116,16 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
 
 
 @contextmanager
-def opened(path: str | Path, what: str = "model file") -> Iterator[Archive]:
+def opened(path: str | Path, what: str = "model file", content: bytes | None = None) -> Iterator[Archive]:
     """The archive of a model file, or whatever `what` is, and a block that reads it.
+
+    content: what the file holds, if it is inside another one, which `path` then names.
 
     Raises:
         ModelError: no such file, none of this program's, or damaged; anything else that the block raises.
     """
     try:
-        with Archive(path) as archive:
+        with Archive(path, content) as archive:
             yield archive
     except FileNotFoundError:
         raise ModelError(f"{path}: no such {what}{_near(Path(path))}") from None

@@ -1,7 +1,8 @@
 """Model files: everything needed to parse, to continue training, and to know how a model was made.
 
 A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
-`vocabulary.json`, `rules.txt`, perhaps `symbols.json` and `text.json`, `parameters.npz` (weights for
+`vocabulary.json`, `rules.txt`, perhaps `symbols.json` and `text.json`, perhaps the files of a tokeniser and a
+tagger (`tokeniser.zip`, `tagger.zip`), `parameters.npz` (weights for
 parsing), `training.npz` (weights, AdaGrad sums, averages and lambda after the last update) and
 `progress.json` (how far training has come). Random numbers are drawn from the seed and the number of the
 update, so these two are the state of the generators.
@@ -34,6 +35,9 @@ from dynet_vdgi.settings.registry import RECIPES
 
 FORMAT = 3
 """1: version 0.1, with other names of settings; 2: a kind of parser, not a recipe. Both still load."""
+
+STEPS = ("tokeniser", "tagger")
+"""What comes before parsing, and may be inside a model file."""
 
 _RECIPES = {"neural": "neural", "linear": "taught", "perceptron": "taught", "words": "few-trees"}
 """Recipes by the kind of parser that formats 1 and 2 name."""
@@ -83,6 +87,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     protocol: str = ""
     gold_trees: tuple[str, ...] = ()
     data: tuple[DataFile, ...] = ()
+    tags: str = "as given"  # where the tags of the training text are from
     trained_on: Amount = Amount(0, 0)
     dropped: tuple[str, ...] = ()
     languages: dict[str, Amount] = {}
@@ -127,6 +132,7 @@ class ModelFile:
     progress: dict[str, Any] = field(default_factory=dict)
     symbols: dict[str, Any] | None = None  # of `students.codes`: the word symbols that a perceptron reads
     text: dict[str, Any] | None = None  # of `grammar.statistics`: the rule table's measurements of the text
+    steps: dict[str, bytes] = field(default_factory=dict)  # files of a tokeniser and a tagger, see STEPS
 
     @property
     def base(self) -> Prior | None:
@@ -169,6 +175,7 @@ def save(path: str | Path, model: ModelFile) -> None:
         entries["symbols.json"] = json.dumps(model.symbols, ensure_ascii=False).encode()
     if model.text is not None:
         entries["text.json"] = json.dumps(model.text, ensure_ascii=False).encode()
+    entries |= {f"{step}.zip": content for step, content in model.steps.items()}
     write(path, entries)
 
 
@@ -213,6 +220,7 @@ def _read(archive: Archive, path: str, training: bool) -> ModelFile:
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
         symbols=archive.content("symbols.json", dict[str, Any]) if "symbols.json" in archive.names else None,
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
+        steps={step: archive.read(f"{step}.zip") for step in STEPS if f"{step}.zip" in archive.names},
     )
 
 

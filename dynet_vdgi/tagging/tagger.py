@@ -107,11 +107,14 @@ class Tagger:
         tagger_file.save(path, self._fitted())
 
     @classmethod
-    def load(cls, path: str | Path) -> Tagger:
-        """The tagger in a file. Raises: ModelError, there is none, or it is damaged."""
+    def load(cls, path: str | Path, content: bytes | None = None) -> Tagger:
+        """The tagger in a file, which has this content if it is inside a model.
+
+        Raises: ModelError, there is none, or it is damaged.
+        """
         from dynet_vdgi.tagging import tagger_file
 
-        return cls(tagger_file.load(path))
+        return cls(tagger_file.load(path, content))
 
     @property
     def accuracy(self) -> float:

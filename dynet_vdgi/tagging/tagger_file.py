@@ -82,10 +82,13 @@ def save(path: str | Path, learnt: TaggerState) -> None:
             z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
-def load(path: str | Path) -> TaggerState:
-    """The tagger in a file. Raises: ModelError, there is none, it is damaged, or of a newer version."""
+def load(path: str | Path, content: bytes | None = None) -> TaggerState:
+    """The tagger in a file, which has this content if it is inside a model.
+
+    Raises: ModelError, there is none, it is damaged, or of a newer version.
+    """
     try:
-        with Archive(path) as archive:
+        with Archive(path, content) as archive:
             return _read(archive)
     except FileNotFoundError:
         raise ModelError(f"{path}: no such file of a tagger") from None

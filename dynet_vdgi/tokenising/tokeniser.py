@@ -13,13 +13,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.data import files, raw_text
+from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.raw_text import SPACES, Document, Token, TokenisedSentence, form_of
-from dynet_vdgi.errors import ModelError
+from dynet_vdgi.errors import DataError, ModelError
 from dynet_vdgi.system.limits import limit
 from dynet_vdgi.tagging.crf import Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
@@ -79,6 +82,21 @@ class Tokeniser:
             if sentences and not is_paragraph:
                 sentences[0] = sentences[0]._replace(begins_paragraph=False)
             yield Document(passage, tuple(sentences), name), start
+
+    def read(self, name: AnyPath, first: int = 1) -> Iterator[tuple[Document, str]]:
+        """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from `first` on.
+
+        Raises:
+            DataError: the text is not UTF-8, or has nothing but white space.
+        """
+        with files.open_text(name) as source:
+            text = source.read()
+        label, number = "" if name == files.STANDARD else Path(name).name, first
+        for part, start in self.parts(text, label):
+            yield part, raw_text.conllu(part, number, begins=start == 0)
+            number += len(part.sentences)
+        if number == first:
+            raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
 
     def _best_labels(self, symbols: Symbols) -> Ints:
         """The labels (U,) of a text's units."""

@@ -67,9 +67,12 @@ def save(path: str | Path, tokeniser: Tokeniser, made: Made) -> None:
     write(path, {**packed, "tokeniser.npz": npz(tokeniser.arrays())})
 
 
-def load(path: str | Path) -> Tokeniser:
-    """Reads a tokeniser file. Raises: ModelError, no such file, another kind of file, damaged or too new."""
-    with opened(path, WHAT) as archive:
+def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
+    """Reads a tokeniser file, which has this content if it is inside a model.
+
+    Raises: ModelError, no such file, another kind of file, damaged or too new.
+    """
+    with opened(path, WHAT, content) as archive:
         if "splitter.json" not in archive.names:
             raise ModelError("not a vdgi tokeniser (it has no splitter.json); make one: vdgi tokenize train")
         made = archive.content("meta.json", Made)

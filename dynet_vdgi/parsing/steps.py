@@ -1,0 +1,212 @@
+"""The steps before parsing: raw text is split into words, words without UPOS are tagged.
+
+A step is skipped where it is done: CoNLL-U has its words, and words with UPOS keep what they have.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dynet_vdgi.data import conllu_blocks, files, raw_text
+from dynet_vdgi.data.conllu import KNOWN, sentence_of
+from dynet_vdgi.data.conllu_blocks import Block, Passage
+from dynet_vdgi.data.files import AnyPath, shown
+from dynet_vdgi.data.sentence import Sentence
+from dynet_vdgi.errors import DataError, UsageError
+from dynet_vdgi.runs.model_archive import opened
+from dynet_vdgi.runs.run_folder import model_path
+
+if TYPE_CHECKING:  # most inputs need neither
+    from dynet_vdgi.runs.model_file import ModelFile
+    from dynet_vdgi.tagging.tagger import Tagger
+    from dynet_vdgi.tokenising.tokeniser import Tokeniser
+
+_UNTAGGED = re.compile(rb"^[0-9]+\t[^\t\n]*\t[^\t\n]*\t_\t", re.MULTILINE)
+"""The beginning of a word without UPOS."""
+
+LOAD = "load(MODEL, tokeniser=FILE, tagger=FILE), or train with them"
+MEMORY = "<memory>"
+NO_TAGGER = "raw text has no tags: name a tagger with --tagger; vdgi tag train makes one"
+NO_RAW_TEXT = "--tokeniser has no effect: every input is CoNLL-U, as its name says"
+NO_RETAG = "--retag needs a tagger: name one with --tagger; vdgi tag train makes one"
+
+
+class StepFile(NamedTuple):
+    """A file of a tokeniser or a tagger."""
+
+    path: str
+    content: bytes | None = None  # if it is inside a model, which `path` names
+
+
+@dataclass
+class Steps:
+    """What is done to inputs before they are parsed.
+
+    `files`: those of the steps, by name (`model_file.STEPS`). `reads_text`: standard input and files of other
+    names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
+    """
+
+    files: Mapping[str, StepFile] = field(default_factory=dict)
+    reads_text: bool = False
+    retag: bool = False
+    tagged: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, path: AnyPath, model: ModelFile, said: Mapping[str, str | None], *, retag: bool = False
+    ) -> Steps:
+        """The steps of a model at a path; `said` names other files, which replace its own."""
+        own = {name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
+        others = {name: step_file(name, file) for name, file in said.items() if file is not None}
+        steps = cls(own | others, "tokeniser" in others, retag)
+        for name in others:
+            getattr(steps, name)  # so that a bad file is found out here
+        return steps
+
+    @cached_property
+    def tokeniser(self) -> Tokeniser | None:
+        """Raises: ModelError, its file is damaged or missing."""
+        from dynet_vdgi.tokenising import tokeniser_file
+
+        return tokeniser_file.load(*self.files["tokeniser"]) if "tokeniser" in self.files else None
+
+    @cached_property
+    def tagger(self) -> Tagger | None:
+        """Raises: ModelError, its file is damaged or missing."""
+        from dynet_vdgi.tagging.tagger import Tagger
+
+        return Tagger.load(*self.files["tagger"]) if "tagger" in self.files else None
+
+    @property
+    def n_tagged(self) -> int:
+        """The number of words tagged so far."""
+        return sum(self.tagged.values())
+
+    def is_raw(self, name: AnyPath) -> bool:
+        """Whether an input is raw text, judged by its name; without a tokeniser none is."""
+        if "tokeniser" not in self.files:
+            return False
+        is_text = str(name).endswith((".txt", ".txt.gz"))
+        return is_text or (self.reads_text and not files.is_conllu(name))
+
+    def check(self, names: Sequence[AnyPath]) -> None:
+        """Raises: UsageError, a step is missing, or would have no effect."""
+        raw = [name for name in names if self.is_raw(name)]
+        if self.reads_text and not raw:
+            raise UsageError(NO_RAW_TEXT)
+        if "tagger" not in self.files and raw:
+            raise UsageError(f"{shown(raw[0])}: {NO_TAGGER}")
+        if "tagger" not in self.files and self.retag:
+            raise UsageError(NO_RETAG)
+
+    def passages(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
+        """The sentences of inputs, tokenised and tagged where they were not.
+
+        Raises:
+            DataError: an input is malformed, not UTF-8, or has no sentences.
+        """
+        items = self._tokenised(names)
+        if "tagger" not in self.files:
+            yield from items
+            return
+        for is_missing, group in groupby(items, self._lacks_tags):
+            if is_missing:
+                yield from self._tagged(group)
+            else:
+                yield from group
+
+    def _tokenised(self, names: Iterable[AnyPath]) -> Iterator[Passage | Block]:
+        n_sentences = 0
+        for name in names:
+            self.tagged[shown(name)] = 0
+            if not self.is_raw(name):
+                yield from conllu_blocks.passages(name)
+                continue
+            assert self.tokeniser is not None
+            for document, text in self.tokeniser.read(name, n_sentences + 1):
+                n_sentences += len(document.sentences)
+                if document.sentences:
+                    yield Passage(shown(name), 1, text.encode())
+
+    def _lacks_tags(self, item: Passage | Block) -> bool:
+        if self.retag:
+            return True
+        content = item.content if isinstance(item, Passage) else "\n".join(item.lines).encode()
+        return _UNTAGGED.search(content) is not None
+
+    def _tagged(self, items: Iterable[Passage | Block]) -> Iterator[Block]:
+        assert self.tagger is not None
+        blocks = (block for item in items for block in _blocks_of(item))
+        sentences = (sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
+        for tagged, _, n_given in self.tagger.stream(sentences, retag=self.retag):
+            assert tagged.source is not None
+            self.tagged[tagged.source.path] += len(tagged) - n_given
+            yield Block(tagged.source.path, tagged.source.line, list(tagged.source.lines))
+
+    def filled(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Sentences in memory; those with words without UPOS are tagged."""
+        for is_missing, group in groupby(sentences, lambda each: "_" in (each.upos or each.tags)):
+            if is_missing and self.tagger is not None:
+                for sentence, _, n_given in self.tagger.stream(group):
+                    self.tagged[MEMORY] = self.tagged.get(MEMORY, 0) + len(sentence) - n_given
+                    yield sentence
+            else:
+                yield from group
+
+    def sentences_of(self, text: str) -> list[Sentence]:
+        """The sentences of raw text, tagged.
+
+        Raises: UsageError, there is no tokeniser or no tagger; DataError, the text is white space.
+        """
+        if self.tokeniser is None or self.tagger is None:
+            what = "tagger" if self.tokeniser else "tokeniser"
+            raise UsageError(f"raw text needs a tokeniser and a tagger, and the model has no {what}: {LOAD}")
+        document = self.tokeniser.tokenise(text)
+        if not document.sentences:
+            raise DataError(MEMORY, None, "no text", "there is nothing but white space")
+        blocks = Passage(MEMORY, 1, raw_text.conllu(document).encode()).blocks()
+        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, _ignore) for block in blocks)
+
+
+def step_file(name: str, path: AnyPath) -> StepFile:
+    """The file of a step, or the one inside a model or the model of a run's folder.
+
+    Raises: ModelError, the folder has no model, or the model is damaged.
+    """
+    found = model_path(os.fspath(path))
+    if found.is_file() and zipfile.is_zipfile(found):
+        with opened(found) as archive:
+            if f"{name}.zip" in archive.names:
+                return StepFile(f"{found}: {name}.zip", archive.read(f"{name}.zip"))
+    return StepFile(str(found))
+
+
+def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
+    """The content of the files of steps, for a model file.
+
+    Raises: ModelError, a file is damaged, missing, or of another kind.
+    """
+    found = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        file = step_file(name, path)
+        getattr(Steps({name: file}), name)  # refused if it cannot be used
+        found[name] = Path(file.path).read_bytes() if file.content is None else file.content
+    return found
+
+
+def _blocks_of(item: Passage | Block) -> Iterable[Block]:
+    return item.blocks() if isinstance(item, Passage) else [item]
+
+
+def _ignore(fault: DataError) -> None:
+    """What to do about a repair that the parser reports."""

@@ -1,0 +1,257 @@
+"""From raw text to trees: `vdgi parse` with a tokeniser and a tagger."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from shell import ROOT, Vdgi
+
+import dynet_vdgi
+from dynet_vdgi.data import conllu, raw_text
+from dynet_vdgi.errors import DataError, ModelError, UsageError
+from dynet_vdgi.runs import model_file
+from dynet_vdgi.runs.run_folder import model_path
+from dynet_vdgi.tagging.tagger import Tagger
+from dynet_vdgi.tokenising import tokeniser_file
+
+DEMO = ROOT / "resources" / "demo" / "demo-ud-train.conllu"
+N_SENTENCES = 40
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the beginning of the demo treebank, a tokeniser and a tagger from it, and raw text."""
+    folder = tmp_path_factory.mktemp("chain")
+    blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[: 2 * N_SENTENCES]
+    learnt, new = blocks[:N_SENTENCES], blocks[N_SENTENCES:]
+    (folder / "tagged.conllu").write_text("\n\n".join(learnt) + "\n\n", encoding="utf-8")
+    (folder / "new.conllu").write_text("\n\n".join(new) + "\n\n", encoding="utf-8")
+    documents = raw_text.read_documents([folder / "new.conllu"])
+    (folder / "raw.txt").write_text(documents[0].text, encoding="utf-8")
+    shutil.copy(folder / "raw.txt", folder / "raw")
+    tokeniser_file.train([str(folder / "tagged.conllu")], str(folder / "my.tokeniser"))
+    Tagger().fit(folder / "tagged.conllu").save(folder / "my.tagger")
+    return folder
+
+
+@pytest.fixture
+def there(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(made)
+    return made
+
+
+def without_tags(text: str, keep: int = 0) -> str:
+    """CoNLL-U without UPOS, XPOS, FEATS and trees but for the first `keep` words."""
+    lines, n_words = [], 0
+    for line in text.split("\n"):
+        columns = line.split("\t")
+        if columns[0].isdecimal():
+            n_words += 1
+            if n_words > keep:
+                columns[3:8] = ["_"] * 5
+        lines.append("\t".join(columns))
+    return "\n".join(lines)
+
+
+STEPS = ["--tokeniser", "my.tokeniser", "--tagger", "my.tagger"]
+
+
+def test_raw_text_becomes_the_trees_that_three_commands_give(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    a, b, c = (tmp_path / name for name in ("a.conllu", "b.conllu", "c.conllu"))
+    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", a)
+    vdgi.good("tag", "my.tagger", a, "-o", b)
+    vdgi.good("parse", "universal", b, "-o", c)
+    done = vdgi.good("parse", "universal", "raw.txt", *STEPS, "-o", tmp_path / "all.conllu")
+    assert (tmp_path / "all.conllu").read_bytes() == c.read_bytes()
+    assert "words tagged" in done.err
+    assert "\n".join(document.text for document in raw_text.read_documents([c])) == Path("raw.txt").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
+    one, two = (vdgi.good("parse", "universal", "raw.txt", *STEPS, "--jobs", n).out for n in "12")
+    assert one == two != ""
+
+
+def test_the_name_or_the_option_says_what_is_raw(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    by_name = vdgi.good("parse", "universal", "raw.txt", *STEPS).out
+    by_option = vdgi.good("parse", "universal", "raw", *STEPS).out
+    assert by_option == by_name.replace("# newdoc id = raw.txt", "# newdoc id = raw")
+    both = vdgi.good("parse", "universal", "raw.txt", "tagged.conllu", *STEPS).out
+    tagged = Path("tagged.conllu").read_text(encoding="utf-8")
+    assert [line for line in both.split("\n") if line.startswith("# text")][-N_SENTENCES:] == [
+        line for line in tagged.split("\n") if line.startswith("# text")
+    ]
+
+
+def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    gold = Path("tagged.conllu").read_text(encoding="utf-8").replace("\tNOUN\t", "\tX\t", 1)
+    (tmp_path / "some.conllu").write_text(without_tags(gold, keep=30), encoding="utf-8")
+    arguments = ["parse", "universal", tmp_path / "some.conllu", "--tagger", "my.tagger"]
+    vdgi.good(*arguments, "-o", tmp_path / "out.conllu")
+    vdgi.good(*arguments, "--retag", "-o", tmp_path / "again.conllu")
+    found, again, right = (
+        [tag for sentence in conllu.read(path) for tag in sentence.tags]
+        for path in (tmp_path / "out.conllu", tmp_path / "again.conllu", "tagged.conllu")
+    )
+    wrong = next(n for n, tag in enumerate(right) if tag == "NOUN")
+    assert wrong < 30
+    assert found[:30] == [*right[:wrong], "X", *right[wrong + 1 : 30]]
+    assert again[wrong] == "NOUN"
+    assert sum(a == b for a, b in zip(again, right)) > 0.9 * len(right)
+
+
+def test_a_tagger_without_work_says_so(there: Path, vdgi: Vdgi) -> None:
+    plain = vdgi.good("parse", "universal", "tagged.conllu")
+    done = vdgi.good("parse", "universal", "tagged.conllu", "--tagger", "my.tagger")
+    assert done.out == plain.out
+    assert "--tagger had no effect" in done.err
+
+
+def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    gold = Path("tagged.conllu").read_text(encoding="utf-8")
+    Path("bare.conllu").write_text(without_tags(gold), encoding="utf-8")
+    first = next(n for n, line in enumerate(gold.split("\n"), 1) if line[:1].isdecimal())
+    broken = without_tags(gold).replace("\t_\t_\n", "\t_\n", 1)
+    Path("broken.conllu").write_text(broken, encoding="utf-8")
+    Path("white.txt").write_text(" \n", encoding="utf-8")
+    Path("bytes.txt").write_bytes(b"a\n\xff")
+    tokeniser, tagger = STEPS[:2], STEPS[2:]
+    cases = [
+        (3, ["bare.conllu"], f"bare.conllu:{first}: column 4 (UPOS) is missing"),
+        (3, ["bare.conllu"], "vdgi tag train"),
+        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize train"),
+        (3, ["broken.conllu", *tagger], f"broken.conllu:{first}: expected 10 tab-separated columns"),
+        (3, ["white.txt", *STEPS], "white.txt: no text"),
+        (3, ["bytes.txt", *STEPS], "bytes.txt:2: byte 0xff is not UTF-8"),
+        (2, ["raw.txt", *tokeniser], "raw.txt: raw text has no tags: name a tagger with --tagger; vdgi tag"),
+        (2, ["tagged.conllu", *STEPS], "--tokeniser has no effect"),
+        (2, ["tagged.conllu", "--retag"], "--retag needs a tagger"),
+        (4, ["raw.txt", "--tokeniser", "my.tagger", *tagger], "my.tagger: not a vdgi tokeniser"),
+        (4, ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"], "not a file of a tagger"),
+        (2, ["raw.txt", *STEPS, "-o", "my.tagger"], "my.tagger"),
+        (2, ["raw.txt", *STEPS, "-o", "raw.txt", "--in-place"], "--in-place would replace raw text"),
+    ]
+    before = Path("my.tagger").read_bytes()
+    for status, arguments, message in cases:
+        output = [] if "-o" in arguments else ["-o", tmp_path / "out.conllu"]
+        done = vdgi("parse", "universal", *arguments, *output)
+        assert (done.status, message in done.err) == (status, True), (arguments, done.err)
+    assert not (tmp_path / "out.conllu").exists()
+    assert Path("my.tagger").read_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------- in the model
+@pytest.fixture(scope="module")
+def run(made: Path) -> Path:
+    """A run on text of which half has no tags, and which keeps tokeniser and tagger."""
+    text = (made / "tagged.conllu").read_text(encoding="utf-8")
+    n_words = sum(map(len, conllu.read(made / "tagged.conllu")))
+    (made / "half.conllu").write_text(without_tags(text, keep=n_words // 2), encoding="utf-8")
+    arguments = {"tokeniser": made / "my.tokeniser", "tagger": made / "my.tagger"}
+    dynet_vdgi.train(made / "half.conllu", "universal", out=made / "run", **arguments)
+    return made / "run"
+
+
+def test_a_run_keeps_its_tokeniser_and_tagger(there: Path, run: Path, vdgi: Vdgi) -> None:
+    own = vdgi.good("parse", "run", "raw.txt").out
+    assert own == vdgi.good("parse", "run", "raw.txt", *STEPS).out
+    model = model_file.load(run / "model.vdgi")
+    assert model.steps == {
+        "tokeniser": Path("my.tokeniser").read_bytes(),
+        "tagger": Path("my.tagger").read_bytes(),
+    }
+
+
+def test_the_model_says_whose_tags_it_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
+    n_words = sum(map(len, conllu.read("tagged.conllu")))
+    told = vdgi.good("info", "run").out
+    assert f"{n_words - n_words // 2} words tagged by my.tagger, which finds" in told
+    assert len([line for line in told.split("\n") if "my.t" in line and "sha256" in line]) == 2
+    assert model_file.load(model_path("universal")).provenance.tags == "as given"
+
+
+def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    text = Path("raw.txt").read_text(encoding="utf-8")
+    found = dynet_vdgi.load(run).parse_text(text)
+    vdgi.good("parse", "run", "raw.txt", "-o", tmp_path / "out.conllu")
+    assert [(s.forms, s.tags, s.heads) for s in found] == [
+        (s.forms, s.tags, s.heads) for s in conllu.read(tmp_path / "out.conllu")
+    ]
+    parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
+    assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
+
+
+def test_python_is_told_what_is_missing(there: Path, run: Path) -> None:
+    with pytest.raises(UsageError, match=r"the model has no tokeniser: load\(MODEL, tokeniser=FILE"):
+        dynet_vdgi.load("universal").parse_text("A dog barks.")
+    parser = dynet_vdgi.load(run)
+    with pytest.raises(DataError, match="no text"):
+        parser.parse_text(" \n")
+    with pytest.raises(UsageError, match="parse_text takes a str"):
+        parser.parse_text(["A", "dog"])  # type: ignore[arg-type]
+
+
+def test_training_refuses_what_is_no_tagger(there: Path, vdgi: Vdgi) -> None:
+    command = ["train", "--train", "half.conllu", "--preset", "universal", "--out", "none"]
+    for status, options, message in (
+        (3, [], "vdgi tag train"),
+        (4, ["--tagger", "my.tokeniser"], "my.tokeniser: not a file of a tagger"),
+        (4, ["--tagger", "nothing"], "nothing: no such file of a tagger"),
+    ):
+        done = vdgi(*command, *options)
+        assert (done.status, message in done.err) == (status, True), done.err
+    assert not Path("none", "model.vdgi").exists()
+
+
+def test_a_damaged_step_inside_a_model_is_refused(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    model = model_file.load(run / "model.vdgi", training=True)
+    model.steps["tagger"] = model.steps["tagger"][:-100]
+    model_file.save(tmp_path / "damaged.vdgi", model)
+    done = vdgi("parse", tmp_path / "damaged.vdgi", "raw.txt", "-o", tmp_path / "out.conllu")
+    assert done.status == 4
+    assert "tagger.zip: not a file of a tagger" in done.err
+    assert not (tmp_path / "out.conllu").exists()
+    vdgi.good("parse", tmp_path / "damaged.vdgi", "tagged.conllu")
+
+
+def test_raw_text_is_learnt_from(there: Path, run: Path, vdgi: Vdgi) -> None:
+    vdgi.good("train", "--train", "raw.txt", "--preset", "universal", "--out", "from_raw", *STEPS)
+    n_words = model_file.load("from_raw/model.vdgi").provenance.tags.split()[0]
+    vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", "tokens.conllu")
+    assert int(n_words) == sum(map(len, conllu.read("tokens.conllu", tags="known")))
+
+
+def test_the_steps_of_a_run_serve_another_model(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+    steps = ["--tokeniser", "run", "--tagger", "run"]
+    plain = vdgi.good("parse", "universal", "raw", *STEPS).out
+    assert vdgi.good("parse", "universal", "raw", *steps).out == plain
+    arguments = ["--train", "tagged.conllu", "--preset", "universal", "--out", tmp_path / "other"]
+    vdgi.good("train", *arguments, *steps)
+    model = model_file.load(tmp_path / "other" / "model.vdgi")
+    assert model.steps == model_file.load(run / "model.vdgi").steps
+    assert model.provenance.tags == "as given"
+    with pytest.raises(ModelError, match="not a file of a tagger"):
+        dynet_vdgi.load("universal", tagger="universal")
+    done = vdgi("parse", "universal", "raw", *steps, "-o", "run/model.vdgi")
+    assert (done.status, "run/model.vdgi" in done.err) == (2, True)
+
+
+def test_a_resumed_run_gets_the_steps_that_it_lacks(there: Path, run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    whole = model_file.load(out / "model.vdgi", training=True)
+    model_file.save(out / "model.vdgi", replace(whole, steps={}))
+    arguments = {"tokeniser": "my.tokeniser", "tagger": "my.tagger", "out": out, "resume": True}
+    dynet_vdgi.train("half.conllu", "universal", **arguments)
+    assert model_file.load(out / "model.vdgi").steps == whole.steps
+
+
+def test_sentences_in_memory_are_tagged_to_be_learnt_from(there: Path, run: Path) -> None:
+    sentences = list(conllu.read("half.conllu", tags="known"))
+    parser = dynet_vdgi.train(sentences, "universal", tagger="my.tagger")
+    assert parser.model.provenance.tags == model_file.load(run / "model.vdgi").provenance.tags
