@@ -17,6 +17,7 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
 from dynet_vdgi.tagging.scores import scores_of
+from dynet_vdgi.tagging.tag_list import TagList
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
@@ -72,6 +74,19 @@ def one_pass(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return by_vdgi(tagged, [])
 
 
+def of_list(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """The tagger with a list of the 200 most frequent words and the tag they have most often."""
+    counts: dict[str, Counter[str]] = {}
+    for sentence in [*tagged, *raw]:
+        for form, tag in zip(sentence.forms, sentence.tags):
+            if any(map(str.isalpha, form)):
+                counts.setdefault(form.lower(), Counter())[tag] += 1
+    frequent = sorted(counts, key=lambda form: (-counts[form].total(), form))[:200]
+    tags = {form: (counts[form].most_common(1)[0][0], "_") for form in frequent}
+    tagger = Tagger().fit(tagged, raw, tag_list=TagList(tags))
+    return tagger.predict, float("nan") if tagger.accuracy is None else tagger.accuracy
+
+
 def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     """UDPipe 1's tagger with its default settings, lemmas included."""
     from ufal import udpipe as u
@@ -106,7 +121,7 @@ def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return predict, float("nan")
 
 
-SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "udpipe": udpipe}
+SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "udpipe": udpipe}
 
 
 def rows_of(
