@@ -4,10 +4,8 @@
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("vdgi", config={"model": "runs/my", "tagger": "my.tagger"})
 
-It sets heads and relations. With a `tagger`, made by `vdgi tag train`, it also sets POS, and TAG, MORPH and
-LEMMA as far as the tagger has learnt them; without one, an earlier component has to set POS, or TAG for a
-model of XPOS tags. White-space tokens depend on the word before them. As in spaCy's own parsers, a sentence's
-root has the relation ROOT and itself as head.
+It sets heads and relations, and with a tagger POS, TAG, MORPH and LEMMA as far as the tagger has learnt them.
+White-space tokens depend on the word before them. As in spaCy's own parsers, roots have the relation ROOT.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.parsing.parser import Parser, load
 from dynet_vdgi.tagging.tagger import Tagger
 
-NAME = "vdgi"
 UNKNOWN = "_"
 
 
@@ -42,7 +39,7 @@ def make(nlp: Language, name: str, model: str, tagger: str, retag: bool, text: s
     Raises: ModelError, a file cannot be used; UsageError, a setting is missing or would have no effect.
     """
     if not model:
-        raise UsageError(f'no model: nlp.add_pipe("{NAME}", config={{"model": "my.vdgi"}})')
+        raise UsageError('no model: nlp.add_pipe("vdgi", config={"model": "my.vdgi"})')
     if retag and not tagger:
         raise UsageError("retag without a tagger has no effect: name a tagger, or leave retag out")
     parser = load(model)
@@ -88,7 +85,7 @@ class Component:
             sentence = replace(sentence, tags=tags, upos=sentence.tags)
         if UNKNOWN in sentence.tags:
             form = sentence.forms[sentence.tags.index(UNKNOWN)]
-            remedy = f'add a tagger before "{NAME}", or name one of `vdgi tag train` as config["tagger"]'
+            remedy = 'add a tagger before "vdgi", or name one of `vdgi tag train` as config["tagger"]'
             raise UsageError(f"{form!r} has no token.{column}: {remedy}")
         return sentence
 
@@ -96,8 +93,7 @@ class Component:
 def _sentences(doc: Doc) -> Iterator[list[Token]]:
     """The words of each sentence, without white space. Raises: UsageError, nobody has found sentences."""
     if len(doc) > 1 and not doc.has_annotation("SENT_START"):
-        remedy = f'add a component that does before "{NAME}", such as nlp.add_pipe("sentencizer")'
-        raise UsageError(f"nothing has set the ends of sentences: {remedy}")
+        raise UsageError('nothing has set the ends of sentences: nlp.add_pipe("sentencizer", before="vdgi")')
     for span in doc.sents if len(doc) > 1 else [doc]:
         if words := [token for token in span if not token.is_space]:
             yield words
@@ -131,10 +127,10 @@ def _set_heads(doc: Doc, trees: list[tuple[list[Token], Sentence]]) -> None:
     for k, token in enumerate(doc):
         if token.is_space:  # in the sentence that it is in
             heads[k] += -1 if not starts[k] and k else k + 1 < len(doc) and not starts[k + 1]
-    offsets = (heads - np.arange(len(doc))).astype(np.int64).view(np.uint64)
+    offsets = (heads - np.arange(len(doc))).view(np.uint64)
     labels = np.array([doc.vocab.strings.add(relation) for relation in relations], np.uint64)
     doc.from_array([HEAD, DEP], np.stack([offsets, labels], axis=1))
 
 
 SETTINGS = {"model": "", "tagger": "", "retag": False, "text": ""}
-Language.factory(NAME, default_config=SETTINGS, assigns=["token.head", "token.dep"], func=make)
+Language.factory("vdgi", default_config=SETTINGS, assigns=["token.head", "token.dep"], func=make)
