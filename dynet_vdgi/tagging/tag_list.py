@@ -78,7 +78,7 @@ class TagList:
         looked up. Warns of listed words that have no effect.
         """
         given = {(form, tag) for form, tag in zip(forms, tags) if tag != UNKNOWN}
-        found = {form: self._tag_of(form) for form in forms}
+        found = {form: self.tag_of(form) for form in forms}
         ambiguous = {form.lower() for form, tag in given if (pair := found[form]) and pair[0] != tag}
         upos, bundles = list(tags), list(zip(tags, feats))
         for k, form in enumerate(forms):
@@ -89,7 +89,8 @@ class TagList:
         self._warn(ambiguous, {form.lower() for form in found})
         return upos, bundles
 
-    def _tag_of(self, form: str) -> tuple[str, str] | None:
+    def tag_of(self, form: str) -> tuple[str, str] | None:
+        """The UPOS and FEATS of a form, by the list, or of punctuation and numbers; None for others."""
         return self.tags.get(form.lower()) or without_letters(form)
 
     def _warn(self, ambiguous: set[str], lower: set[str]) -> None:
