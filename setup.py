@@ -56,6 +56,7 @@ setup(
         "png": ["matplotlib>=3.7"],
         "annotate": ["starlette>=0.40", "uvicorn>=0.30"],
         "completion": ["argcomplete>=3.0"],
+        "spacy": ["spacy>=3.7,<4"],
         "cluster": ["distributed>=2023.5"],
         "docs": ["mkdocs>=1.6,<2", "mkdocs-material>=9.5"],
         "dev": [
@@ -99,7 +100,10 @@ setup(
             "models/*.vdgi",
         ],
     },
-    entry_points={"console_scripts": ["vdgi = dynet_vdgi.cli:main"]},
+    entry_points={
+        "console_scripts": ["vdgi = dynet_vdgi.cli:main"],
+        "spacy_factories": ["vdgi = dynet_vdgi.spacy_component:make"],
+    },
     classifiers=[
         "Development Status :: 4 - Beta",
         "Environment :: Console",

@@ -7,6 +7,8 @@
 Of each treebank's text, shuffled by random.Random(1), the first sentences are tagged and the others are raw.
 Each row of the output is one system on one treebank and is never made twice; the table summarises the rows.
 `one-pass` is the tagger without the raw text; `udpipe` needs the package ufal.udpipe and learns lemmas, too.
+`list` and `rule` have a list of 200 words with their usual tag, which is that of the gold tags; they do
+without tagged sentences, too (`--tagged 0`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +32,7 @@ from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
 from dynet_vdgi.tagging.scores import scores_of
+from dynet_vdgi.tagging.tag_list import TagList
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
@@ -72,6 +76,37 @@ def one_pass(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return by_vdgi(tagged, [])
 
 
+def usual_tags(text: Text) -> TagList:
+    """The 200 most frequent words of a text, and the tag that each has most often."""
+    counts: dict[str, Counter[str]] = {}
+    for sentence in text:
+        for form, tag in zip(sentence.forms, sentence.tags):
+            if any(map(str.isalpha, form)):
+                counts.setdefault(form.lower(), Counter())[tag] += 1
+    frequent = sorted(counts, key=lambda form: (-counts[form].total(), form))[:200]
+    return TagList({form: (counts[form].most_common(1)[0][0], "_") for form in frequent})
+
+
+def of_list(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """The tagger with a list of words."""
+    tagger = Tagger().fit(tagged, raw, tag_list=usual_tags([*tagged, *raw]))
+    return tagger.predict, float("nan") if tagger.accuracy is None else tagger.accuracy
+
+
+def by_rule(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
+    """The tags of the list; of other words, PROPN with a capital inside a sentence, else NOUN."""
+    listing = usual_tags([*tagged, *raw])
+
+    def tag(form: str, before: str) -> str:
+        known = listing.tag_of(form)
+        return known[0] if known else "PROPN" if before and form[0].isupper() else "NOUN"
+
+    def predict(text: Text) -> Text:
+        return [replace(s, tags=tuple(map(tag, s.forms, ("", *s.forms)))) for s in text]
+
+    return predict, float("nan")
+
+
 def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     """UDPipe 1's tagger with its default settings, lemmas included."""
     from ufal import udpipe as u
@@ -106,7 +141,7 @@ def udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     return predict, float("nan")
 
 
-SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "udpipe": udpipe}
+SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_rule, "udpipe": udpipe}
 
 
 def rows_of(
@@ -133,12 +168,12 @@ def rows_of(
             yield [*key, *scores, f"{100 * jackknifed:.2f}", f"{learnt - start:.1f}", f"{speed:.0f}"]
 
 
-def table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
+def table(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> Iterator[str]:
     """Lines of Markdown: for each column, systems by languages."""
     languages = list(dict.fromkeys(row["language"] for row in rows))
     values = {(row["system"], row["tagged"], row["language"]): row for row in rows}
     systems = sorted({(int(tagged), system) for system, tagged, _ in values})
-    for name in (*COLUMNS, "new", "train_s", "words_per_s"):
+    for name in columns:
         yield f"\n| {name} | tagged | mean | {' | '.join(languages)} |"
         yield "|---" * (len(languages) + 3) + "|"
         for tagged, system in systems:
@@ -156,6 +191,8 @@ def main() -> None:
         parser = argparse.ArgumentParser(description=__doc__)
         parser.add_argument("--table", action="store_true")
         parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
+        shown_columns = (*COLUMNS, "new", "train_s", "words_per_s")
+        parser.add_argument("--columns", nargs="+", choices=shown_columns, default=shown_columns)
     else:
         parser = file_list_parser(__doc__)
         parser.add_argument("--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences")
@@ -169,7 +206,7 @@ def main() -> None:
     print("python benchmarks/raw_text.py")
     if "--table" in sys.argv:
         shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
-        print("\n".join(table(shown)))
+        print("\n".join(table(shown, arguments.columns)))
         return
     done = {(row["language"], row["scored"], row["tagged"], row["system"]) for row in rows}
     with arguments.out.open("a", newline="") as handle:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conllu import parse_token_and_metadata
+from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.data import conllu, conllu_writing
 from dynet_vdgi.data.conllu import Repair, read
 from dynet_vdgi.data.conllu_objects import from_conllu, to_conllu
-from dynet_vdgi.data.conllu_writing import render, write
+from dynet_vdgi.data.conllu_writing import render, unchanged, write
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 
@@ -651,6 +651,22 @@ def test_objects_of_the_library_come_back_as_they_were(file_of: Callable[[str], 
         assert back.source is not None
         assert back == replace(sentence, source=back.source)
         assert (back.source.lines, back.source.rows) == (sentence.source.lines, sentence.source.rows)
+
+
+def test_what_the_library_parses_is_taken(file_of: Callable[[str], str]) -> None:
+    """With ranges, empty nodes, FEATS of two values, DEPS and MISC, which that library takes apart."""
+    text = (
+        "# sent_id = a\n# text = du lac\n"
+        "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\tGloss=of|Lang=fr\n"
+        "2\tle\tle\tDET\tD\tDefinite=Def|Number=Sing\t3\tdet\t_\t_\n"
+        "3\tlac\tlac\tNOUN\t_\tNumber=Plur,Sing\t0\troot\t0:root\t_\n"
+        "3.1\tx\tx\tX\t_\t_\t_\t_\t3:dep\t_\n\n"
+        "1\tva\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n"
+    )
+    found = [from_conllu(tokens) for tokens in parse(text)]
+    assert found == [replace(s, source=found[k].source) for k, s in enumerate(read(file_of(text)))]
+    assert "".join(map(unchanged, found)) == text
 
 
 def test_objects_show_new_heads(file_of: Callable[[str], str]) -> None:

@@ -5,6 +5,7 @@ lower-cased; punctuation and numbers are left out. TEXT is CoNLL-U (a name in .c
 spaces between words.
 
   vdgi tag list more.conllu -n 200 -o words.tsv
+  vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
 """
 
 from __future__ import annotations

@@ -1,9 +1,14 @@
-"""Learn a tagger from tagged sentences, and from text without tags.
+"""Learn a tagger from tagged sentences, from text without tags, and from a list of words.
 
 TAGGED is CoNLL-U with UPOS, and with FEATS, XPOS and lemmas if the tagger is to learn them; words whose
 UPOS is _ count as text. The more text without tags, the better: it shows how untagged words are used.
 
+A list of words with their usual tag, as `vdgi tag list` writes it to be filled in, helps few tagged sentences
+and can replace them. A line has form, UPOS and FEATS with tabs between them, _ where they are unknown.
+Punctuation and numbers need not be listed.
+
   vdgi tag train tagged.conllu --text more.conllu -o my.tagger
+  vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
 """
 
 from __future__ import annotations
@@ -20,8 +25,9 @@ ENOUGH = 0.9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vdgi tag train`."""
-    parser.add_argument("tagged", nargs="+", metavar="TAGGED", help="CoNLL-U; - is standard input")
+    parser.add_argument("tagged", nargs="*", metavar="TAGGED", help="CoNLL-U; - is standard input")
     parser.add_argument("--text", nargs="+", default=[], metavar="FILE", help="CoNLL-U, tags do not matter")
+    parser.add_argument("--tag-list", metavar="FILE", help="words with their usual tag")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the tagger")
 
 
@@ -29,25 +35,31 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tag train`."""
     from dynet_vdgi.data import file_checks, files
     from dynet_vdgi.data.corpus import read
+    from dynet_vdgi.errors import UsageError
     from dynet_vdgi.system.names import count
     from dynet_vdgi.tagging.tagger import Tagger
 
     tagged, text = files.expand(arguments.tagged), files.expand(arguments.text)
-    file_checks.check_output(arguments.output, [*tagged, *text])
+    listing = [arguments.tag_list] if arguments.tag_list else []
+    if not tagged and not (listing and text):
+        raise UsageError("nothing to learn from: give TAGGED files, or --tag-list with --text")
+    file_checks.check_output(arguments.output, [*tagged, *text, *listing])
     start = time.process_time()
     sentences, raw = (
         [each for path in paths for each in read(path, heads="ignored", tags="known")]
         for paths in (tagged, text)
     )
-    tagger = Tagger().fit(sentences, raw)
+    tagger = Tagger().fit(sentences, raw, tag_list=arguments.tag_list)
     tagger.save(arguments.output)
     n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words
-    logger.info(
-        "%s with tags, %s without; learning from other sentences finds %.1f %% of UPOS (%.1f CPU seconds)",
-        count(tagger.n_words, "word"),
-        count(n_raw, "word"),
-        100 * tagger.accuracy,
-        time.process_time() - start,
+    found = (
+        ""
+        if tagger.accuracy is None
+        else (f"; learning from other sentences finds {100 * tagger.accuracy:.1f} % of UPOS")
     )
-    if tagger.accuracy < ENOUGH:
+    numbers = count(tagger.n_words, "word"), count(n_raw, "word")
+    logger.info("%s with tags, %s without%s (%.1f CPU seconds)", *numbers, found, time.process_time() - start)
+    if tagger.accuracy is None:
+        logger.info("without tagged sentences nobody knows how good the tags are: tag some, and evaluate")
+    elif tagger.accuracy < ENOUGH:
         logger.info("below 90 %, a parser gains more from corrected tags than from corrected trees")

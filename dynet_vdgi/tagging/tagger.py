@@ -9,6 +9,7 @@ Letters: N words, T tags.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,6 +20,7 @@ import numpy as np
 
 from dynet_vdgi.data.conllu_writing import with_columns
 from dynet_vdgi.data.corpus import Sentences, sentences_of
+from dynet_vdgi.data.files import AnyPath
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.tagging.bundles import Bundles
@@ -26,6 +28,7 @@ from dynet_vdgi.tagging.chain import FREE, Floats, Ints
 from dynet_vdgi.tagging.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
 from dynet_vdgi.tagging.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.tagging.spelling import WordTypes, with_items
+from dynet_vdgi.tagging.tag_list import TagList
 from dynet_vdgi.tagging.tagger_state import UNKNOWN, TaggerState, feats_parts, plain_parts
 from dynet_vdgi.tagging.type_means import TypeMeans
 
@@ -34,6 +37,9 @@ FOLDS = 5
 
 ITERATIONS = 50, 80
 """Of learning, in the first pass and in the second."""
+
+LISTED = 300
+"""Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
 BATCH = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
@@ -58,22 +64,33 @@ class Tagger:
 
     learnt: TaggerState | None = field(default=None, repr=False)
 
-    def fit(self, sentences: Sentences, raw: Sentences = ()) -> Tagger:
+    def fit(
+        self, sentences: Sentences = (), raw: Sentences = (), *, tag_list: AnyPath | TagList | None = None
+    ) -> Tagger:
         """Learns from sentences with tags, some of which may be `_`, and from raw ones.
 
-        Equal sentences give equal taggers.
+        Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as `vdgi tag
+        list` writes it to be filled in. Words without a tag that are in the list have this tag then, in the
+        given sentences, in the first LISTED raw ones and in those that show a listed word for the first time.
+        A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
 
         Raises:
             UsageError: no word has a tag.
-            DataError: as `read`.
+            DataError: as `read` and `TagList.read`.
         """
-        text = _Text(list(sentences_of(sentences, heads="ignored", tags="known")))
-        more = WordTypes.of(each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
+        listing = TagList.read(tag_list) if isinstance(tag_list, (str, os.PathLike)) else tag_list
+        tagged = list(sentences_of(sentences, heads="ignored", tags="known"))
+        rest = (each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
+        chosen: list[tuple[str, ...]] = []
+        more = WordTypes.of(rest if listing is None else _others(rest, listing, chosen))
+        tagged += [Sentence(forms, (UNKNOWN,) * len(forms)) for forms in chosen]
+        text = _Text(tagged, listing)
         if not text.tags:
             raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
         tokens, gold = text.words.tokens(), text.numbers_of_tags
         first, marginals = _first_pass(tokens, gold, len(text.tags))
-        jackknifed = float((marginals.argmax(axis=1) == gold)[gold >= 0].mean())
+        right = (marginals.argmax(axis=1) == gold)[text.is_given]
+        jackknifed = float(right.mean()) if len(right) else None
         means = TypeMeans.of(text.words, marginals)
         raw_tokens = more.tokens()
         means = means.plus(TypeMeans.of(more, first.marginals(first.scores(raw_tokens), more.first)))
@@ -85,7 +102,7 @@ class Tagger:
         self.learnt = TaggerState(
             text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
             first, means, second, of_feats, of_xpos, of_rules,
-            jackknifed, int((gold >= 0).sum()),
+            jackknifed, len(right),
         )  # fmt: skip
         return self
 
@@ -117,13 +134,16 @@ class Tagger:
         return cls(tagger_file.load(path, content))
 
     @property
-    def accuracy(self) -> float:
-        """The share of words whose UPOS was found by learning from other sentences alone, from 0 to 1."""
+    def accuracy(self) -> float | None:
+        """The share of words whose UPOS was found by learning from other sentences alone, from 0 to 1.
+
+        None if no sentence had tags.
+        """
         return self._fitted().jackknifed
 
     @property
     def n_words(self) -> int:
-        """The number of words with UPOS that it has learnt from."""
+        """The number of words with UPOS in the sentences that it has learnt from."""
         return self._fitted().n_words
 
     def _fitted(self) -> TaggerState:
@@ -166,24 +186,32 @@ def universal(sentence: Sentence) -> Sequence[str]:
 
 
 class _Text:
-    """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS."""
+    """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS.
 
-    def __init__(self, sentences: Sequence[Sentence]) -> None:
+    `is_given` (N,) are the words whose UPOS is that of the sentences, not of the list.
+    """
+
+    def __init__(self, sentences: Sequence[Sentence], listing: TagList | None = None) -> None:
         self.words = WordTypes.of(sentence.forms for sentence in sentences)
         tags = [tag for sentence in sentences for tag in universal(sentence)]
         feats, xpos, lemmas = (
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
             for name in ("feats", "xpos", "lemmas")
         )
-        self.tags = sorted({*tags} - {UNKNOWN})
+        forms = [self.words.forms[k] for k in self.words.types.tolist()]
+        self.is_given = np.array([tag != UNKNOWN for tag in tags], np.bool_)
         self.bundle_of_words = list(zip(tags, feats))
-        self.bundles = sorted({pair for pair in self.bundle_of_words if pair[0] != UNKNOWN})
+        if listing is not None:
+            tags, self.bundle_of_words = listing.filled(forms, tags, feats)
+        self.tags = sorted({*tags} - {UNKNOWN})
+        bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
+        bundles |= {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
+        self.bundles = sorted(bundles)
         pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
         self.xpos = sorted({pair for pair in pairs if pair[0] != UNKNOWN})
         self.numbers_of_tags = _numbers(tags, self.tags)
         self.numbers_of_bundles = _numbers(self.bundle_of_words, self.bundles)
         self.numbers_of_xpos = _numbers(pairs, self.xpos)
-        forms = [self.words.forms[k] for k in self.words.types.tolist()]
         words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
         self.lemmas = known_lemmas(words)
         rules = [
@@ -192,6 +220,20 @@ class _Text:
         ]
         self.rules = sorted({pair for pair in rules if UNKNOWN not in pair})
         self.numbers_of_rules = _numbers(rules, self.rules)
+
+
+def _others(
+    text: Iterable[tuple[str, ...]], listing: TagList, chosen: list[tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    """The sentences that are not learnt from by the list; the others are added to `chosen`."""
+    unseen = set(listing.tags)
+    for k, forms in enumerate(text):
+        new = unseen.intersection(form.lower() for form in forms)
+        unseen -= new
+        if new or k < LISTED:
+            chosen.append(forms)
+        else:
+            yield forms
 
 
 def _numbers(values: Sequence[object], known: Sequence[object]) -> Ints:

@@ -32,7 +32,7 @@ class Meta(Struct, frozen=True, kw_only=True):
     format: int
     version: str = ""
     n_words: int = 0
-    jackknifed: float = 0.0
+    jackknifed: float | None = None
 
 
 class TagTexts(Struct, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ class TaggerState:
     of_feats: Bundles
     of_xpos: Bundles
     of_rules: Bundles
-    jackknifed: float  # share of words whose UPOS the first pass finds without their sentence
+    jackknifed: float | None  # share of words whose UPOS the first pass finds without their sentence
     n_words: int  # with tags, learnt from
 
 
