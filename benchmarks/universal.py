@@ -4,6 +4,7 @@
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
+    python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
@@ -11,7 +12,9 @@ licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The 
 learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
 punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
 table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
-heads from the gold heads of texts whose languages a model was not learnt from.
+heads from the gold heads of texts whose languages a model was not learnt from, and how far the expected
+share of right heads is off on a language that was left out. `untrained` compares a parser that measures what
+it parses with one that measured the language's text before.
 """
 
 from __future__ import annotations
@@ -34,14 +37,15 @@ from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
-from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration, arc_probabilities
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
+from dynet_vdgi.recipes.universal import pack, sources_of
+from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.universal.encoding import band_of_forms
-from dynet_vdgi.universal.learning import TEXT, GoldTreebank, LearningSettings, learn
+from dynet_vdgi.universal.learning import GoldTreebank, learn
+from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning
 from dynet_vdgi.universal.text_base import TextBase
@@ -51,6 +55,8 @@ CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
+BEGINNINGS = 50, 500
+"""Sentences of test files that are parsed."""
 CALIBRATED = 200
 """Sentences of a text from which confidence is learnt."""
 
@@ -156,18 +162,36 @@ def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
 
 
 def calibrate(arguments: argparse.Namespace) -> None:
-    """Learns confidence from gold heads of languages left out, the same number of sentences of each."""
-    tags, found, gold = [], [], []
+    """Learns confidence from gold heads of languages left out, the same number of sentences of each.
+
+    How far the expected share of right heads is off is measured on each of them with what the others teach.
+    """
+    samples: dict[str, tuple[list, list, list]] = {}
     for each in arguments.models:
         path, _, codes = str(each).partition("=")
         arguments.set, arguments.codes = "choose", codes.split(",")
-        for text, _ in texts(arguments).values():
+        for code, (text, _) in texts(arguments).items():
             sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
             engine, _ = engine_for(load(Path(path)), text)
-            tags += [s.tags for s in sample]
-            found += engine.with_margins(sample, keep_heads=False)
-            gold += [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
-    np.savez(arguments.out, **Calibration.fit(tags, found, gold).arrays())
+            found = engine.with_margins(sample, keep_heads=False)
+            gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
+            samples[code] = [s.tags for s in sample], found, gold
+    off = []
+    for code, (tags, found, gold) in samples.items():
+        calibration = fitted([sample for other, sample in samples.items() if other != code])
+        trees, margins = zip(*found)
+        said = calibration(calibration.arcs(tags, trees, margins)).mean()
+        right = arc_probabilities(gold, trees).mean()
+        off.append(said - right)
+        print(f"{code}: expected {100 * said:.1f}, right {100 * right:.1f}", flush=True)
+    error = float(np.sqrt(np.mean(np.square(off))))
+    print(f"off by {100 * np.mean(np.abs(off)):.1f} points in the mean, standard error {100 * error:.1f}")
+    np.savez(arguments.out, **fitted(list(samples.values())).arrays(), **{EXPECTED_ERROR: np.array([error])})
+
+
+def fitted(samples: list[tuple[list, list, list]]) -> Calibration:
+    """The calibration of tags, trees with margins, and gold heads of some languages."""
+    return Calibration.fit(*([x for part in parts for x in part] for parts in zip(*samples)))
 
 
 def confidence(arguments: argparse.Namespace) -> None:
@@ -190,17 +214,31 @@ def confidence(arguments: argparse.Namespace) -> None:
     print(f"mean ECE {errors[:, 0].mean():.2f}, mean error of the expected share {off:.2f}")
 
 
+def untrained(arguments: argparse.Namespace) -> None:
+    """Prints DDA where the parsed file itself is measured, and where the language's text was."""
+    rows = []
+    for each in arguments.models:
+        path, _, codes = str(each).partition("=")
+        arguments.set, arguments.codes = "choose", codes.split(",")
+        for code, (text, test) in texts(arguments).items():
+            trained = engine_for(load(Path(path)), text)[0]
+            for n in BEGINNINGS:
+                part = test[:n]
+                own = engine_for(load(Path(path)), part)[0]
+                short = [s for s in part if len(s) <= 40]
+                rows.append((code, n, *(dda(e.parse(short), short)[1] for e in (own, trained))))
+                print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
+    for n in BEGINNINGS:
+        found = np.array([row[2:] for row in rows if row[1] == n])
+        print("{} sentences: own {:.2f}, text {:.2f}".format(n, *found.mean(0)))
+
+
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
     with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
         licences = {row["treebank"]: row["licence"] for row in csv.DictReader(lines)}
-    learnt = sources(arguments)
-    sizes = [min(len(each.sentences), TEXT) for each in learnt]
-    listed = {
-        each.name: OtherTreebank(n, round(n / sum(sizes), 6), licences[each.name], each.branch)
-        for each, n in zip(learnt, sizes)
-    }
+    listed = sources_of(sources(arguments), licences)
     scorer, calibration = load(arguments.models[0]), dict(np.load(arguments.models[1]))
     save_model(arguments.out, pack(scorer, listed, further=calibration))
 
@@ -220,7 +258,7 @@ def main() -> None:
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = verbs.add_parser("score")
-    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "ship")}
+    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "untrained", "ship")}
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
     for each in (scoring, further["confidence"]):
@@ -246,7 +284,8 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        {"calibrate": calibrate, "confidence": confidence, "ship": ship}[arguments.verb](arguments)
+        verb = {"calibrate": calibrate, "confidence": confidence, "untrained": untrained, "ship": ship}
+        verb[arguments.verb](arguments)
         return
     scorers = [load(path) for path in arguments.models]
     rows = []

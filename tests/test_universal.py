@@ -503,10 +503,65 @@ def test_a_run_starts_from_another_universal_model(
         assert np.array_equal(found[name], array)
 
 
+SMALL = [f"learning.{value}" for value in ("updates=4", "batch=60", "words=200", "hidden=4")]
+
+
+def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    run, again = tmp_path / "run", tmp_path / "again"
+    train = DEMO.with_name("demo-ud-train.conllu")
+    options = ["--preset", "universal", "--treebank", "xx", train, "--treebank", "yy", text, "--dev", text]
+    options += [option for value in SMALL for option in ("--set", value)]
+    vdgi.good("train", *options, "--out", run)
+    vdgi.good("train", *options, "--out", again)
+    model, equal = (model_file.load(folder / "model.vdgi") for folder in (run, again))
+    assert {name: each.trees for name, each in model.provenance.treebanks.items()} == {
+        "xx": len(list(conllu.read(train))), "yy": N_SENTENCES,
+    }  # fmt: skip
+    n_trees = sum(each.trees for each in model.provenance.treebanks.values())
+    assert model.provenance.gold_trees == (
+        f"training: {n_trees:,} trees of 2 treebanks of other languages", "dev: progress figures only",
+    )  # fmt: skip
+    assert model.provenance.dev_dda is not None
+    assert {file.role for file in model.provenance.data} == {"treebank xx", "treebank yy", "dev"}
+    assert model.settings.to_dict()["learning"]["updates"] == 4
+    assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())
+    assert model.parameters["universal/arc.head"].dtype == np.float16
+    assert Parser(model).measures_text
+    measured = tmp_path / "measured"
+    vdgi.good("train", "--train", text, "--preset", "universal", "--init", run, "--out", measured)
+    assert vdgi.good("parse", measured, text).out == vdgi.good("parse", run, text).out
+    assert model_file.load(measured / "model.vdgi").settings.to_dict()["learning"] == {"updates": 0}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--treebank", "xx", "TEXT"], "has its own treebanks"),
+        (["--init", "TEXT"], "the weights are learnt anew"),
+        (["--set", "learning.invented=2"], "one treebank has no other"),
+        (["--set", "learning.updates=0"], "learning.updates is 0"),
+        (["--set", "learning.members=1", "--set", "learning.soft=0.3"], "learning.members is 1"),
+        (["--set", "data.max_len=20"], "there is no text, only treebanks"),
+        (["--preset", "few-trees"], "nothing to learn from"),
+        (["--preset", "best"], "nothing to learn from"),
+        (["--preset", "paper"], "nothing to learn from"),
+    ],
+)
+def test_what_does_not_go_with_treebanks_alone_is_refused(
+    text: Path, tmp_path: Path, vdgi: Vdgi, options: list[str], message: str
+) -> None:
+    given = [text if option == "TEXT" else option for option in options]
+    preset = [] if "--preset" in options else ["--preset", "universal"]
+    result = vdgi("train", "--treebank", "xx", text, *preset, *given, "--out", tmp_path / "run")
+    assert result.status != 0
+    assert message in result.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--treebank", "xx", "TEXT"], "needs no text: leave out --train"),
+        (["--set", "learning.updates=5"], "there are no treebanks to learn from"),
         (["--set", "rules=ud"], "no rule table"),
         (["--without", "markers"], "no rule table"),
         (["--set", "data.protocol=as_released"], "data.protocol=standard"),

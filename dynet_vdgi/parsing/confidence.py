@@ -29,6 +29,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
+
+EXPECTED_ERROR = "expectation/error"
+"""Array (1,) of a model file: standard error of the expected share of right heads, from 0 to 1."""
+
 N_KNOTS = 51
 FARTHEST = 20  # words from a head; longer arcs count as this long
 MOST_TAGS = 100  # distinguished, the most frequent ones

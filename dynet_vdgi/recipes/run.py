@@ -62,8 +62,8 @@ def run(
         ConfigError: settings, rules, or a setting in `said` has no effect on these inputs.
         ModelError: the model in the folder belongs to another run, or the initial model does not fit.
     """
-    inputs.check()
     recipe: AnyRecipe = RECIPES.named(settings.recipe)
+    inputs.check(treebanks_suffice=recipe.learns_from_treebanks)
     if successor := recipe.successor(inputs, settings):
         settings = in_recipe(successor, settings, said)
         recipe = RECIPES.named(successor)
