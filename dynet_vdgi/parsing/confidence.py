@@ -216,6 +216,19 @@ class Calibration:
         return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
 
 
+def expected_error(arrays: Mapping[str, NDArray[Any]]) -> float | None:
+    """The standard error of a text's mean confidence as an estimate of its share of right heads.
+
+    None: it has not been measured. Raises: ModelError, it is no number from 0 to 1.
+    """
+    if EXPECTED_ERROR not in arrays:
+        return None
+    array = arrays[EXPECTED_ERROR]
+    if array.shape != (1,) or not 0 <= array[0] <= 1:
+        raise ModelError("the error of the expected share of right heads is no number from 0 to 1")
+    return float(array[0])
+
+
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
     """The arrays of these names. Raises: ModelError, one is missing or has a value that is not finite."""
     try:
