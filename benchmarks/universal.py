@@ -5,6 +5,7 @@
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
     python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
+    python benchmarks/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
@@ -14,7 +15,7 @@ punctuation; of several files it takes the mean of log p(h | d), and `--table` a
 table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
 heads from the gold heads of texts whose languages a model was not learnt from, and how far the expected
 share of right heads is off on a language that was left out. `untrained` compares a parser that measures what
-it parses with one that measured the language's text before.
+it parses with one that measured the language's text before. `speed` is of whole programs, on mixed text.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ import json
 import logging
 import os
 import random
+import statistics
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
+import measuring
 import numpy as np
+import whole_program
 from few_trees import calibration_error
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, conllu_blocks, protocols, treebank
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
@@ -57,6 +63,11 @@ although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
 BEGINNINGS = 50, 500
 """Sentences of test files that are parsed."""
+MIXED = """
+    UD_German-GSD/de_gsd-ud-dev.conllu UD_Polish-LFG/pl_lfg-ud-dev.conllu UD_Korean-GSD/ko_gsd-ud-dev.conllu
+    UD_Welsh-CCG/cy_ccg-ud-dev.conllu UD_Spanish-GSD/es_gsd-ud-dev.conllu UD_Urdu-UDTB/ur_udtb-ud-dev.conllu
+"""
+TURNS = 3
 CALIBRATED = 200
 """Sentences of a text from which confidence is learnt."""
 
@@ -233,6 +244,44 @@ def untrained(arguments: argparse.Namespace) -> None:
         print("{} sentences: own {:.2f}, text {:.2f}".format(n, *found.mean(0)))
 
 
+def speed(arguments: argparse.Namespace) -> None:
+    """Prints CPU seconds, words per CPU second and peak memory of whole programs that take turns.
+
+    The text is that of the dev files of six languages, one after the other; UDPipe 1 parses a tenth of it.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
+    measuring.print_conditions(measuring.conditions())
+    with tempfile.TemporaryDirectory() as name:
+        whole, tenth, few = (Path(name) / f"{part}.conllu" for part in ("whole", "tenth", "few"))
+        dev = files_of(arguments.data, MIXED)
+        whole.write_bytes(b"".join(path.read_bytes() for path in dev))
+        n_words = sum(len(s) for path in dev for s in conllu.read(path))
+        n_tenth = whole_program.repeated(str(whole), tenth, n_words // 10)
+        three = list(conllu_blocks.blocks(str(whole)))[:3]
+        few.write_text("".join("\n".join(block.lines) + "\n\n" for block in three), encoding="utf-8")
+        tasks = {}
+        for model in map(str, arguments.models):
+            if model.endswith(".udpipe"):
+                command = [sys.executable, "-c", whole_program.UDPIPE, model, str(tenth)]
+                tasks[f"{Path(model).name}, a tenth"] = command, n_tenth
+                continue
+            for title, file, words in (("", whole, n_words), (", 3 sentences", few, 0)):
+                command = [*whole_program.PARSE, model, str(file), "-o", f"{name}/out.conllu"]
+                tasks[Path(model).name + title] = command, words
+        found = {task: [] for task in tasks}
+        for _ in range(TURNS + 1):
+            for task, (command, _) in tasks.items():
+                found[task].append(measuring.memory_and_time(command))
+    rows = []
+    for task, (_, words) in tasks.items():
+        seconds = [cpu for _, cpu in found[task][1:]]  # the first turn may compile
+        cpu, peak = statistics.median(seconds), max(peak for peak, _ in found[task])
+        rate = f"{words / cpu:,.0f}" if words else ""
+        rows.append([task, f"{cpu:.2f}", f"{min(seconds):.2f}", rate, f"{peak:.0f}"])
+    header = ["whole program", "CPU s", "lowest", "words per CPU s", "peak MB"]
+    measuring.print_table(f"{n_words:,} words", header, rows)
+
+
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
@@ -247,8 +296,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    learning = verbs.add_parser("learn")
+    commands = parser.add_subparsers(dest="verb", required=True)
+    learning = commands.add_parser("learn")
     learning.add_argument(
         "--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven"
     )
@@ -257,8 +306,10 @@ def main() -> None:
     learning.add_argument("--seed", type=int, default=1)
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
-    scoring = verbs.add_parser("score")
-    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "untrained", "ship")}
+    scoring = commands.add_parser("score")
+    further = {
+        verb: commands.add_parser(verb) for verb in ("calibrate", "confidence", "untrained", "speed", "ship")
+    }
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
     for each in (scoring, further["confidence"]):
@@ -284,8 +335,8 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        verb = {"calibrate": calibrate, "confidence": confidence, "untrained": untrained, "ship": ship}
-        verb[arguments.verb](arguments)
+        verbs = calibrate, confidence, untrained, speed, ship
+        {verb.__name__: verb for verb in verbs}[arguments.verb](arguments)
         return
     scorers = [load(path) for path in arguments.models]
     rows = []

@@ -582,6 +582,7 @@ def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdg
         f"training: {n_trees:,} trees of 2 treebanks of other languages", "dev: progress figures only",
     )  # fmt: skip
     assert model.provenance.dev_dda is not None
+    assert model.provenance.dynet is not None
     assert {file.role for file in model.provenance.data} == {"treebank xx", "treebank yy", "dev"}
     assert model.settings.to_dict()["learning"]["updates"] == 4
     assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())
@@ -599,6 +600,7 @@ def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdg
         (["--init", "TEXT"], "the weights are learnt anew"),
         (["--set", "learning.invented=2"], "one treebank has no other"),
         (["--set", "learning.updates=0"], "learning.updates is 0"),
+        (["--treebank", "yy", "ONE"], "yy: no sentence of 2 to 30 words"),
         (["--set", "learning.members=1", "--set", "learning.soft=0.3"], "learning.members is 1"),
         (["--set", "data.max_len=20"], "there is no text, only treebanks"),
         (["--preset", "few-trees"], "nothing to learn from"),
@@ -609,7 +611,10 @@ def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdg
 def test_what_does_not_go_with_treebanks_alone_is_refused(
     text: Path, tmp_path: Path, vdgi: Vdgi, options: list[str], message: str
 ) -> None:
-    given = [text if option == "TEXT" else option for option in options]
+    one = tmp_path / "one.conllu"
+    one.write_text("1\tx\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    files = {"TEXT": text, "ONE": one}
+    given = [files.get(option, option) for option in options]
     result = vdgi(
         "train", "--preset", "universal", "--treebank", "xx", text, *given, "--out", tmp_path / "run"
     )

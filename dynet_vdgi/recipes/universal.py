@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -59,7 +60,7 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 @dataclass
 class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
     start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
-    treebanks: Mapping[str, list[Sentence]] = field(default_factory=dict)
+    treebanks: Sequence[GoldTreebank] = ()
 
 
 class Universal(Recipe[UniversalSettings, "Material"]):
@@ -114,7 +115,8 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
-        model.provenance = provenance.with_(treebanks=model.provenance.treebanks)
+        dynet = metadata.version("dyNET38") if prepared.start is None else None
+        model.provenance = provenance.with_(treebanks=model.provenance.treebanks, dynet=dynet)
         if dev := prepared.material.dev:
             from dynet_vdgi.evaluation.attachment import score
 
@@ -171,18 +173,22 @@ def _vocabulary() -> Vocabulary:
 def _prepared_treebanks(
     inputs: Inputs, settings: UniversalSettings, reading: RunReader
 ) -> _PreparedUniversal:
-    treebanks = {label: reading.other_language(given, label) for label, given in inputs.treebanks.items()}
-    trees = [sentence for treebank in treebanks.values() for sentence in treebank]
+    from dynet_vdgi.universal.learning import GoldTreebank, check
+
+    treebanks = [
+        GoldTreebank(label, reading.other_language(given, label)) for label, given in inputs.treebanks.items()
+    ]
+    check(treebanks, settings.learning)
+    trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
     material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
     return _PreparedUniversal(settings, material, reading, {}, None, treebanks)
 
 
 def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
     """A model learnt from treebanks, which has measured no text, and the row of the log."""
-    from dynet_vdgi.universal.learning import GoldTreebank, learn
+    from dynet_vdgi.universal.learning import learn
 
-    treebanks = [GoldTreebank(label, sentences) for label, sentences in prepared.treebanks.items()]
-    settings = prepared.settings
+    settings, treebanks = prepared.settings, prepared.treebanks
     scorer = learn(treebanks, settings.learning, settings.seed)
     model = pack(scorer, sources_of(treebanks), seed=settings.seed)
     model.settings = settings

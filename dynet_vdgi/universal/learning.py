@@ -64,14 +64,19 @@ class _MeasuredTreebank:
     featureless: Profile
 
 
-def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: int = 1) -> Scorer:
-    """The scorer that these treebanks teach. Equal arguments give equal weights, bit for bit.
-
-    Raises: DataError, a treebank has no sentence of two words or more to learn from.
-    """
+def check(treebanks: Sequence[GoldTreebank], settings: LearningSettings) -> None:
+    """Raises: DataError, a treebank has no sentence of two words or more to learn from."""
     for treebank in treebanks:
         if not any(SHORTEST <= len(s) <= settings.longest for s in treebank.sentences):
             raise DataError(treebank.name, None, f"no sentence of {SHORTEST} to {settings.longest} words")
+
+
+def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: int = 1) -> Scorer:
+    """The scorer that these treebanks teach. Equal arguments give equal weights, bit for bit.
+
+    Raises: DataError, as `check`.
+    """
+    check(treebanks, settings)
     rng = np.random.default_rng([seed, 0])
     features = known_features([treebank.sentences for treebank in treebanks], min(4, len(treebanks)))
     real = [measured(treebank.sentences, features, rng) for treebank in treebanks]
