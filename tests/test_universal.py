@@ -583,6 +583,7 @@ def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdg
     )  # fmt: skip
     assert model.provenance.dev_dda is not None
     assert model.provenance.dynet is not None
+    assert model.provenance.updates == 4
     assert {file.role for file in model.provenance.data} == {"treebank xx", "treebank yy", "dev"}
     assert model.settings.to_dict()["learning"]["updates"] == 4
     assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())

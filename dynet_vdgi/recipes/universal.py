@@ -115,15 +115,17 @@ class Universal(Recipe[UniversalSettings, "Material"]):
         assert isinstance(prepared, _PreparedUniversal)
         model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
-        dynet = metadata.version("dyNET38") if prepared.start is None else None
-        model.provenance = provenance.with_(treebanks=model.provenance.treebanks, dynet=dynet)
+        provenance = provenance.with_(treebanks=model.provenance.treebanks)
+        if prepared.start is None:
+            updates = prepared.settings.learning.updates
+            provenance = provenance.with_(dynet=metadata.version("dyNET38"), updates=updates)
         if dev := prepared.material.dev:
             from dynet_vdgi.evaluation.attachment import score
 
             row["dev_dda"] = score(dev, self.engine(model).parse(dev)).dda
             gold_trees.append("dev: progress figures only")
             logger.info("dev DDA %.3f", row["dev_dda"])
-        model.provenance = model.provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
+        model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
         place.log.append(row)
         if place.folder:
             from dynet_vdgi.runs.model_file import save as save_model
