@@ -4,6 +4,7 @@
     python benchmarks/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
+    python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check
     python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python benchmarks/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
@@ -26,6 +27,7 @@ import json
 import logging
 import os
 import random
+import shlex
 import statistics
 import sys
 import tempfile
@@ -43,20 +45,24 @@ from dynet_vdgi.data import conllu, conllu_blocks, protocols, treebank
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
+from dynet_vdgi.labels.label_table import LABELS
 from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration, arc_probabilities
-from dynet_vdgi.parsing.universal_engine import UniversalEngine
+from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
 from dynet_vdgi.recipes.universal import pack, sources_of
 from dynet_vdgi.runs.model_file import ModelFile
+from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
+from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.universal.encoding import band_of_forms
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.stored import Measures, beginning
+from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
-LISTS = Path(__file__).parent / "lists" / "ud2.csv"
+LISTS = Path(__file__).parent / "lists"
+FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv"}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
@@ -81,7 +87,9 @@ def read(paths: list[Path], heads: str = "required") -> list:
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
     return [
-        next(data / folder / name for folder in ("ud2", "ud2_sources") if (data / folder / name).exists())
+        next(
+            data / folder / name for folder in ("ud2", "ud2_sources", ".") if (data / folder / name).exists()
+        )
         for name in names.split()
     ]
 
@@ -109,6 +117,9 @@ def save(path: Path, scorer: Scorer) -> None:
 
 
 def load(path: Path) -> Scorer:
+    """The scorer in a file of `learn`, or in a model file."""
+    if path.suffix != ".npz":
+        return scorer_of(load_model(model_path(path)).parameters)
     arrays = np.load(path)
     weights = {name.removeprefix("weights/"): arrays[name] for name in arrays.files if "/" in name}
     return Scorer(tuple(json.loads(str(arrays["features"]))), arrays["mean"], arrays["scale"], weights)
@@ -163,7 +174,7 @@ def engine_for(
 
 def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
     """Text and test sentences of the listed languages by code."""
-    with open(LISTS, encoding="utf-8") as lines:
+    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
     return {
         row["language"]: tuple(read(files_of(arguments.data, row[part])) for part in ("text", "test"))
@@ -223,6 +234,26 @@ def confidence(arguments: argparse.Namespace) -> None:
     errors = np.array([row[1:] for row in rows])
     off = abs(errors[:, 1] - errors[:, 2]).mean()
     print(f"mean ECE {errors[:, 0].mean():.2f}, mean error of the expected share {off:.2f}")
+
+
+def relations(arguments: argparse.Namespace) -> None:
+    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
+    scorer, rows = load(arguments.models[0]), []
+    for code, (text, test) in texts(arguments).items():
+        engine, _ = engine_for(scorer, text)
+        test = [s for s in test if len(s) <= 40]
+        gold = np.array([relation.partition(":")[0] for s in test for relation in s.deprels])
+        heads = np.array([head for s in test for head in s.heads])
+        found = np.array([head for tree in engine.parse(test) for head in tree])
+        in_text = engine.text_scorer(test)
+        encoded = in_text.encode(test)
+        shares = []
+        for arcs in (heads, found):
+            labels = np.array(LABELS)[relations_of(in_text, encoded, arcs)]
+            shares.append(100 * ((labels == gold) & (arcs == heads)).mean())
+        rows.append((code, *shares))
+        print("{}: relations of gold arcs {:.1f}, LAS {:.1f}".format(*rows[-1]), flush=True)
+    print("mean: relations of gold arcs {:.2f}, LAS {:.2f}".format(*np.mean([row[1:] for row in rows], 0)))
 
 
 def untrained(arguments: argparse.Namespace) -> None:
@@ -308,12 +339,13 @@ def main() -> None:
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = commands.add_parser("score")
     further = {
-        verb: commands.add_parser(verb) for verb in ("calibrate", "confidence", "untrained", "speed", "ship")
+        verb: commands.add_parser(verb)
+        for verb in ("calibrate", "confidence", "relations", "untrained", "speed", "ship")
     }
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
-    for each in (scoring, further["confidence"]):
-        each.add_argument("--set", choices=("choose", "check"), required=True)
+    for each in (scoring, further["confidence"], further["relations"]):
+        each.add_argument("--set", choices=sorted(FILES), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     scoring.add_argument(
         "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
@@ -335,12 +367,14 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        verbs = calibrate, confidence, untrained, speed, ship
+        verbs = calibrate, confidence, relations, untrained, speed, ship
         {verb.__name__: verb for verb in verbs}[arguments.verb](arguments)
         return
+    shown = [word if word != str(arguments.data) else "DIR" for word in sys.argv[1:]]
+    print("python benchmarks/universal.py", shlex.join(shown))
     scorers = [load(path) for path in arguments.models]
     rows = []
-    with open(LISTS, encoding="utf-8") as lines:
+    with open(LISTS / FILES[arguments.set], encoding="utf-8") as lines:
         listed = [row for row in csv.DictReader(lines) if row["set"] == arguments.set]
     for row in listed:
         if arguments.codes and row["language"] not in arguments.codes:
