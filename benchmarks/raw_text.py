@@ -31,7 +31,7 @@ from languages import Listed, file_list_parser, listed
 from dynet_vdgi import Sentence, Tagger
 from dynet_vdgi.data import conllu
 from dynet_vdgi.data.conllu_writing import unchanged, with_columns
-from dynet_vdgi.tagging.scores import scores_of
+from dynet_vdgi.tagging.label_scores import scores_of
 from dynet_vdgi.tagging.tag_list import TagList
 
 COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")

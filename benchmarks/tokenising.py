@@ -26,7 +26,7 @@ from languages import file_list_parser, listed
 from measuring import conditions, print_conditions, print_table
 
 from dynet_vdgi.data import raw_text
-from dynet_vdgi.evaluation.raw_text import score_files
+from dynet_vdgi.evaluation.raw_scores import score_files
 from dynet_vdgi.tokenising.tokeniser import Tokeniser
 
 METRICS = ("Tokens", "Sentences", "Words")

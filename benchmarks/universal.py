@@ -5,6 +5,8 @@
     python benchmarks/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
     python benchmarks/universal.py confidence FILE.npz CALIBRATION.npz --data DIR --set choose|check
     python benchmarks/universal.py relations FILE.npz --data DIR --set choose|check
+    python benchmarks/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
+    python benchmarks/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
     python benchmarks/universal.py ship FILE.npz CALIBRATION.npz --data DIR --out universal.vdgi
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
@@ -12,7 +14,9 @@ licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The 
 learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
 punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
 table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
-heads from the gold heads of texts whose languages a model was not learnt from.
+heads from the gold heads of texts whose languages a model was not learnt from, and how far the expected
+share of right heads is off on a language that was left out. `untrained` compares a parser that measures what
+it parses with one that measured the language's text before. `speed` is of whole programs, on mixed text.
 """
 
 from __future__ import annotations
@@ -24,30 +28,35 @@ import logging
 import os
 import random
 import shlex
+import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
+import measuring
 import numpy as np
+import whole_program
 from few_trees import calibration_error
 
-from dynet_vdgi.data import conllu, protocols, treebank
+from dynet_vdgi.data import conllu, conllu_blocks, protocols, treebank
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.grammar.prior import Prior
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import LABELS
-from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration, arc_probabilities
 from dynet_vdgi.parsing.universal_engine import UniversalEngine, relations_of
-from dynet_vdgi.recipes.universal import pack
-from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank
+from dynet_vdgi.recipes.universal import pack, sources_of
+from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.runs.model_file import load as load_model
 from dynet_vdgi.runs.model_file import save as save_model
 from dynet_vdgi.runs.run_folder import model_path
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.universal.encoding import band_of_forms
-from dynet_vdgi.universal.learning import TEXT, GoldTreebank, LearningSettings, learn
+from dynet_vdgi.universal.learning import GoldTreebank, learn
+from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
@@ -58,6 +67,13 @@ CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
 """Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
 although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
+BEGINNINGS = 50, 500
+"""Sentences of test files that are parsed."""
+MIXED = """
+    UD_German-GSD/de_gsd-ud-dev.conllu UD_Polish-LFG/pl_lfg-ud-dev.conllu UD_Korean-GSD/ko_gsd-ud-dev.conllu
+    UD_Welsh-CCG/cy_ccg-ud-dev.conllu UD_Spanish-GSD/es_gsd-ud-dev.conllu UD_Urdu-UDTB/ur_udtb-ud-dev.conllu
+"""
+TURNS = 3
 CALIBRATED = 200
 """Sentences of a text from which confidence is learnt."""
 
@@ -168,18 +184,36 @@ def texts(arguments: argparse.Namespace) -> dict[str, tuple[list, list]]:
 
 
 def calibrate(arguments: argparse.Namespace) -> None:
-    """Learns confidence from gold heads of languages left out, the same number of sentences of each."""
-    tags, found, gold = [], [], []
+    """Learns confidence from gold heads of languages left out, the same number of sentences of each.
+
+    How far the expected share of right heads is off is measured on each of them with what the others teach.
+    """
+    samples: dict[str, tuple[list, list, list]] = {}
     for each in arguments.models:
         path, _, codes = str(each).partition("=")
         arguments.set, arguments.codes = "choose", codes.split(",")
-        for text, _ in texts(arguments).values():
+        for code, (text, _) in texts(arguments).items():
             sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
             engine, _ = engine_for(load(Path(path)), text)
-            tags += [s.tags for s in sample]
-            found += engine.with_margins(sample, keep_heads=False)
-            gold += [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
-    np.savez(arguments.out, **Calibration.fit(tags, found, gold).arrays())
+            found = engine.with_margins(sample, keep_heads=False)
+            gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
+            samples[code] = [s.tags for s in sample], found, gold
+    off = []
+    for code, (tags, found, gold) in samples.items():
+        calibration = fitted([sample for other, sample in samples.items() if other != code])
+        trees, margins = zip(*found)
+        said = calibration(calibration.arcs(tags, trees, margins)).mean()
+        right = arc_probabilities(gold, trees).mean()
+        off.append(said - right)
+        print(f"{code}: expected {100 * said:.1f}, right {100 * right:.1f}", flush=True)
+    error = float(np.sqrt(np.mean(np.square(off))))
+    print(f"off by {100 * np.mean(np.abs(off)):.1f} points in the mean, standard error {100 * error:.1f}")
+    np.savez(arguments.out, **fitted(list(samples.values())).arrays(), **{EXPECTED_ERROR: np.array([error])})
+
+
+def fitted(samples: list[tuple[list, list, list]]) -> Calibration:
+    """The calibration of tags, trees with margins, and gold heads of some languages."""
+    return Calibration.fit(*([x for part in parts for x in part] for parts in zip(*samples)))
 
 
 def confidence(arguments: argparse.Namespace) -> None:
@@ -222,17 +256,69 @@ def relations(arguments: argparse.Namespace) -> None:
     print("mean: relations of gold arcs {:.2f}, LAS {:.2f}".format(*np.mean([row[1:] for row in rows], 0)))
 
 
+def untrained(arguments: argparse.Namespace) -> None:
+    """Prints DDA where the parsed file itself is measured, and where the language's text was."""
+    rows = []
+    for each in arguments.models:
+        path, _, codes = str(each).partition("=")
+        arguments.set, arguments.codes = "choose", codes.split(",")
+        for code, (text, test) in texts(arguments).items():
+            trained = engine_for(load(Path(path)), text)[0]
+            for n in BEGINNINGS:
+                part = test[:n]
+                own = engine_for(load(Path(path)), part)[0]
+                short = [s for s in part if len(s) <= 40]
+                rows.append((code, n, *(dda(e.parse(short), short)[1] for e in (own, trained))))
+                print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
+    for n in BEGINNINGS:
+        found = np.array([row[2:] for row in rows if row[1] == n])
+        print("{} sentences: own {:.2f}, text {:.2f}".format(n, *found.mean(0)))
+
+
+def speed(arguments: argparse.Namespace) -> None:
+    """Prints CPU seconds, words per CPU second and peak memory of whole programs that take turns.
+
+    The text is that of the dev files of six languages, one after the other; UDPipe 1 parses a tenth of it.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
+    measuring.print_conditions(measuring.conditions())
+    with tempfile.TemporaryDirectory() as name:
+        whole, tenth, few = (Path(name) / f"{part}.conllu" for part in ("whole", "tenth", "few"))
+        dev = files_of(arguments.data, MIXED)
+        whole.write_bytes(b"".join(path.read_bytes() for path in dev))
+        n_words = sum(len(s) for path in dev for s in conllu.read(path))
+        n_tenth = whole_program.repeated(str(whole), tenth, n_words // 10)
+        three = list(conllu_blocks.blocks(str(whole)))[:3]
+        few.write_text("".join("\n".join(block.lines) + "\n\n" for block in three), encoding="utf-8")
+        tasks = {}
+        for model in map(str, arguments.models):
+            if model.endswith(".udpipe"):
+                command = [sys.executable, "-c", whole_program.UDPIPE, model, str(tenth)]
+                tasks[f"{Path(model).name}, a tenth"] = command, n_tenth
+                continue
+            for title, file, words in (("", whole, n_words), (", 3 sentences", few, 0)):
+                command = [*whole_program.PARSE, model, str(file), "-o", f"{name}/out.conllu"]
+                tasks[Path(model).name + title] = command, words
+        found = {task: [] for task in tasks}
+        for _ in range(TURNS + 1):
+            for task, (command, _) in tasks.items():
+                found[task].append(measuring.memory_and_time(command))
+    rows = []
+    for task, (_, words) in tasks.items():
+        seconds = [cpu for _, cpu in found[task][1:]]  # the first turn may compile
+        cpu, peak = statistics.median(seconds), max(peak for peak, _ in found[task])
+        rate = f"{words / cpu:,.0f}" if words else ""
+        rows.append([task, f"{cpu:.2f}", f"{min(seconds):.2f}", rate, f"{peak:.0f}"])
+    header = ["whole program", "CPU s", "lowest", "words per CPU s", "peak MB"]
+    measuring.print_table(f"{n_words:,} words", header, rows)
+
+
 def ship(arguments: argparse.Namespace) -> None:
     """Writes the model file of the package."""
     arguments.free, arguments.without, arguments.without_code = True, [], []
     with open(resources() / "universal" / "treebanks.csv", encoding="utf-8") as lines:
         licences = {row["treebank"]: row["licence"] for row in csv.DictReader(lines)}
-    learnt = sources(arguments)
-    sizes = [min(len(each.sentences), TEXT) for each in learnt]
-    listed = {
-        each.name: OtherTreebank(n, round(n / sum(sizes), 6), licences[each.name], each.branch)
-        for each, n in zip(learnt, sizes)
-    }
+    listed = sources_of(sources(arguments), licences)
     scorer, calibration = load(arguments.models[0]), dict(np.load(arguments.models[1]))
     save_model(arguments.out, pack(scorer, listed, further=calibration))
 
@@ -241,8 +327,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    learning = verbs.add_parser("learn")
+    commands = parser.add_subparsers(dest="verb", required=True)
+    learning = commands.add_parser("learn")
     learning.add_argument(
         "--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven"
     )
@@ -251,8 +337,11 @@ def main() -> None:
     learning.add_argument("--seed", type=int, default=1)
     learning.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
-    scoring = verbs.add_parser("score")
-    further = {verb: verbs.add_parser(verb) for verb in ("calibrate", "confidence", "relations", "ship")}
+    scoring = commands.add_parser("score")
+    further = {
+        verb: commands.add_parser(verb)
+        for verb in ("calibrate", "confidence", "relations", "untrained", "speed", "ship")
+    }
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
     for each in (scoring, further["confidence"], further["relations"]):
@@ -278,9 +367,8 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        {"calibrate": calibrate, "confidence": confidence, "relations": relations, "ship": ship}[
-            arguments.verb
-        ](arguments)
+        verbs = calibrate, confidence, relations, untrained, speed, ship
+        {verb.__name__: verb for verb in verbs}[arguments.verb](arguments)
         return
     shown = [word if word != str(arguments.data) else "DIR" for word in sys.argv[1:]]
     print("python benchmarks/universal.py", shlex.join(shown))

@@ -77,7 +77,8 @@ def train(
         text: sentences or files; for several languages, a mapping from language label to these.
         preset: name of a preset or path of a TOML file; or several, of which later ones win.
         trees: sentences with gold trees to learn from, with or instead of the text; heads may be FREE.
-        treebanks: gold trees of other languages, by label; for the preset transfer.
+        treebanks: gold trees of other languages, by label; for the preset transfer, and to learn a new
+            universal parser, without text, with the preset universal.
         dev: sentences with gold trees to score while training.
         rules: rule table for teacher, prior and posterior, instead of the preset's.
         seed: the seed of everything random.

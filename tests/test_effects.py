@@ -25,12 +25,14 @@ from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.recipes.few_trees import FewTreesSettings
 from dynet_vdgi.recipes.given import Given, Inputs
 from dynet_vdgi.recipes.run import run
+from dynet_vdgi.recipes.universal import UniversalSettings
 from dynet_vdgi.runs.model_file import Arrays
 from dynet_vdgi.runs.runlog import RunLog
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.config import Settings, leaves
 from dynet_vdgi.settings.config_checks import every_setting, from_dict
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge
+from dynet_vdgi.universal.learning import LENDERS
 
 Values = dict[str, Any]
 
@@ -92,6 +94,10 @@ CASES: dict[str, tuple[str, Values]] = {
             "parser": {"log2_buckets": 10},
             "crf": {"log2_buckets": 10},
         },
+    ),
+    "learnt": (
+        "universal",
+        {"learning": {"updates": 3, "batch": 60, "words": 150, "hidden": 3, "no_punctuation": 0.5}},
     ),
     "few-trees": (
         "few-trees",
@@ -170,6 +176,20 @@ OTHER: dict[str, Any] = {
     "teacher.convex_mst.prior_weight": 1e-4,
     "teacher.convex_mst.ridge": 10.0,
     "teacher.convex_mst.iterations": 1,
+    "learning.wrong_tags": 0.4,
+    "learning.no_features": 0.9,
+    "learning.no_punctuation": 0.0,
+    "learning.no_frequencies": 0.9,
+    "learning.updates": 2,
+    "learning.batch": 30,
+    "learning.words": 30,
+    "learning.longest": 6,
+    "learning.hidden": 4,
+    "learning.rate": 0.01,
+    "learning.relations": 0.6,
+    "learning.invented": 0,
+    "learning.members": 1,
+    "learning.soft": 0.9,
     "crf.max_len": 5,
     "crf.epochs": 1,
     "crf.rate": 0.5,
@@ -297,8 +317,8 @@ def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
     )
 
 
-FEW, MANY = text_of(9, 18), text_of(12, 58)
-"""Teachers learn from many."""
+FEW, MANY, LARGE = text_of(9, 18), text_of(12, 58), text_of(12, 2 * LENDERS)
+"""Teachers learn from many; the universal parser invents treebanks from large ones."""
 
 
 WORDS = ("vyo", "wur", "nim")  # frequent ones
@@ -333,8 +353,11 @@ class Outcome(NamedTuple):
 
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
-    text = MANY if settings.teacher.teaches else FEW
     other, trees = {}, Given()
+    if isinstance(settings, UniversalSettings):
+        text, other = (), {"xx": Given(sentences=LARGE[::2]), "yy": Given(sentences=LARGE[1::2])}
+    else:
+        text = MANY if settings.teacher.teaches else FEW
     if isinstance(settings, FewTreesSettings):
         other = {"xx": Given(sentences=FEW)} if settings.transfer.trees else {}
         trees = Given(sentences=FEW)
@@ -365,6 +388,7 @@ PAIRS = [
     for name in own(case)
     if case != "released" or name.startswith(("posterior.", "finetune."))  # the rest is as in rl-bl
     if case != "universal" or name.startswith("teacher.")  # the rest is as in few-trees
+    if case != "learnt" or name == "seed" or name.startswith("learning.")
     if (case, name) not in ALONE
 ]
 

@@ -13,7 +13,7 @@ import pytest
 from shell import Vdgi
 
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.evaluation.raw_text import METRICS, longest_common, score_files
+from dynet_vdgi.evaluation.raw_scores import METRICS, longest_common, score_files
 
 Word = tuple[str, str, int, str]  # form, UPOS, HEAD, DEPREL
 

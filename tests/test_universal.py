@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.rules import load_rules
 from dynet_vdgi.labels.label_table import load as load_labels
 from dynet_vdgi.parsing import stream, universal_engine
-from dynet_vdgi.parsing.confidence import Calibration
+from dynet_vdgi.parsing.confidence import EXPECTED_ERROR, Calibration
 from dynet_vdgi.parsing.parser import GREEDY, How, Parser, Sampling
 from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs import model_file, run_folder
@@ -154,6 +155,7 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches() -> None:
         assert "NC" not in treebank.licence
     assert model.provenance.gold_trees
     assert Parser(model).measures_text
+    assert 0.01 < model.parameters[EXPECTED_ERROR][0] < 0.2
 
 
 def test_its_rules_cannot_be_named(path: Path) -> None:
@@ -332,6 +334,52 @@ def test_a_model_without_calibration_says_so(path: Path, text: Path, vdgi: Vdgi)
     assert "was learnt without a calibration" in result.err
 
 
+def calibrated(path: Path, sentences: list[Sentence], error: list[float]) -> Path:
+    """The toy with confidence, and this error of the share of right heads that is expected."""
+    parser = Parser(universal.model()).measured(sentences)
+    bare = parser._bare(sentences, GREEDY)[0]
+    found = parser.engine.with_margins(bare, keep_heads=False)
+    marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
+    arrays = Calibration.fit([s.tags for s in bare], found, marginals).arrays()
+    further = {EXPECTED_ERROR: np.array(error)} if error else {}
+    return universal.saved(path, further=arrays | further)
+
+
+def test_a_parse_says_what_share_of_heads_is_right(
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    model = calibrated(tmp_path / "model.vdgi", sentences, [0.0964])
+    out, run = tmp_path / "out.conllu", tmp_path / "run"
+    told = vdgi.good("parse", model, text, "--confidence", "-o", out).err
+    sure = [float(value) for value in re.findall(r"HeadConf=([\d.]+)", out.read_text(encoding="utf-8"))]
+    expected = f"about {100 * np.mean(sure):.0f} % of the heads are right (plus or minus 10 points)"
+    assert expected in told
+    assert 0 < np.mean(sure) < 1
+    few = tmp_path / "few.conllu"
+    few.write_text("1\tx\t_\tVERB" + "\t_" * 6 + "\n\n", encoding="utf-8")  # the only word is the root
+    several = vdgi.good("parse", model, text, few, "--confidence", "-o", "{}.x").err
+    assert several.index(expected) < several.index("about 100 % of the heads are right")
+    assert expected in vdgi.good("parse", model, text, "--confidence", "--jobs", "2").err
+    assert "are right" not in vdgi.good("parse", model, text).err
+    vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
+    assert expected in vdgi.good("parse", run, text, "--confidence").err
+
+
+def test_without_a_measured_error_no_share_is_said(
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
+    model = calibrated(tmp_path / "model.vdgi", sentences, [])
+    assert "are right" not in vdgi.good("parse", model, text, "--confidence").err
+
+
+@pytest.mark.parametrize("error", [[1.5], [-0.1], [0.1, 0.1]])
+def test_an_odd_error_of_the_share_is_refused(
+    sentences: list[Sentence], tmp_path: Path, error: list[float]
+) -> None:
+    with pytest.raises(ModelError, match="no number from 0 to 1"):
+        dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, error))
+
+
 # ------------------------------------------------------------------------------------------- streams
 def parsed(engine: stream._LabellingParser, measures: Measures, passage: Passage) -> bytes:
     wanted = stream.Wanted(GREEDY, None, None, measures)
@@ -503,10 +551,84 @@ def test_a_run_starts_from_another_universal_model(
         assert np.array_equal(found[name], array)
 
 
+SMALL = [f"learning.{value}" for value in ("updates=4", "batch=60", "words=200", "hidden=4")]
+
+
+def test_a_run_learns_from_treebanks_alone(text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+    run, again = tmp_path / "run", tmp_path / "again"
+    train = DEMO.with_name("demo-ud-train.conllu")
+    options: list[str | Path] = [
+        "--preset",
+        "universal",
+        "--treebank",
+        "xx",
+        train,
+        "--treebank",
+        "yy",
+        text,
+        "--dev",
+        text,
+    ]
+    for value in SMALL:
+        options += ["--set", value]
+    vdgi.good("train", *options, "--out", run)
+    vdgi.good("train", *options, "--out", again)
+    model, equal = (model_file.load(folder / "model.vdgi") for folder in (run, again))
+    assert {name: each.trees for name, each in model.provenance.treebanks.items()} == {
+        "xx": len(list(conllu.read(train))), "yy": N_SENTENCES,
+    }  # fmt: skip
+    n_trees = sum(each.trees for each in model.provenance.treebanks.values())
+    assert model.provenance.gold_trees == (
+        f"training: {n_trees:,} trees of 2 treebanks of other languages", "dev: progress figures only",
+    )  # fmt: skip
+    assert model.provenance.dev_dda is not None
+    assert model.provenance.dynet is not None
+    assert model.provenance.updates == 4
+    assert {file.role for file in model.provenance.data} == {"treebank xx", "treebank yy", "dev"}
+    assert model.settings.to_dict()["learning"]["updates"] == 4
+    assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())
+    assert model.parameters["universal/arc.head"].dtype == np.float16
+    assert Parser(model).measures_text
+    measured = tmp_path / "measured"
+    vdgi.good("train", "--train", text, "--preset", "universal", "--init", run, "--out", measured)
+    assert vdgi.good("parse", measured, text).out == vdgi.good("parse", run, text).out
+    assert model_file.load(measured / "model.vdgi").settings.to_dict()["learning"] == {"updates": 0}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--treebank", "xx", "TEXT"], "has its own treebanks"),
+        (["--init", "TEXT"], "the weights are learnt anew"),
+        (["--set", "learning.invented=2"], "one treebank has no other"),
+        (["--set", "learning.updates=0"], "learning.updates is 0"),
+        (["--treebank", "yy", "ONE"], "yy: no sentence of 2 to 30 words"),
+        (["--set", "learning.members=1", "--set", "learning.soft=0.3"], "learning.members is 1"),
+        (["--set", "data.max_len=20"], "there is no text, only treebanks"),
+        (["--preset", "few-trees"], "nothing to learn from"),
+        (["--preset", "best"], "nothing to learn from"),
+        (["--preset", "paper"], "nothing to learn from"),
+    ],
+)
+def test_what_does_not_go_with_treebanks_alone_is_refused(
+    text: Path, tmp_path: Path, vdgi: Vdgi, options: list[str], message: str
+) -> None:
+    one = tmp_path / "one.conllu"
+    one.write_text("1\tx\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    files = {"TEXT": text, "ONE": one}
+    given = [files.get(option, option) for option in options]
+    result = vdgi(
+        "train", "--preset", "universal", "--treebank", "xx", text, *given, "--out", tmp_path / "run"
+    )
+    assert result.status != 0
+    assert message in result.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--treebank", "xx", "TEXT"], "needs no text: leave out --train"),
+        (["--set", "learning.updates=5"], "there are no treebanks to learn from"),
         (["--set", "rules=ud"], "no rule table"),
         (["--without", "markers"], "no rule table"),
         (["--set", "data.protocol=as_released"], "data.protocol=standard"),

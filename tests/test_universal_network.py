@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,13 +13,14 @@ from dynet_vdgi.data import conllu, protocols, treebank
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal.arc_network import UniversalNetwork, dy
 from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import FaultSettings, LearningSource, batch_of, drawn, with_faults
+from dynet_vdgi.universal.examples import LearningSource, batch_of, drawn, with_faults
+from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.sizes import LayerSizes
 from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
-NO_FAULTS = FaultSettings(0.0, 0.0, 0.0, 0.0)
+NO_FAULTS = FaultSettings(wrong_tags=0.0, no_features=0.0, no_punctuation=0.0, no_frequencies=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +169,9 @@ def test_a_treebank_has_its_share_of_words_only(source: LearningSource) -> None:
 
 def test_faults_change_what_they_say(source: LearningSource) -> None:
     rng = np.random.default_rng(0)
-    sure = with_faults(source, 3, FaultSettings(0.0, 1.0, 1.0, 1.0), rng)
+    sure = with_faults(
+        source, 3, FaultSettings(wrong_tags=0.0, no_features=1.0, no_punctuation=1.0, no_frequencies=1.0), rng
+    )
     for column in (sure.bundle, sure.gaps, sure.band):
         assert not column.any()
     plain = with_faults(source, 3, NO_FAULTS, rng)
@@ -176,7 +180,7 @@ def test_faults_change_what_they_say(source: LearningSource) -> None:
     n_words = n_wrong = 0
     for s in range(len(source.text)):
         for _ in range(20):
-            found = with_faults(source, s, FaultSettings(0.25, 0.0, 0.0, 0.0), rng)
+            found = with_faults(source, s, msgspec.structs.replace(NO_FAULTS, wrong_tags=0.25), rng)
             n_words += len(found.tags)
             n_wrong += int(
                 (found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum()

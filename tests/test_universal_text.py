@@ -22,7 +22,8 @@ from dynet_vdgi.universal.encoding import (
     known_features,
     tag_number,
 )
-from dynet_vdgi.universal.learning import GoldTreebank, LearningSettings, learn
+from dynet_vdgi.universal.learning import GoldTreebank, learn
+from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.scorer import TextScorer
 from dynet_vdgi.universal.typology import Profile, TagCounts
@@ -141,9 +142,9 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo: list[Sentence]) -
 def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo: list[Sentence]) -> None:
     half = len(demo) // 2
     treebanks = [GoldTreebank("one", demo[:half]), GoldTreebank("two", demo[half:])]
-    settings = LearningSettings(updates=40, words=300, members=2)
-    scorer = learn(treebanks, settings, hidden=8, seed=2)
-    again = learn(treebanks, settings, hidden=8, seed=2)
+    settings = LearningSettings(updates=40, words=300, members=2, hidden=8)
+    scorer = learn(treebanks, settings, seed=2)
+    again = learn(treebanks, settings, seed=2)
     assert all((scorer.weights[name] == again.weights[name]).all() for name in scorer.weights)
     parser = TextScorer(scorer, scorer.profile(demo), band_of_forms(demo))
     text = parser.encode(demo)

@@ -132,14 +132,14 @@ def _score_raw(gold: str, arguments: argparse.Namespace) -> None:
     }
     if useless := [option for option, said in of_trees.items() if said]:
         raise UsageError(f"--raw scores all words of all sentences: leave out {', '.join(useless)}")
-    from dynet_vdgi.evaluation import raw_text
+    from dynet_vdgi.evaluation import raw_scores
 
-    found = raw_text.score_files(gold, files.expand(arguments.parses))
+    found = raw_scores.score_files(gold, files.expand(arguments.parses))
     if arguments.format == "json":
-        of_files = {name: raw_text.to_dict(scores) for name, scores in found.items()}
+        of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
         print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
     else:
-        print(plain(raw_text.shown(found, markdown=arguments.format == "markdown")))
+        print(plain(raw_scores.shown(found, markdown=arguments.format == "markdown")))
 
 
 def _one_file(pattern: str) -> str:

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Runs `vdgi tag evaluate`."""
     from dynet_vdgi.data.corpus import read
     from dynet_vdgi.system.text_tables import aligned
-    from dynet_vdgi.tagging.scores import scores_of
+    from dynet_vdgi.tagging.label_scores import scores_of
     from dynet_vdgi.tagging.tagger import Tagger
 
     tagger = Tagger.load(arguments.model)

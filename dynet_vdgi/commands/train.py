@@ -12,6 +12,7 @@ files, except for the time in them; the environment variable SOURCE_DATE_EPOCH s
   vdgi train --train my.conllu --language-facts facts.txt --out runs/my4     # facts about the language
   vdgi train --train my.conllu --trees corrected.conllu --out runs/my3       # learn from some trees as well
   vdgi train --train my.conllu --preset transfer --treebank fr fr.conllu --treebank it it.conllu --out runs/t
+  vdgi train --preset universal --treebank fr fr.conllu --treebank it it.conllu --out runs/u     # no text
   vdgi train --language eu eu.conllu --language fr fr1.conllu fr2.conllu --out runs/several
   vdgi train --train my.conllu --preset paper --out runs/neural              # the paper's neural parser
   vdgi train --train my.conllu --tokeniser my.tokeniser --tagger my.tagger --out runs/raw    # for raw text
@@ -104,7 +105,8 @@ def _add_text_and_trees(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("LABEL", "FILE"),
-        help="gold trees of another language to start from, once for each language; for the preset transfer",
+        help="gold trees of another language to start from, once for each language; for the preset transfer, "
+        "and to learn a new universal parser, without text, with the preset universal",
     )
     parser.add_argument(
         "--tokeniser", metavar="FILE", help="splits raw text (.txt) into words; is kept in the model"

@@ -29,6 +29,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PREFIX = "confidence/"
+
+EXPECTED_ERROR = "expectation/error"
+"""Array (1,) of a model file: standard error of the expected share of right heads, from 0 to 1."""
+
 N_KNOTS = 51
 FARTHEST = 20  # words from a head; longer arcs count as this long
 MOST_TAGS = 100  # distinguished, the most frequent ones
@@ -210,6 +214,19 @@ class Calibration:
             raise ModelError(f"no calibration: edges of {edges.shape}, values of {values.shape}")
         odds = rounded(log_odds(values) + shift)
         return cls(edges, odds, 0.0, (), np.zeros((1, 2, 2)), np.zeros(FARTHEST + 1), float(shift[0]))
+
+
+def expected_error(arrays: Mapping[str, NDArray[Any]]) -> float | None:
+    """The standard error of a text's mean confidence as an estimate of its share of right heads.
+
+    None: it has not been measured. Raises: ModelError, it is no number from 0 to 1.
+    """
+    if EXPECTED_ERROR not in arrays:
+        return None
+    array = arrays[EXPECTED_ERROR]
+    if array.shape != (1,) or not 0 <= array[0] <= 1:
+        raise ModelError("the error of the expected share of right heads is no number from 0 to 1")
+    return float(array[0])
 
 
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:

@@ -30,6 +30,7 @@ from dynet_vdgi.parsing.parser import GREEDY, How, Parse, Parser, Sampling, load
 from dynet_vdgi.parsing.quick import QuickParser
 from dynet_vdgi.parsing.relations import Relations, tags_of
 from dynet_vdgi.parsing.rendering import one_of_several, with_tree
+from dynet_vdgi.parsing.universal_engine import UniversalEngine
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.universal.stored import Measures, beginning
 
@@ -85,6 +86,7 @@ class Parsed:
     repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
     unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
+    confidence: tuple[float, int] = (0.0, 0)  # its sum over the words that have one, and their number
 
     @property
     def text(self) -> str:
@@ -199,6 +201,7 @@ class Stream:
         """Sentences left unchanged, because no projective tree contains the heads to be kept."""
         self.unknown_tags: Counter[str] = Counter()
         """Tags the model has never seen, with the number of words that had them so far."""
+        self._confidence = 0.0, 0  # of the text parsed last, as in `Parsed`
         self._resources = ExitStack()
         self._is_cluster = scheduler is not None
         self._submit: Callable[[list[Numbered]], Underway] | None = None
@@ -239,6 +242,17 @@ class Stream:
         """Labels of the languages that the model was trained on; none if its file names none."""
         return tuple(self._parser.model.provenance.languages)
 
+    @property
+    def expected(self) -> tuple[float, float] | None:
+        """The expected share of right heads of the text parsed last, and its standard error, from 0 to 1.
+
+        None: confidence was not requested, or the model does not say how large the error is.
+        """
+        (total, n_words), engine = self._confidence, self._parser.engine
+        if not n_words or not isinstance(engine, UniversalEngine) or engine.expected_error is None:
+            return None
+        return total / n_words, engine.expected_error
+
     def __enter__(self) -> Stream:
         return self
 
@@ -253,6 +267,7 @@ class Stream:
             VdgiError: a worker process died, or the cluster failed.
         """
         told: set[tuple[str, str]] = set()
+        self._confidence = 0.0, 0
         self._wanted = self._wanted._replace(verb_order=None, measures=None)
         for parsed in self._parsed(items):
             self.n_unlabelled += parsed.n_unlabelled
@@ -260,6 +275,8 @@ class Stream:
             for error in parsed.unfilled:
                 logger.error("%s", error)
             self.unknown_tags.update(parsed.unknown_tags)
+            total, n_words = self._confidence
+            self._confidence = total + parsed.confidence[0], n_words + parsed.confidence[1]
             for repair in parsed.repairs:
                 if (repair.path, repair.message) not in told:
                     told.add((repair.path, repair.message))
@@ -390,6 +407,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
             one_of_several(*pair, place if n_best else None, deprels)
             for pair, place, deprels in zip(flat, places, relations)
         ]
+    sure = [p for _, parse in flat for p in parse.confidence or () if p is not None]
     n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
         "".join(parts).encode(),
@@ -400,6 +418,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
         _each_once(repairs),
         n_unlabelled,
         tuple(error for error, _ in unfilled.values()),
+        (sum(sure), len(sure)),
     )
 
 

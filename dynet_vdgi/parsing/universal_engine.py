@@ -15,6 +15,7 @@ from dynet_vdgi.data.sentence import FREE, Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar import chart
 from dynet_vdgi.labels.label_table import LABELS
+from dynet_vdgi.parsing.confidence import expected_error
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
@@ -57,6 +58,8 @@ class UniversalEngine:
     def __init__(self, model: ModelFile) -> None:
         self.scorer = scorer_of(model.parameters)
         self.measures = Measures.from_arrays(model.parameters, self.scorer)
+        self.expected_error = expected_error(model.parameters)
+        """See `parsing.confidence.expected_error`."""
         try:
             self.parse([Sentence.of_tags(["VERB"])])
         except (ValueError, IndexError) as error:

@@ -91,6 +91,8 @@ class Recipe(ABC, Generic[SomeSettings, SomeMaterial]):
     """One way from texts and trees to a model file, and from the model file to a parser."""
 
     settings: type[SomeSettings]
+    learns_from_treebanks = False
+    """If trees of other languages suffice, without any text."""
 
     def successor(self, inputs: Inputs, settings: SomeSettings) -> str:
         """The name of the recipe that takes these inputs over; "" if this one keeps them."""

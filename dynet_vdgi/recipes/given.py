@@ -93,12 +93,12 @@ class Inputs:
         """The files of all texts."""
         return [name for given in self.texts.values() for name in given.names]
 
-    def check(self) -> None:
+    def check(self, *, treebanks_suffice: bool = False) -> None:
         """Raises: UsageError, there is nothing to learn from, or a file can be read only once."""
         others = [name for given in self.treebanks.values() for name in given.names]
         names = (*self.text_names, *self.trees.names, *self.dev.names, *others, *self.facts.values())
         file_checks.check_read_again(names, "training reads its files more than once")
-        if not self.has_text and not self.trees:
+        if not self.has_text and not self.trees and not (treebanks_suffice and self.treebanks):
             raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
         for name, times in Counter(self.text_names).items():
             if times > 1:

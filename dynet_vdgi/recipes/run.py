@@ -64,10 +64,10 @@ def run(
         ConfigError: settings, rules, or a setting in `said` has no effect on these inputs.
         ModelError: the model in the folder belongs to another run, or the initial model does not fit.
     """
-    inputs.check()
+    recipe: AnyRecipe = RECIPES.named(settings.recipe)
+    inputs.check(treebanks_suffice=recipe.learns_from_treebanks)
     steps = _steps(inputs)
     inputs = inputs.with_steps(steps) if steps.files else inputs
-    recipe: AnyRecipe = RECIPES.named(settings.recipe)
     if successor := recipe.successor(inputs, settings):
         settings = in_recipe(successor, settings, said)
         recipe = RECIPES.named(successor)
@@ -108,8 +108,10 @@ def _told_of_tags(inputs: Inputs, steps: Steps) -> str:
     assert inputs.tagger is not None
     assert steps.tagger is not None
     told = f"{count(steps.n_tagged, 'word')} tagged by {Path(inputs.tagger).name}"
-    logger.info("%s, which finds %.1f %% of UPOS", told, 100 * steps.tagger.accuracy)
-    return f"{told}, which finds {100 * steps.tagger.accuracy:.1f} % of UPOS; the others as given"
+    if steps.tagger.accuracy is not None:
+        told += f", which finds {100 * steps.tagger.accuracy:.1f} % of UPOS"
+    logger.info("%s", told)
+    return f"{told}; the others as given"
 
 
 def _with_steps(model: ModelFile, steps: Steps, out: Path | None) -> ModelFile:

@@ -1,23 +1,35 @@
-"""The universal parser: weights learnt from trees of other languages, and measures of the text at hand."""
+"""The universal parser: weights learnt from trees of other languages, and measures of the text at hand.
+
+A run either measures a text, with the weights of a finished universal parser, or learns new weights from
+treebanks.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.recipes.base import Preparation, Recipe, Workplace, check_ignored
 from dynet_vdgi.settings.config import MODEL_NAME, Settings
 from dynet_vdgi.system.names import count
+from dynet_vdgi.universal.learning_settings import LearningSettings
 
 if TYPE_CHECKING:  # see `recipes.base`
+    from dynet_vdgi.data.sentence import Sentence
+    from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.parsing.universal_engine import UniversalEngine
     from dynet_vdgi.recipes.given import Inputs
+    from dynet_vdgi.recipes.reading import RunReader
     from dynet_vdgi.runs.material import Material
     from dynet_vdgi.runs.model_archive import Arrays
     from dynet_vdgi.runs.model_file import ModelFile, OtherTreebank, Provenance
+    from dynet_vdgi.universal.learning import GoldTreebank
     from dynet_vdgi.universal.scorer import Scorer
 
 logger = logging.getLogger("dynet_vdgi")
@@ -26,15 +38,19 @@ SHIPPED = "universal"
 """The name of the model that comes with the package."""
 
 _NO_RULES = "the universal parser has no rule table"
+_NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning.longest"
 
 
 class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universal"):
     """A parser learnt from trees of other languages that adapts to a text by what it measures there."""
 
+    learning: LearningSettings = LearningSettings()
+
     def without_effect(
         self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
     ) -> dict[str, str]:
-        return super().without_effect(in_a_run=in_a_run) | {"rules": _NO_RULES}
+        idle = super().without_effect(in_a_run=in_a_run) | {"rules": _NO_RULES}
+        return idle if has_text else idle | {"data.max_len": _NO_TEXT}
 
     @property
     def with_trees(self) -> dict[str, Any]:
@@ -43,11 +59,13 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
 
 @dataclass
 class _PreparedUniversal(Preparation[UniversalSettings, "Material"]):
-    start: ModelFile | None = None  # whose weights are taken
+    start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
+    treebanks: Sequence[GoldTreebank] = ()
 
 
 class Universal(Recipe[UniversalSettings, "Material"]):
     settings = UniversalSettings
+    learns_from_treebanks = True
 
     def successor(self, inputs: Inputs, settings: UniversalSettings) -> str:
         """Gold trees make a CRF of the universal parser."""
@@ -60,57 +78,58 @@ class Universal(Recipe[UniversalSettings, "Material"]):
             )
         check_ignored(settings, has_effect=True)
         if inputs.treebanks:
-            raise UsageError("--treebank: the universal parser has its own treebanks: use --preset transfer")
+            _check_treebanks(inputs, settings)
         if inputs.rules or inputs.facts or inputs.without:
             raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
         if sum(map(bool, inputs.texts.values())) > 1:
             raise UsageError("a universal parser is for one language: train one for each --language")
 
+    def idle(
+        self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None
+    ) -> dict[str, str]:
+        idle = super().idle(inputs, settings, has_text=inputs.has_text)
+        if not inputs.treebanks:
+            return idle | {"learning": "there are no treebanks to learn from (--treebank)"}
+        if len(inputs.treebanks) == 1:
+            idle["learning.invented"] = "one treebank has no other to take an order of words from"
+        return idle
+
     def prepare(
         self, inputs: Inputs, settings: UniversalSettings
     ) -> Preparation[UniversalSettings, Material]:
-        from dynet_vdgi.grammar.rules import RuleSet
         from dynet_vdgi.recipes.reading import RunReader
-        from dynet_vdgi.runs.material import Material
 
         reading = RunReader(settings.data)
+        if inputs.treebanks:
+            return _prepared_treebanks(inputs, settings, reading)
         texts = reading.texts(inputs, is_lean=True)
         dev = reading.dev(inputs.dev)
         start = _start(inputs.init)
-        material = Material(texts, start.vocabulary, RuleSet(()), [], dev)
+        settings = msgspec.structs.replace(settings, learning=LearningSettings(updates=0))
+        material = _material(texts, start.vocabulary, [], dev)
         return _PreparedUniversal(settings, material, reading, {}, start)
 
     def learn(
         self, prepared: Preparation[UniversalSettings, Material], provenance: Provenance, place: Workplace
     ) -> ModelFile:
-        from dynet_vdgi.evaluation.attachment import score
-        from dynet_vdgi.runs.model_file import ModelFile
-        from dynet_vdgi.runs.model_file import save as save_model
-        from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
-
         assert isinstance(prepared, _PreparedUniversal)
-        assert prepared.start is not None
-        start, material = prepared.start, prepared.material
-        measures = Measures.of(scorer_of(start.parameters), list(beginning(material.sentences)))
-        measures.tell()
-        arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
-        gold_trees = [*provenance.gold_trees, *start.provenance.gold_trees]
-        model = ModelFile(
-            provenance.with_(treebanks=start.provenance.treebanks, gold_trees=tuple(gold_trees)),
-            prepared.settings,
-            material.vocabulary,
-            material.rules,
-            arrays | measures.arrays(),
-        )
-        dev_dda = None
-        if material.dev:
-            dev_dda = score(material.dev, self.engine(model).parse(material.dev)).dda
+        model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
+        gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
+        provenance = provenance.with_(treebanks=model.provenance.treebanks)
+        if prepared.start is None:
+            updates = prepared.settings.learning.updates
+            provenance = provenance.with_(dynet=metadata.version("dyNET38"), updates=updates)
+        if dev := prepared.material.dev:
+            from dynet_vdgi.evaluation.attachment import score
+
+            row["dev_dda"] = score(dev, self.engine(model).parse(dev)).dda
             gold_trees.append("dev: progress figures only")
-            model.provenance = model.provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda)
-            logger.info("dev DDA %.3f", dev_dda)
-        measured = {"sentences": measures.n_sentences, "words": measures.n_words}
-        place.log.append({"phase": "measures", **measured, "dev_dda": dev_dda})
+            logger.info("dev DDA %.3f", row["dev_dda"])
+        model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
+        place.log.append(row)
         if place.folder:
+            from dynet_vdgi.runs.model_file import save as save_model
+
             save_model(place.folder / MODEL_NAME, model)
         return model
 
@@ -122,6 +141,72 @@ class Universal(Recipe[UniversalSettings, "Material"]):
     def exact(self, model: ModelFile) -> UniversalEngine:
         """The parser itself, whose scores are the logarithms of p(h | d)."""
         return self.engine(model)
+
+
+def _check_treebanks(inputs: Inputs, settings: UniversalSettings) -> None:
+    """Raises: UsageError, treebanks to learn new weights from do not go with the other inputs."""
+    if inputs.has_text:
+        raise UsageError(
+            "--treebank learns a new universal parser, which needs no text: leave out --train; then measure "
+            "a text with --preset universal --train FILE --init RUN"
+        )
+    if inputs.init:
+        raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
+    if not settings.learning.updates:
+        raise UsageError("--treebank would have no effect, because learning.updates is 0")
+
+
+def _material(
+    texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
+) -> Material:
+    from dynet_vdgi.grammar.rules import RuleSet
+    from dynet_vdgi.runs.material import Material
+
+    return Material(texts, tags, RuleSet(()), trees, dev)
+
+
+def _vocabulary() -> Vocabulary:
+    from dynet_vdgi.data.vocabulary import Vocabulary
+    from dynet_vdgi.universal.encoding import TAGS
+
+    return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
+
+
+def _prepared_treebanks(
+    inputs: Inputs, settings: UniversalSettings, reading: RunReader
+) -> _PreparedUniversal:
+    from dynet_vdgi.universal.learning import GoldTreebank, check
+
+    treebanks = [
+        GoldTreebank(label, reading.other_language(given, label)) for label, given in inputs.treebanks.items()
+    ]
+    check(treebanks, settings.learning)
+    trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
+    material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
+    return _PreparedUniversal(settings, material, reading, {}, None, treebanks)
+
+
+def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
+    """A model learnt from treebanks, which has measured no text, and the row of the log."""
+    from dynet_vdgi.universal.learning import learn
+
+    settings, treebanks = prepared.settings, prepared.treebanks
+    scorer = learn(treebanks, settings.learning, settings.seed)
+    model = pack(scorer, sources_of(treebanks), seed=settings.seed)
+    model.settings = settings
+    return model, {"phase": "treebanks", "treebanks": len(treebanks), "dev_dda": None}
+
+
+def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile, dict[str, Any]]:
+    """A model with the weights of another one and the measures of the text, and the row of the log."""
+    from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
+
+    measures = Measures.of(scorer_of(start.parameters), list(beginning(prepared.material.sentences)))
+    measures.tell()
+    arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
+    model = replace(start, settings=prepared.settings, parameters=arrays | measures.arrays())
+    row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
+    return model, row
 
 
 def _start(init: str | None) -> ModelFile:
@@ -141,6 +226,22 @@ def _start(init: str | None) -> ModelFile:
     return model
 
 
+def sources_of(
+    treebanks: Sequence[GoldTreebank], licences: Mapping[str, str] | None = None
+) -> dict[str, OtherTreebank]:
+    """How many trees of each treebank are learnt from, and their share of all, with licences by name."""
+    from dynet_vdgi.runs.model_file import OtherTreebank
+    from dynet_vdgi.universal.learning import TEXT
+
+    sizes = [min(len(each.sentences), TEXT) for each in treebanks]
+    return {
+        each.name: OtherTreebank(
+            n, round(n / sum(sizes), 6), (licences or {}).get(each.name, ""), each.branch
+        )
+        for each, n in zip(treebanks, sizes)
+    }
+
+
 def pack(
     scorer: Scorer, sources: Mapping[str, OtherTreebank], *, seed: int = 1, further: Arrays | None = None
 ) -> ModelFile:
@@ -149,10 +250,8 @@ def pack(
     Those may be a calibration's. Raises: ModelError, the weights do not fit each other.
     """
     from dynet_vdgi.data.protocols import STANDARD
-    from dynet_vdgi.data.vocabulary import Vocabulary
     from dynet_vdgi.grammar.rules import RuleSet
     from dynet_vdgi.runs.model_file import ModelFile, Provenance
-    from dynet_vdgi.universal.encoding import TAGS
     from dynet_vdgi.universal.stored import arrays_of, scorer_of
 
     arrays = arrays_of(scorer) | (further or {})
@@ -169,7 +268,7 @@ def pack(
     return ModelFile(
         provenance,
         UniversalSettings(seed=seed),
-        Vocabulary(tuple(sorted([*TAGS, "CONJ"]))),
+        _vocabulary(),
         RuleSet(()),
         arrays,
     )

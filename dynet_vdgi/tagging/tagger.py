@@ -84,7 +84,7 @@ class Tagger:
         chosen: list[tuple[str, ...]] = []
         more = WordTypes.of(rest if listing is None else _others(rest, listing, chosen))
         tagged += [Sentence(forms, (UNKNOWN,) * len(forms)) for forms in chosen]
-        text = _Text(tagged, listing)
+        text = _TaggingText(tagged, listing)
         if not text.tags:
             raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
         tokens, gold = text.words.tokens(), text.numbers_of_tags
@@ -185,7 +185,7 @@ def universal(sentence: Sentence) -> Sequence[str]:
     return sentence.upos or sentence.tags
 
 
-class _Text:
+class _TaggingText:
     """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS.
 
     `is_given` (N,) are the words whose UPOS is that of the sentences, not of the list.

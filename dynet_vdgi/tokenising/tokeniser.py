@@ -28,7 +28,7 @@ from dynet_vdgi.tagging.crf import Crf, Items, Tokens
 from dynet_vdgi.tokenising import features
 from dynet_vdgi.tokenising.characters import Ints, Symbols, symbols_of
 from dynet_vdgi.tokenising.features import KnownWeights
-from dynet_vdgi.tokenising.punctuation import invented
+from dynet_vdgi.tokenising.marks import invented
 from dynet_vdgi.tokenising.splitting import Splitter
 
 NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)

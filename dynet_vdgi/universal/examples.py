@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import ALWAYS
 from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, MOST_FLAGS
 from dynet_vdgi.universal.encoding import N_TAGS, CodedText
+from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 
 Bytes = NDArray[np.int8]
@@ -23,16 +23,6 @@ Ints = NDArray[np.int64]
 
 SHORTEST = 2
 """Words of the shortest sentence to learn from: the only word of a sentence is its root."""
-
-
-class FaultSettings(Struct, frozen=True):
-    """Shares of sentences that are changed in learning, so that the parser can do without what they lack."""
-
-    wrong_tags: float = 0.05
-    """Share of words with a tag drawn from the treebank; they are in half of the sentences."""
-    no_features: float = 0.15
-    no_punctuation: float = 0.05
-    no_frequencies: float = 0.3
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.names import count
 from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
-from dynet_vdgi.universal.examples import SHORTEST, FaultSettings, LearningSource, batch_of, drawn
+from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn
+from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import orders, reordered
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.sizes import LayerSizes
@@ -41,35 +41,11 @@ LEAST_SCALE = 0.05
 INVENTED, INVENTED_LONGEST, LENDERS = 200, 25, 80
 """Sentences of an invented treebank, their most words, and the fewest sentences of what it is made from."""
 
-HIDDEN = 128
-"""Units of an LSTM in one direction."""
-
 TOGETHER = 100
 """Sentences that are scored together."""
 
 WARMING = 100
 """Updates in which the rate rises to its height."""
-
-
-class LearningSettings(Struct, frozen=True):
-    """How the network is learnt: Adam, its rate falling linearly, on batches of equally long sentences."""
-
-    updates: int = 2600
-    batch: int = 600
-    """Words of a batch."""
-    words: int = 5000
-    """Words of a treebank that are learnt from before all others have had their turn."""
-    longest: int = 30
-    rate: float = 3e-3
-    relations: float = 0.3
-    """Weight of the loss of relations beside that of heads."""
-    invented: int = 1
-    """Invented treebanks made of each large one, see `reordering`."""
-    members: int = 2
-    """Networks whose mean probabilities another one learns at last; 1: none does."""
-    soft: float = 0.5
-    """Share of these probabilities in the loss of heads; the rest is that of the gold heads."""
-    faults: FaultSettings = FaultSettings()
 
 
 @dataclass(frozen=True)
@@ -88,19 +64,19 @@ class _MeasuredTreebank:
     featureless: Profile
 
 
-def learn(
-    treebanks: Sequence[GoldTreebank],
-    settings: LearningSettings,
-    hidden: int = HIDDEN,
-    seed: int = 1,
-) -> Scorer:
-    """The scorer that these treebanks teach. Equal arguments give equal weights, bit for bit.
-
-    Raises: DataError, a treebank has no sentence of two words or more to learn from.
-    """
+def check(treebanks: Sequence[GoldTreebank], settings: LearningSettings) -> None:
+    """Raises: DataError, a treebank has no sentence of two words or more to learn from."""
     for treebank in treebanks:
         if not any(SHORTEST <= len(s) <= settings.longest for s in treebank.sentences):
             raise DataError(treebank.name, None, f"no sentence of {SHORTEST} to {settings.longest} words")
+
+
+def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: int = 1) -> Scorer:
+    """The scorer that these treebanks teach. Equal arguments give equal weights, bit for bit.
+
+    Raises: DataError, as `check`.
+    """
+    check(treebanks, settings)
     rng = np.random.default_rng([seed, 0])
     features = known_features([treebank.sentences for treebank in treebanks], min(4, len(treebanks)))
     real = [measured(treebank.sentences, features, rng) for treebank in treebanks]
@@ -120,7 +96,8 @@ def learn(
         )
         for each in real + invented
     ]
-    return distilled(start, sources, LayerSizes(len(features), len(mean), hidden=hidden), settings, seed)
+    sizes = LayerSizes(len(features), len(mean), hidden=settings.hidden)
+    return distilled(start, sources, sizes, settings, seed)
 
 
 def distilled(
@@ -223,7 +200,7 @@ def trained(
         for members in drawn(sources, settings.words, settings.batch, settings.longest, rng):
             if update == settings.updates:
                 break
-            batch = batch_of(sources, members, settings.faults, rng)
+            batch = batch_of(sources, members, settings, rng)
             dy.renew_cg()
             loss = network.loss(batch, settings.relations, settings.soft)
             total += loss.value() * batch.heads.size

@@ -19,7 +19,7 @@ from dynet_vdgi.data.conllu_writing import unchanged
 from dynet_vdgi.data.head_rules import load as load_heads
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.evaluation import raw_text as raw_scores
+from dynet_vdgi.evaluation import raw_scores
 from dynet_vdgi.evaluation.files import score_files
 from dynet_vdgi.experiments import plan
 from dynet_vdgi.experiments.tables import build, formats
