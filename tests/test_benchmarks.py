@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from universal import scorer as random_scorer
-from universal import written_scorer
+from universal_toys import scorer as random_scorer
+from universal_toys import written_scorer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import tiny
-from universal import scorer as random_scorer
-from universal import written_scorer
+from universal_toys import scorer as random_scorer
+from universal_toys import written_scorer
 
 from dynet_vdgi.data.conllu import read
 from dynet_vdgi.data.sentence import Sentence

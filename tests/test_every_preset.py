@@ -170,7 +170,7 @@ def test_gold_trees_are_used_by_those_presets_only_that_say_so() -> None:
             or settings.data.protocol == "as_released"
             or preset in ("supervised", "few-trees")  # by --trees
             or preset == "transfer"  # by --treebank
-            or preset == "universal"  # in the model that it starts from
+            or preset in ("universal", "universal-fast")  # in the model that it starts from
         )
         assert uses == bool(gold_trees), preset
 

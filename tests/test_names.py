@@ -15,6 +15,7 @@ SHARED = {
     "clusters",
     "doubts",
     "rules",
+    "tag_list",
     # One thing seen from several packages, whose names tell the modules apart.
     "files",
     "neural",

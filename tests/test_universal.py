@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import universal
+import universal_toys as universal
 from shell import Vdgi, finished
 
 import dynet_vdgi

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from brute_force import projective_trees
 from few import trees
-from universal import scorer as random_scorer
-from universal import written_scorer
+from universal_toys import scorer as random_scorer
+from universal_toys import written_scorer
 
 import dynet_vdgi
 from dynet_vdgi.annotation import loop
