@@ -56,7 +56,7 @@ def shown_commands() -> list[list[str]]:
 
 # ------------------------------------------------------------------------------------------- what it says
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) < 160
+    assert len(README.splitlines()) < 120
 
 
 def test_every_block_is_run_or_says_what_it_needs() -> None:
