@@ -8,6 +8,7 @@ process only cuts the file into blocks and writes. A few windows are under way a
 from __future__ import annotations
 
 import logging
+import math
 import pickle
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -407,7 +408,9 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
             one_of_several(*pair, place if n_best else None, deprels)
             for pair, place, deprels in zip(flat, places, relations)
         ]
-    sure = [p for _, parse in flat for p in parse.confidence or () if p is not None]
+    sure: list[float] = []
+    if isinstance(parser.engine, UniversalEngine):  # others do not say how many heads are right
+        sure = [p for _, parse in flat for p in parse.confidence or () if p is not None]
     n_unlabelled = relations.count(None) if engine.labeller is not None else 0
     return Parsed(
         "".join(parts).encode(),
@@ -418,7 +421,7 @@ def _parse_blocks(engine: _LabellingParser, wanted: Wanted, window: Iterable[Blo
         _each_once(repairs),
         n_unlabelled,
         tuple(error for error, _ in unfilled.values()),
-        (sum(sure), len(sure)),
+        (math.fsum(sure), len(sure)),
     )
 
 
