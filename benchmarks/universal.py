@@ -57,7 +57,7 @@ from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.universal.encoding import band_of_forms
 from dynet_vdgi.universal.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learning_settings import LearningSettings
-from dynet_vdgi.universal.scorer import Scorer, TextScorer
+from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
@@ -146,11 +146,8 @@ def parsed(scorers: list[Scorer], text: list, test: list) -> list:
         sentences = [test[k] for k in part]
         total = [TextScorer(s, p, bands) for s, p in zip(scorers, profiles)] if first == 0 else total
         flat = np.mean([each.log_probabilities(each.encode(sentences)) for each in total], 0)
-        at, scores = 0, []
-        for s in sentences:
-            n = len(s)
-            scores.append(np.maximum(flat[at : at + n * (n + 1)].reshape(n + 1, n), -60.0).astype(float))
-            at += n * (n + 1)
+        lengths = np.array([len(s) for s in sentences])
+        scores = [np.maximum(log_p, -60.0).astype(float) for log_p in by_sentence(flat, lengths)]
         for k, tree in zip(part, chart.expected_best_of_all(scores)):
             trees[k] = tree
     return trees

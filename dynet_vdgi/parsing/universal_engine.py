@@ -19,7 +19,7 @@ from dynet_vdgi.parsing.confidence import expected_error
 from dynet_vdgi.runs.model_file import ModelFile
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText
-from dynet_vdgi.universal.scorer import WORDS, TextScorer
+from dynet_vdgi.universal.scorer import WORDS, TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,7 @@ class UniversalEngine:
         return self._scorer_for(self.measures)
 
     def _scorer_for(self, measures: Measures) -> TextScorer:
-        return _Remembering(self.scorer, measures.profile, measures.bands)
+        return TextScorer(self.scorer, measures.profile, measures.bands)
 
     def parse(self, sentences: Sequence[Sentence]) -> list[Tree]:
         """The most probable trees, projective and with one root."""
@@ -94,7 +94,7 @@ class UniversalEngine:
     def scores(self, sentence: Sentence) -> Floats:
         """log p(h | d) (n + 1, n + 1) of a sentence's arcs, as `grammar.chart` has them."""
         scorer = self.text_scorer([sentence])
-        return _matrix(_scores(scorer, scorer.encode([sentence])), 0, len(sentence))
+        return _square(_scores(scorer, scorer.encode([sentence])).reshape(len(sentence) + 1, -1))
 
     def _found(
         self, sentences: Sequence[Sentence], *, has_margins: bool, keep_heads: bool
@@ -107,29 +107,16 @@ class UniversalEngine:
             encoded = scorer.encode([flat[k] for k in members])
             scores = _scores(scorer, encoded)
             heads, starts = chart.best_in_a_row(scores, encoded.lengths), encoded.start.tolist()
-            at = 0
-            for k, start, end in zip(members, starts, starts[1:]):
-                tree, n = tuple(heads[start:end].tolist()), end - start
+            log_p = by_sentence(scores, encoded.lengths)
+            for k, start, end, of_sentence in zip(members, starts, starts[1:], log_p):
+                tree = tuple(heads[start:end].tolist())
                 if has_margins:
                     given = flat[k].heads if keep_heads else None
-                    found[k] = _with_margins(_matrix(scores, at, n), tree, given)
+                    found[k] = _with_margins(_square(of_sentence), tree, given)
                 else:
                     found[k] = tree, found[k][1]
-                at += n * (n + 1)
         parts = iter(found)
         return [_joined([next(parts) for _ in each]) for each in pieces]
-
-
-class _Remembering(TextScorer):
-    """Keeps what the layers made of the words of the last sentences, for their relations."""
-
-    _last: tuple[CodedText, NDArray[np.float32]] | None = None
-
-    def _words(self, text: CodedText) -> NDArray[np.float32]:
-        last = self._last
-        if last is None or last[0] is not text:
-            self._last = last = text, super()._words(text)
-        return last[1]
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -197,9 +184,9 @@ def _joined(parts: Sequence[tuple[Tree, Floats]]) -> tuple[Tree, Floats]:
     return tuple(heads), np.concatenate([margins for _, margins in parts])
 
 
-def _matrix(scores: Floats, at: int, n: int) -> Floats:
-    """Scores (n + 1, n + 1) of one of the sentences in a row."""
-    return np.pad(scores[at : at + n * (n + 1)].reshape(n + 1, n), ((0, 0), (1, 0)))
+def _square(scores: Floats) -> Floats:
+    """Scores (n + 1, n + 1), as `grammar.chart` has them, from those without a column of ROOT (n + 1, n)."""
+    return np.pad(scores, ((0, 0), (1, 0)))
 
 
 def _with_margins(scores: Floats, tree: Tree, given: Sequence[int] | None) -> tuple[Tree, Floats]:

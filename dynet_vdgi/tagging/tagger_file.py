@@ -13,9 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.data.files import atomic_bytes_writer
 from dynet_vdgi.errors import ModelError
-from dynet_vdgi.runs.model_archive import Archive, npz
+from dynet_vdgi.runs.model_archive import Archive, npz, write
 from dynet_vdgi.tagging.bundles import Bundles
 from dynet_vdgi.tagging.crf import Crf
 from dynet_vdgi.tagging.tagger_state import TaggerState, feats_parts, plain_parts
@@ -74,12 +73,7 @@ def save(path: str | Path, learnt: TaggerState) -> None:
         "tags.json": msgspec.json.encode(texts),
         "weights.npz": npz(arrays),
     }
-    with (
-        atomic_bytes_writer(str(path)) as handle,
-        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z,
-    ):
-        for name, data in entries.items():
-            z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    write(path, entries)
 
 
 def load(path: str | Path, content: bytes | None = None) -> TaggerState:

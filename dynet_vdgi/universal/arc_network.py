@@ -11,7 +11,6 @@ arcs are columns of a few large matrices: word t of sentence b is column t * B +
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,10 +65,6 @@ class UniversalNetwork:
     def arrays(self) -> dict[str, Floats]:
         """All weights as arrays."""
         return {name: np.array(p.as_array(), np.float32) for name, p in self.parameters.items()}
-
-    def load(self, arrays: Mapping[str, Floats]) -> None:
-        for name in self.parameters:
-            self.set(name, arrays[name])
 
     def scores(self, batch: LearningBatch, drop: bool = False) -> tuple[Expression, Expression]:
         """Scores of heads (n + 1,)x(B * n) by sentence and dependent; relations (R,)x(B * n) of gold arcs."""

@@ -28,8 +28,14 @@ MOST_FLAGS = 20
 ROWS_OF_PAIRS = (N_TAGS + 1) * N_TAGS * 2 * DISTANCES
 """Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of distance."""
 
-_VERB, _NOUN, _PROPN, _PRON = TAG["VERB"], TAG["NOUN"], TAG["PROPN"], TAG["PRON"]
-_ADP, _CCONJ, _SCONJ, _AUX, _PART = TAG["ADP"], TAG["CCONJ"], TAG["SCONJ"], TAG["AUX"], TAG["PART"]
+_NOUN, _PROPN, _PRON = TAG["NOUN"], TAG["PROPN"], TAG["PRON"]
+_BETWEEN = tuple([TAG[tag] for tag in ["VERB", "NOUN", "ADP", "CCONJ", "SCONJ", "AUX", "PART"]])
+
+
+def workspace(longest: int) -> tuple[Ints, Ints, Ints]:
+    """Running counts of tags and of gaps, and flags, for sentences of up to so many words."""
+    counts = np.zeros((longest + 1, N_TAGS), np.int64), np.zeros((longest + 2, 2), np.int64)
+    return *counts, np.zeros(MOST_FLAGS, np.int64)
 
 
 @compiled
@@ -93,30 +99,14 @@ def flags_of(
             size += 1
     if high - low > 1:
         after, before = so_far[high - 1], so_far[low]
-        nominals = (
-            after[_NOUN] + after[_PROPN] + after[_PRON] - before[_NOUN] - before[_PROPN] - before[_PRON]
-        )
-        if after[_VERB] > before[_VERB]:
-            flags[size] = BETWEEN
-            size += 1
-        if nominals > 0:
-            flags[size] = BETWEEN + 1
-            size += 1
-        if after[_ADP] > before[_ADP]:
-            flags[size] = BETWEEN + 2
-            size += 1
-        if after[_CCONJ] > before[_CCONJ]:
-            flags[size] = BETWEEN + 3
-            size += 1
-        if after[_SCONJ] > before[_SCONJ]:
-            flags[size] = BETWEEN + 4
-            size += 1
-        if after[_AUX] > before[_AUX]:
-            flags[size] = BETWEEN + 5
-            size += 1
-        if after[_PART] > before[_PART]:
-            flags[size] = BETWEEN + 6
-            size += 1
+        for k in range(7):
+            tag = _BETWEEN[k]
+            is_there = after[tag] > before[tag]
+            if tag == _NOUN:  # any nominal
+                is_there = is_there or after[_PROPN] > before[_PROPN] or after[_PRON] > before[_PRON]
+            if is_there:
+                flags[size] = BETWEEN + k
+                size += 1
         for k in range(2):
             tag = tags[head - 1] if k == 0 else tags[dependent - 1]
             same = after[tag] - before[tag]

@@ -122,6 +122,11 @@ def _gap(forms: str) -> int:
     return WEAK if marks <= _WEAK else STRONG if marks & _STRONG else MIXED
 
 
+def gap_pairs(before: Ints, after: Ints) -> Ints:
+    """One number for the kinds of the gaps before and after a word."""
+    return before * 4 + after
+
+
 def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
     """The band of frequency of each form of a text."""
     counts = Counter(form for sentence in sentences for form in sentence.forms)

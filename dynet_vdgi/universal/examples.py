@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.compiled.machine_code import ALWAYS
-from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, MOST_FLAGS
-from dynet_vdgi.universal.encoding import N_TAGS, CodedText
+from dynet_vdgi.universal.channels import CODE_ARCS, DISTANCES, workspace
+from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learning_settings import FaultSettings
 from dynet_vdgi.universal.typology import Profile
 
@@ -158,18 +158,12 @@ def batch_of(
     )
 
 
-def gap_pairs(before: Ints, after: Ints) -> Ints:
-    """One number for the kinds of the gaps before and after a word."""
-    return before * 4 + after
-
-
 def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[Ints, Ints]:
     """A sentence's arcs (n, n + 1) by dependent and head: flags, a bit each; rows of the table of pairs."""
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
-    counts = np.zeros((n + 1, N_TAGS), np.int64), np.zeros((n + 2, 2), np.int64)
     words = tuple(np.ascontiguousarray(array) for array in (tags, gaps, bundle))
-    CODE_ARCS(*words, agreeing, *counts, np.zeros(MOST_FLAGS, np.int64), codes, rows, work=ALWAYS)
+    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=ALWAYS)
     return codes, rows
 
 

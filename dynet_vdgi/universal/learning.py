@@ -18,7 +18,7 @@ from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, know
 from dynet_vdgi.universal.examples import SHORTEST, LearningSource, batch_of, drawn
 from dynet_vdgi.universal.learning_settings import LearningSettings
 from dynet_vdgi.universal.reordering import orders, reordered
-from dynet_vdgi.universal.scorer import Scorer, TextScorer
+from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.sizes import LayerSizes
 from dynet_vdgi.universal.typology import Profile
 
@@ -127,10 +127,7 @@ def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> li
     for first in range(0, len(source.text), TOGETHER):
         part = source.text.part(np.arange(first, min(first + TOGETHER, len(source.text))))
         total = sum(np.exp(parser.log_probabilities(part)) for parser in parsers) / np.float32(len(parsers))
-        at = 0
-        for n in part.lengths.tolist():
-            result.append(total[at : at + n * (n + 1)].reshape(n + 1, n).T.astype(np.float16))
-            at += n * (n + 1)
+        result += [matrix.T.astype(np.float16) for matrix in by_sentence(total, part.lengths)]
     return result
 
 

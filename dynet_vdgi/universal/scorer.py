@@ -8,15 +8,16 @@ Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.data.sentence import Sentence
-from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, MOST_FLAGS, N_FLAGS, SCORE_ARCS
-from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode
+from dynet_vdgi.universal.channels import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
+from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.typology import Profile
 
 Floats = NDArray[np.float32]
@@ -53,6 +54,7 @@ class TextScorer:
 
     def __init__(self, scorer: Scorer, profile: Profile, bands: Mapping[str, int] | None = None) -> None:
         self.scorer, self.profile, self.bands = scorer, profile, bands
+        self._last: tuple[CodedText, Floats] | None = None
         w = scorer.weights
         language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
         parts = [w["tag"], w["features"].T, w["gaps"], w["band"]]
@@ -82,12 +84,7 @@ class TextScorer:
         lengths = text.lengths
         longest = int(lengths.max(initial=0))
         scores = np.empty(int((lengths * (lengths + 1)).sum()), np.float32)
-        room = (
-            np.zeros((longest + 1, N_TAGS), np.int64),
-            np.zeros((longest + 2, 2), np.int64),
-            np.zeros(MOST_FLAGS, np.int64),
-            np.zeros(len(w["arc.bias"]), np.float32),
-        )
+        room = *workspace(longest), np.zeros(len(w["arc.bias"]), np.float32)
         words = text.tags, text.gaps, text.bundle, text.agreeing
         out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
         SCORE_ARCS(
@@ -121,12 +118,18 @@ class TextScorer:
         return np.asarray(np.maximum(hidden, 0) @ w["relation.out"].T)
 
     def _words(self, text: CodedText) -> Floats:
+        """`_layered` of a text; kept, because heads and relations of a text need the same."""
+        if self._last is None or self._last[0] is not text:
+            self._last = text, self._layered(text)
+        return self._last[1]
+
+    def _layered(self, text: CodedText) -> Floats:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
         w = self.scorer.weights
         starts = text.start
         sentence = np.repeat(np.arange(len(text)), text.lengths)
         at = np.arange(len(text.tags)) + sentence
-        gaps = text.gaps[at].astype(np.int64) * 4 + text.gaps[at + 1]
+        gaps = gap_pairs(text.gaps[at].astype(np.int64), text.gaps[at + 1])
         key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
         known, of_word = np.unique(key, return_inverse=True)
         rest, bundle = np.divmod(known, len(text.features))
@@ -215,24 +218,18 @@ class _Layer:
         return result
 
 
+def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
+    """The scores (n + 1, n) of each sentence, from those of all sentences in a row."""
+    at = 0
+    for n in lengths.tolist():
+        yield scores[at : at + n * (n + 1)].reshape(n + 1, n)
+        at += n * (n + 1)
+
+
 def flags_of_arcs(text: CodedText, heads: Ints) -> Floats:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
     longest = int(text.lengths.max(initial=0))
-    room = (
-        np.zeros((longest + 1, N_TAGS), np.int64),
-        np.zeros((longest + 2, 2), np.int64),
-        np.zeros(MOST_FLAGS, np.int64),
-    )
-    FLAG_TREES(
-        text.tags,
-        text.gaps,
-        text.bundle,
-        text.agreeing,
-        *room,
-        text.start,
-        heads,
-        flags,
-        work=len(heads) // 2,
-    )
+    words = text.tags, text.gaps, text.bundle, text.agreeing
+    FLAG_TREES(*words, *workspace(longest), text.start, heads, flags, work=len(heads) // 2)
     return flags

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.data.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.grammar.prior import Prior
-from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer
+from dynet_vdgi.universal.scorer import WORDS, Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.stored import Arrays, Measures, arrays_of, scorer_of
 
 Floats = NDArray[np.float64]
@@ -52,12 +52,12 @@ class TextBase:
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
         for part in _parts(sentences):
-            flat, at = self.in_text.log_probabilities(self.in_text.encode(part)), 0
-            for sentence in part:
+            encoded = self.in_text.encode(part)
+            log_p = by_sentence(self.in_text.log_probabilities(encoded), encoded.lengths)
+            for sentence, of_sentence in zip(part, log_p):
                 n = len(sentence)
                 potentials = np.zeros((n + 1, n + 1))
-                potentials[:, 1:] = np.maximum(flat[at : at + n * (n + 1)].reshape(n + 1, n), FLOOR)
-                at += n * (n + 1)
+                potentials[:, 1:] = np.maximum(of_sentence, FLOOR)
                 if self.share:
                     potentials[:, 1:] += self.share * _log_softmax(self.table.potentials(sentence))
                 yield potentials
